@@ -1,0 +1,1 @@
+"""WHAT is tested: operators, case specs, and their expansion into cases."""

@@ -1,0 +1,53 @@
+"""The floating-point and integer types of cases, by the names the vectors use.
+
+`float16`, `float32` and `float64` are IEEE 754 binary16, binary32 and binary64; `bfloat16` is the
+upper half of a binary32 (8 significand bits, binary32's exponents), an `ml_dtypes` array in Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+@dataclass(frozen=True)
+class FloatType:
+    """A binary floating-point type.
+
+    `precision` counts significand bits with the implicit one; a finite value is n·2^e with
+    |n| < 2^precision and e ≥ `least_exponent`, and is at most `largest` in magnitude.
+    """
+
+    name: str
+    precision: int
+    least_exponent: int
+    largest: float
+    numpy: np.dtype[Any]
+
+
+FLOAT_TYPES: dict[str, FloatType] = {
+    t.name: t
+    for t in (
+        FloatType("float16", 11, -24, 65504.0, np.dtype(np.float16)),
+        FloatType("bfloat16", 8, -133, float.fromhex("0x1.fep127"), np.dtype(ml_dtypes.bfloat16)),
+        FloatType("float32", 24, -149, float.fromhex("0x1.fffffep127"), np.dtype(np.float32)),
+        FloatType("float64", 53, -1074, float.fromhex("0x1.fffffffffffffp1023"), np.dtype(np.float64)),
+    )
+}
+INTEGER_TYPES: dict[str, np.dtype[Any]] = {
+    "int32": np.dtype(np.int32),
+    "int64": np.dtype(np.int64),
+}
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The numpy dtype called `name` (a key of FLOAT_TYPES or INTEGER_TYPES)."""
+    return FLOAT_TYPES[name].numpy if name in FLOAT_TYPES else INTEGER_TYPES[name]
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The name of a numpy dtype: `float16` … `int64`; a foreign one gives numpy's own name."""
+    return "bfloat16" if dtype == FLOAT_TYPES["bfloat16"].numpy else str(dtype.name)

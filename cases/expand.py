@@ -1,0 +1,194 @@
+"""From a case spec to its cases: products, covering arrays and lists, each case with a stable id."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from . import lengths as length_patterns
+from .covering import Assignment, is_excluded, verify_rows
+from .draws import DRAWS
+from .errors import GrucibleError
+from .factors import NEEDED, PRESENT, factors, key
+from .operators import OPERATORS
+from .semantics import semantics
+from .signature import ABSENT, Operator
+from .spec import CaseSpecFile
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """One case before its numbers are drawn.
+
+    `given` are exactly the attributes written out; `sizes` every size symbol, the number of
+    directions included; `absent` the optional inputs left out; `types` the dtype of each type
+    variable; `lengths` one length per row, None for an operator without them.
+    """
+
+    id: str
+    operator: str
+    dtype: str
+    tier: str
+    readings: tuple[str, ...]
+    given: dict[str, Any]
+    sizes: dict[str, int]
+    absent: frozenset[str]
+    types: dict[str, str]
+    lengths: tuple[int, ...] | None
+    draw: str
+    factors: Assignment
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute, defaults filled in."""
+        return OPERATORS[self.operator].with_defaults(self.given)
+
+
+def expand(
+    spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
+) -> list[CaseSpec]:
+    """The cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
+
+    Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
+    lengths that do not fit the sizes.
+    """
+    found: dict[str, CaseSpec] = {}
+    for index, entry in enumerate(spec.model.cases):
+        for assignment in _assignments(spec, index, entry):
+            for dtype in spec.model.dtypes:
+                case = _case(spec, index, assignment, dtype)
+                if case.id in found:
+                    raise spec.document.error(("cases", index), f"makes {case.id} a second time")
+                found[case.id] = case
+    return [
+        case
+        for case in found.values()
+        if (not dtypes or case.dtype in dtypes) and selected(case.id, select)
+    ]
+
+
+def expand_all(
+    specs: Sequence[CaseSpecFile], dtypes: Sequence[str] = (), select: Sequence[str] = ()
+) -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
+    """The cases of each spec; GrucibleError where nothing is selected or two specs share an id."""
+    expanded = [(spec, expand(spec, dtypes, select)) for spec in specs]
+    owner: dict[str, CaseSpecFile] = {}
+    for spec, cases in expanded:
+        for case in cases:
+            if case.id in owner:
+                other = owner[case.id].document.name
+                raise GrucibleError(f"{spec.document.name}: makes {case.id}, which {other} makes too")
+            owner[case.id] = spec
+    if not owner:
+        wanted = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
+        raise GrucibleError(f"no case is selected by {wanted}; see them with: grucible cases --list")
+    return [(spec, cases) for spec, cases in expanded if cases]
+
+
+def selected(case_id: str, select: Sequence[str]) -> bool:
+    """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
+    return not select or any(fnmatchcase(case_id, glob) for glob in select)
+
+
+def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignment]:
+    if hasattr(entry, "list"):
+        yield from (single.model_dump(exclude_unset=True) for single in entry.list)
+        return
+    excluded = [match.model_dump(exclude_unset=True) for match in entry.exclude]
+    if hasattr(entry, "product"):
+        values = entry.product.model_dump(exclude_unset=True)
+        for row in itertools.product(*values.values()):
+            assignment = dict(zip(values, row, strict=True))
+            if not is_excluded(assignment, excluded):
+                yield assignment
+        return
+    names = list(entry.covering.model_dump(exclude_unset=True))
+    verify_rows(spec, index, entry)
+    for row in entry.rows:
+        yield dict(zip(names, row, strict=True))
+
+
+def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) -> CaseSpec:
+    operator = OPERATORS[spec.model.operator]
+    known = factors(operator.name)
+    sizes = spec.model.sizes.model_dump(exclude_unset=True)
+    full = {name: factor.default for name, factor in known.items()} | sizes | assignment
+    for name, value in full.items():
+        if value is NEEDED:
+            where = "in sizes, or in every case" if known[name].is_size else "in every case"
+            raise spec.document.error(("cases", index), f"{name} is needed {where}")
+    tokens = [
+        known[name].token(value)
+        for name, value in full.items()
+        if (name in assignment if known[name].is_size else key_of(value) != key_of(known[name].default))
+    ]
+    if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
+        raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
+    given = _given(operator, full)
+    directions = semantics(operator, operator.with_defaults(given)).directions
+    all_sizes = {
+        symbol: len(directions) if axis == "direction" else full[symbol]
+        for symbol, axis in operator.sizes.items()
+    }
+    return CaseSpec(
+        id=f"{operator.name}/{spec.theme}/{dtype}/{'-'.join(filter(None, tokens)) or 'default'}",
+        operator=operator.name,
+        dtype=dtype,
+        tier=spec.model.tier,
+        readings=tuple(spec.model.readings),
+        given=given,
+        sizes=all_sizes,
+        absent=frozenset(t.name for t in operator.inputs if full.get(t.name, PRESENT) == ABSENT),
+        types={
+            variable: dtype if dtypes == operator.dtypes() else full.get(variable, dtypes[0])
+            for variable, dtypes in operator.types.items()
+        },
+        lengths=_lengths(spec, index, operator, full),
+        draw=full["draw"],
+        factors=full,
+    )
+
+
+def key_of(value: Any) -> str:
+    """`factors.key`, and a key of its own for the default of a factor every case must name."""
+    return "" if value is NEEDED else key(value)
+
+
+def _given(operator: Operator, full: Assignment) -> dict[str, Any]:
+    """The attributes written out; a number of a floating-point attribute as a float."""
+    given = {}
+    for attribute in operator.attributes:
+        value = full[attribute.name]
+        if value == ABSENT:
+            continue
+        if attribute.kind == "float":
+            value = float(value)
+        elif attribute.kind == "floats":
+            value = [float(entry) for entry in value]
+        given[attribute.name] = value
+    return given
+
+
+def _lengths(
+    spec: CaseSpecFile, index: int, operator: Operator, full: Assignment
+) -> tuple[int, ...] | None:
+    tensor = operator.tensor("lengths")
+    if tensor is None:
+        return None
+    of = {axis: full[symbol] for symbol, axis in operator.sizes.items() if symbol in full}
+    value = full[tensor.name]
+    rows = (
+        length_patterns.lengths(value, of["batch"], of["time"]) if isinstance(value, str) else tuple(value)
+    )
+    if len(rows) != of["batch"] or max(rows) > of["time"]:
+        raise spec.document.error(
+            ("cases", index),
+            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps",
+        )
+    if 0 in rows and spec.model.tier == "required":
+        raise spec.document.error(
+            ("cases", index), f"{tensor.name} {list(rows)} has a 0, which is ambiguous (ledger: len-zero)"
+        )
+    return rows

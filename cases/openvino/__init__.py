@@ -1,0 +1,1 @@
+"""OpenVINO's GRU operators and their case specs."""

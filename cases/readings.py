@@ -1,0 +1,41 @@
+"""Accepted readings of the specifications' ambiguous points, other than the one that is stored.
+
+Each is named after its entry in the owner's `LEDGER.md` and says which field of `Semantics` it
+sets. A case of tier `ambiguous` passes under any reading its spec lists.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .semantics import Semantics
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One other defensible reading: its name, its ledger entry, what it says, what it sets."""
+
+    name: str
+    ledger: str
+    about: str
+    sets: Mapping[str, Any]
+
+    def applied_to(self, semantics: Semantics) -> Semantics:
+        """`semantics` as this reading has it."""
+        return dataclasses.replace(semantics, **self.sets)
+
+
+READINGS: dict[str, Reading] = {
+    reading.name: reading
+    for reading in (
+        Reading(
+            "len-zero.initial-state",
+            "len-zero",
+            "Ho of a row of length 0 is its initial_hidden_state (the stored answer is zeros)",
+            {"empty_row": "initial_hidden_state"},
+        ),
+    )
+}

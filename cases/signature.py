@@ -1,0 +1,167 @@
+"""What an operator is, as data: attributes, inputs and outputs in the words of its specification.
+
+An operator of another owner, with other names, axis order, gate order and bias form, is one more
+`Operator` value. Everything that reads cases (expansion, inputs, the GRU, files, runtimes) works
+from these descriptions and knows no operator by name.
+
+Two vocabularies meet here. The specification's own names stand on the left (`batch_size`, `X`,
+`linear_before_reset`); what they mean to a GRU stands on the right, in a vocabulary shared by all
+operators:
+
+* axes: `batch`, `time`, `direction`, `input`, `hidden`;
+* tensor roles: `x`, `h0`, `lengths`, `w`, `r`, `b` (inputs), `y`, `ho` (outputs);
+* what an attribute sets: `hidden`, `activations`, `clip`, `reset_after`, `direction`, or nothing;
+* the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
+  biases; `wz`, `wr`, `wh` for an input-side bias and `rz`, `rr`, `rh` for a recurrent one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
+Meaning = Literal["", "hidden", "activations", "clip", "reset_after", "direction"]
+Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
+
+ABSENT = "absent"
+"""The value of a factor that is left out, so that the specification's default applies."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of an operator.
+
+    `default` is what the specification says a left-out attribute means (None: it has no meaning of
+    its own). `choices` maps each allowed spelling to the shared name of what it means; `length` is
+    the number of entries of a list; `positive` excludes zero and below (and NaN).
+    """
+
+    name: str
+    kind: Kind
+    about: str
+    sets: Meaning = ""
+    required: bool = False
+    default: Any = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    length: int | None = None
+    positive: bool = False
+    token: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the attribute's value is a list."""
+        return self.kind in ("strings", "floats")
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `value` is in the attribute's range, and of its type."""
+        if not self.is_list:
+            return self._accepts_one(value)
+        return (
+            isinstance(value, list)
+            and all(self._accepts_one(entry) for entry in value)
+            and self.length in (None, len(value))
+        )
+
+    def _accepts_one(self, value: Any) -> bool:
+        if self.kind == "boolean":
+            return isinstance(value, bool)
+        if self.kind in ("string", "strings"):
+            return isinstance(value, str) and value in self.choices
+        if isinstance(value, bool) or not isinstance(value, int if self.kind == "int" else (int, float)):
+            return False
+        return value > 0 if self.positive else value == value
+
+    @property
+    def expected(self) -> str:
+        """What the attribute takes, in words, for an error message."""
+        if self.kind == "boolean":
+            one = "true or false"
+        elif self.choices:
+            one = "one of " + ", ".join(self.choices)
+        else:
+            one = ("positive " if self.positive else "") + ("integer" if self.kind == "int" else "number")
+        if not self.is_list:
+            return one
+        return f"a list of {'' if self.length is None else f'{self.length} '}values, each {one}"
+
+
+@dataclass(frozen=True)
+class Form:
+    """One shape a tensor may take, chosen by attributes.
+
+    `axes` are the specification's symbols, a stacked gate axis as `3*hidden_size`; `parts` names
+    what is stacked there, in order. The form holds where every attribute in `when` has that value.
+    """
+
+    axes: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    when: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output: its role in a GRU, its type variable, and the forms it may take."""
+
+    name: str
+    role: Role
+    type: str
+    forms: tuple[Form, ...]
+    required: bool = True
+
+    def form(self, attributes: Mapping[str, Any]) -> Form:
+        """The form that holds for `attributes` (defaults filled in)."""
+        for form in self.forms:
+            if all(attributes[name] == value for name, value in form.when.items()):
+                return form
+        raise AssertionError(f"{self.name}: no form for {attributes}")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A GRU operator as its owner specifies it.
+
+    `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
+    the dtype names it may take (the first is the default). `id_order` is the order in which
+    attributes appear in case ids.
+    """
+
+    name: str
+    source: str
+    attributes: tuple[Attribute, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    sizes: Mapping[str, str]
+    types: Mapping[str, tuple[str, ...]]
+    id_order: tuple[str, ...]
+    directions_symbol: str = ""
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute called `name`, if the operator has it."""
+        return next((a for a in self.attributes if a.name == name), None)
+
+    def tensor(self, role: Role) -> Tensor | None:
+        """The input or output that plays `role`, if the operator has one."""
+        return next((t for t in (*self.inputs, *self.outputs) if t.role == role), None)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The floating-point types of X, and so of a case."""
+        return self.types[next(t.type for t in self.inputs if t.role == "x")]
+
+    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every attribute that has a value, those in `given` or else the specification's default."""
+        filled = {a.name: given.get(a.name, a.default) for a in self.attributes}
+        return {name: value for name, value in filled.items() if value is not None}
+
+    def shape(
+        self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[int, ...]:
+        """The shape of `tensor` where every size symbol has the value in `sizes`."""
+        return tuple(_length(axis, sizes) for axis in tensor.form(attributes).axes)
+
+
+def _length(axis: str, sizes: Mapping[str, int]) -> int:
+    count, _, symbol = axis.rpartition("*")
+    return int(count or 1) * sizes[symbol]

@@ -1,0 +1,1 @@
+"""WHO agrees: runtimes, comparison, verdict and reports."""

@@ -1,0 +1,1 @@
+"""The runtimes grucible knows by name, one module each."""
