@@ -4,47 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from . import lengths as length_patterns
+from .case_spec import CaseSpec
 from .covering import Assignment, is_excluded, verify_rows
 from .draws import DRAWS
+from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 from .factors import NEEDED, PRESENT, factors, key
 from .operators import OPERATORS
 from .semantics import semantics
 from .signature import ABSENT, Operator
 from .spec import CaseSpecFile
-
-@dataclass(frozen=True)
-class CaseSpec:
-    """One case before its numbers are drawn.
-
-    `given` are exactly the attributes written out; `sizes` every size symbol, the number of
-    directions included; `absent` the optional inputs left out; `types` the dtype of each type
-    variable; `lengths` one length per row, None for an operator without them.
-    """
-
-    id: str
-    operator: str
-    dtype: str
-    tier: str
-    readings: tuple[str, ...]
-    given: dict[str, Any]
-    sizes: dict[str, int]
-    absent: frozenset[str]
-    types: dict[str, str]
-    lengths: tuple[int, ...] | None
-    draw: str
-    factors: Assignment
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Every attribute, defaults filled in."""
-        return OPERATORS[self.operator].with_defaults(self.given)
-
 
 def expand(
     spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
@@ -85,6 +58,13 @@ def expand_all(
         wanted = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
         raise GrucibleError(f"no case is selected by {wanted}; see them with: grucible cases --list")
     return [(spec, cases) for spec, cases in expanded if cases]
+
+
+def check_dtypes(dtypes: Sequence[str]) -> None:
+    """Raise GrucibleError for a name that is not a dtype of any case."""
+    for name in dtypes:
+        if name not in FLOAT_TYPES:
+            raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
 
 
 def selected(case_id: str, select: Sequence[str]) -> bool:

@@ -1,0 +1,152 @@
+"""OpenVINO's CPU plugin as a runtime of its own operators, GRUCell-3 and GRUSequence-5.
+
+A case becomes a model of one node, built by OpenVINO's generic node factory: the operator by name
+and opset, its inputs by position, and exactly the attributes the case writes out. The factory sets
+attributes through the visitor that also reads IR files, so whatever is left out of a case is left
+out of the model; on 2026.4.1 it accepts, refuses and computes what the same model as IR does. The
+functions in `openvino.opset3` and `opset5` would fill in default activations and insist on B, and
+so hide that an IR without them does not run.
+
+Models are static in shape and compiled with INFERENCE_PRECISION_HINT f32 (the default is bfloat16
+on CPUs that have it) and NUM_STREAMS 0, which runs a model in the calling thread: results are the
+same bits, a compiled model holds no threads of its own, and a process that has run cases can fork.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import openvino as ov
+from openvino.op import Constant, Parameter
+from openvino.utils.node_factory import NodeFactory
+
+from ...cases.openvino.operators import OPERATORS
+from ..runtime import Unsupported
+
+if TYPE_CHECKING:
+    from ...vectors.case import Case
+
+_OPERATORS = {operator.name: operator for operator in OPERATORS}
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_PROPERTIES = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+_CACHED_MODELS = 32
+
+
+class _Question(NamedTuple):
+    """What a model is compiled for: everything in a case except the numbers fed to Parameters.
+
+    `attributes` is the JSON of the attributes written out; `ports` the name, dtype and shape of
+    each input, in the specification's order. Absent inputs are not in it.
+    """
+
+    operator: str
+    attributes: str
+    ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
+
+
+class OpenVINO:
+    """GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin: float16, float32, float64, bfloat16.
+
+    With `constant_weights`, W, R and B are Constants, as in real models, and every case compiles a
+    model of its own. Otherwise they are Parameters, and a compiled model serves every case that
+    asks the same question of other numbers. The last 32 are kept: specs put sequence lengths and
+    draws innermost, so the cases that share a model follow one another, while a kept model costs
+    1.1 MB and slows the next compilations (by a half at 256 models).
+
+    One object is for one thread at a time: a kept model has one inference request.
+    """
+
+    def __init__(self, *, constant_weights: bool) -> None:
+        self.constant_weights = constant_weights
+        self._kept_request = lru_cache(maxsize=_CACHED_MODELS)(self._request)
+
+    @cached_property
+    def _core(self) -> Any:
+        return ov.Core()
+
+    @property
+    def version(self) -> str:
+        """OpenVINO's version and the device, such as `2026.4.1 CPU, Intel(R) Xeon(R) Processor`."""
+        processor = self._core.get_property("CPU", "FULL_DEVICE_NAME")
+        return f"{ov.get_version().partition('-')[0]} CPU, {processor}"
+
+    def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
+        """The outputs OpenVINO gives for `case`: `Ho`, or `Y` and `Ho`, shaped as specified.
+
+        Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
+        bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
+        `inputs` of the case are read. Raises Unsupported for an operator that is not OpenVINO's;
+        what OpenVINO refuses is OpenVINO's own exception (RuntimeError).
+        """
+        if case.operator not in _OPERATORS:
+            raise Unsupported(f"OpenVINO runs {' and '.join(_OPERATORS)}, not {case.operator}")
+        operator = _OPERATORS[case.operator]
+        inputs = {t.name: case.inputs[t.name] for t in operator.inputs if t.name in case.inputs}
+        question = _Question(
+            case.operator,
+            json.dumps(dict(case.given), sort_keys=True),
+            tuple((name, array.dtype, array.shape) for name, array in inputs.items()),
+        )
+        if self.constant_weights:
+            weights = {t.name for t in operator.inputs if t.role in ("w", "r", "b")}
+            constants = {name: inputs.pop(name) for name in weights & inputs.keys()}
+            request = self._request(question, constants)
+        else:
+            request = self._kept_request(question)
+        for index, array in enumerate(inputs.values()):
+            _fill(request.get_input_tensor(index), array)
+        request.infer()
+        return {
+            tensor.name: _copy(request.get_output_tensor(index))
+            for index, tensor in enumerate(operator.outputs)
+        }
+
+    def _request(
+        self, question: _Question, constants: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> Any:
+        """An inference request of the model that answers `question`, given its Constants."""
+        model = _model(question, constants or {})
+        return self._core.compile_model(model, "CPU", _PROPERTIES).create_infer_request()
+
+
+def _model(question: _Question, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
+    """The model of one node; its Parameters are the ports that are not in `constants`, in order.
+
+    An absent input is an absent port, which only a trailing input can be (here, B).
+    """
+    nodes, parameters = [], []
+    for name, dtype, shape in question.ports:
+        element_type = ov.Type.bf16 if dtype == _BFLOAT16 else ov.Type(dtype)
+        if name in constants:
+            tensor = ov.Tensor(element_type, ov.Shape(list(shape)))
+            _fill(tensor, constants[name])
+            nodes.append(Constant(tensor))
+        else:
+            parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
+            nodes.append(parameters[-1])
+        nodes[-1].set_friendly_name(name)
+    kind, _, opset = question.operator.removeprefix("openvino.").rpartition("-")
+    node = NodeFactory(f"opset{opset}").create(kind, nodes, json.loads(question.attributes))
+    return ov.Model(node.outputs(), parameters, question.operator)
+
+
+# A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the views.
+def _fill(tensor: Any, array: npt.NDArray[Any]) -> None:
+    """Copy `array` into `tensor`, which has its element type and shape."""
+    tensor.data.view(array.dtype)[...] = array
+
+
+def _copy(tensor: Any) -> npt.NDArray[Any]:
+    """A copy of `tensor`, whose memory belongs to its request."""
+    data: npt.NDArray[Any] = tensor.data
+    return (data.view(_BFLOAT16) if tensor.get_element_type() == ov.Type.bf16 else data).copy()
+
+
+parameters = OpenVINO(constant_weights=False)
+constant = OpenVINO(constant_weights=True)

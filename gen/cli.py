@@ -1,0 +1,120 @@
+"""`grucible gen`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from .files import Outcome
+
+
+@click.command("gen")
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False),
+              help="Directory for the vector files.")  # fmt: skip
+@click.option("--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable.")
+@click.option("--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
+              help="Draw other numbers for the same cases.")  # fmt: skip
+@click.option("--jobs", default=os.cpu_count() or 1, show_default="the CPUs", type=click.IntRange(1),
+              help="Processes to use.")  # fmt: skip
+@click.option("--digests", type=click.Path(path_type=Path, dir_okay=False),
+              help="Write the content digests here, as sha256sum would.")  # fmt: skip
+@click.option("--verify", is_flag=True,
+              help="Exit with status 1 unless every content digest equals the published one.")  # fmt: skip
+def gen_command(
+    specs: tuple[Path, ...],
+    out: Path,
+    dtypes: tuple[str, ...],
+    select: tuple[str, ...],
+    seed: int,
+    jobs: int,
+    digests: Path | None,
+    verify: bool,
+) -> None:
+    """Generate vector files: cases with their exact answers.
+
+    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
+    that is there already and would come out the same is left alone.
+    """
+    from ..cases.expand import check_dtypes, expand_all
+    from ..cases.spec import find_specs
+    from ..vectors.published import published_digests
+    from .files import make_files, plan_files, up_to_date
+
+    check_dtypes(dtypes)
+    expanded = expand_all(find_specs(specs), dtypes, select)
+    plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
+    found = {plan.relative: outcome for plan in plans if (outcome := up_to_date(plan))}
+    missing = [plan for plan in plans if plan.relative not in found]
+    outcomes = list(found.values())
+    try:
+        with _progress(sum(len(plan.cases) for plan in missing)) as advance, contextlib.closing(
+            make_files(missing, jobs, advance)  # type: ignore[type-var]
+        ) as made:
+            for outcome in made:
+                outcomes.append(outcome)
+                click.echo(f"{outcome.content_sha256[:16]}  {out / outcome.relative}  {outcome.cases} cases")
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {len(outcomes)} of {len(plans)} files in {out} are whole", err=True)
+        raise SystemExit(130) from None
+    made_cases = sum(outcome.cases for outcome in outcomes if outcome.made)
+    click.echo(
+        f"made {len(missing)} files with {made_cases} cases in {out}; "
+        f"{len(found)} files were up to date"
+    )
+    if digests:
+        lines = sorted(f"{o.content_sha256}  {o.relative}\n" for o in outcomes)
+        digests.write_text("".join(lines), encoding="utf-8")
+    published = {} if seed or dtypes or select else published_digests()
+    differ = _say_published(outcomes, published)
+    if verify and (differ or not published):
+        if not published:
+            click.echo("--verify: the published digests are of seed 0 and of whole specs", err=True)
+        raise SystemExit(1)
+
+
+def _say_published(outcomes: list[Outcome], published: dict[str, str]) -> list[str]:
+    """Print how the digests compare with the published ones; returns the files that differ."""
+    known = [o for o in outcomes if o.relative in published]
+    differ = [o.relative for o in known if published[o.relative] != o.content_sha256]
+    for relative in differ:
+        click.echo(f"{relative}: content differs from the published digest")
+    if known and not differ:
+        click.echo(f"content digests: all {len(known)} equal the published ones")
+    return differ
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr where that is a terminal, with rate and time left."""
+    import sys
+
+    if not total or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("generating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=total, rate="")
+
+        def advance(count: int) -> None:
+            progress.advance(task, count)
+            speed = progress.tasks[0].speed
+            progress.update(task, rate=f"{speed:.0f} cases/s" if speed else "")
+
+        yield advance

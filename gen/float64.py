@@ -1,0 +1,73 @@
+"""The GRU in float64 over a whole block at once, and the peaks of its intermediates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..vectors.case import Array
+
+
+class Float64:
+    """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
+
+    zero = 0.0
+
+    def numbers(self, array: Array) -> Array:
+        """The array as float64, exactly."""
+        return array.astype(np.float64)
+
+    def factor(self, matrix: Array) -> Array:
+        """The transpose of the last two axes, as float64."""
+        return matrix.astype(np.float64).swapaxes(-1, -2)
+
+    def product(self, x: Array, factor: Array) -> Array:
+        """x·matrixᵀ."""
+        result: Array = x @ factor
+        return result
+
+    def activation(self, name: str, a: Array, clip: float) -> Array:
+        """The activation of `a`, clipped first."""
+        if not math.isinf(clip):
+            a = np.clip(a, -clip, clip)
+        if name == "sigmoid":
+            return np.asarray(0.5 * np.tanh(0.5 * a) + 0.5)
+        return np.asarray(np.tanh(a) if name == "tanh" else np.maximum(a, 0.0))
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """(1 - z)·t + z·h."""
+        return np.asarray((1.0 - z) * t + z * h)
+
+
+class Peaks(Float64):
+    """Float64 that remembers, for each of n stacked cases, how large an intermediate may become.
+
+    Counted are the sums of absolute values in products (so that no partial sum in any order is
+    larger), pre-activations, activations and the parts of the blend.
+    """
+
+    def __init__(self, cases: int) -> None:
+        self.peak = np.zeros(cases)
+
+    def _see(self, array: Any) -> None:
+        flat = np.abs(array).reshape(len(self.peak), -1)
+        np.maximum(self.peak, flat.max(axis=1), out=self.peak)
+
+    def product(self, x: Array, factor: Array) -> Array:
+        """x·matrixᵀ; sees |x|·|matrix|ᵀ."""
+        self._see(np.abs(x) @ np.abs(factor))
+        return super().product(x, factor)
+
+    def activation(self, name: str, a: Array, clip: float) -> Array:
+        """The activation; sees `a` and its result."""
+        result = super().activation(name, a, clip)
+        self._see(a)
+        self._see(result)
+        return result
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """The blend; sees |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
+        self._see(np.abs(1.0 - z) * np.abs(t) + np.abs(z) * (np.abs(t) + np.abs(h)))
+        return super().blend(z, t, h)

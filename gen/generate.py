@@ -1,0 +1,161 @@
+"""From case specs to blocks of cases with exact outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cases.draws import DRAWS
+from ..cases.dtypes import FLOAT_TYPES
+from ..cases.errors import GrucibleError
+from ..cases.case_spec import CaseSpec
+from ..cases.operators import OPERATORS
+from ..cases.readings import READINGS
+from ..cases.semantics import Semantics, semantics
+from ..vectors.case import Arrays, Block, BlockKey
+from ..vectors.convert import gru_inputs, operator_outputs
+from .exact import Undecided, exact_outputs
+from .float64 import Peaks
+from .gru import gru
+from .inputs import draw_inputs
+
+ATTEMPTS = 16
+CHUNK_BYTES = 8 << 20
+CHUNK_CASES = 64
+
+
+class CaseFailed(GrucibleError):
+    """No attempt at drawing a case gave one that can be kept."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """One case as it was made: its inputs, its outputs, and those under each other reading."""
+
+    inputs: Arrays
+    outputs: Arrays
+    readings: dict[str, Arrays]
+
+
+def block_key(case: CaseSpec) -> BlockKey:
+    """The block a case belongs to."""
+    operator = OPERATORS[case.operator]
+    return BlockKey(
+        operator=case.operator,
+        dtype=case.dtype,
+        tier=case.tier,
+        readings=case.readings,
+        sizes=tuple(case.sizes.items()),
+        absent=tuple(sorted(case.absent)),
+        types=tuple(case.types.items()),
+        forms=tuple(
+            (tensor.name, tensor.form(case.attributes).name)
+            for tensor in operator.inputs
+            if len(tensor.forms) > 1 and tensor.name not in case.absent
+        ),
+    )
+
+
+def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:
+    """The blocks of `cases` in order of their paths, each in chunks of work, sorted by id."""
+    blocks: dict[BlockKey, list[CaseSpec]] = {}
+    for case in cases:
+        blocks.setdefault(block_key(case), []).append(case)
+    for key in sorted(blocks, key=lambda key: key.path):
+        members = sorted(blocks[key], key=lambda case: case.id)
+        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // _case_bytes(members[0])))
+        yield key, [members[i : i + size] for i in range(0, len(members), size)]
+
+
+def _case_bytes(case: CaseSpec) -> int:
+    operator = OPERATORS[case.operator]
+    tensors = (*operator.inputs, *operator.outputs)
+    return 8 * sum(int(np.prod(operator.shape(t, case.attributes, case.sizes))) for t in tensors)
+
+
+def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
+    """The block of `cases` (which share a block), drawn and evaluated.
+
+    An attempt at drawing a case is kept if its outputs are decided (gen.exact) and, unless its
+    draw plants special values, finite, with no intermediate that reaches the dtype's overflow.
+    Raises CaseFailed for a case that ATTEMPTS attempts do not make.
+    """
+    made: dict[str, Made] = {}
+    pending, reasons = list(cases), {}
+    for attempt in range(ATTEMPTS):
+        drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
+        reasons = overflowing(pending, drawn)
+        for case in pending:
+            if case.id not in reasons:
+                try:
+                    made[case.id] = _evaluate(case, drawn[case.id])
+                except Undecided:
+                    reasons[case.id] = "an output could not be rounded at the highest precision"
+        pending = [case for case in pending if case.id in reasons]
+        if not pending:
+            break
+    for case in pending:
+        raise CaseFailed(
+            f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
+        )
+    first = cases[0]
+    rows = [made[case.id] for case in cases]
+    return Block(
+        path=block_key(first).path,
+        operator=first.operator,
+        dtype=first.dtype,
+        tier=first.tier,
+        ids=[case.id for case in cases],
+        given=[case.given for case in cases],
+        inputs=_stacked([row.inputs for row in rows]),
+        outputs=_stacked([row.outputs for row in rows]),
+        readings={name: _stacked([row.readings[name] for row in rows]) for name in first.readings},
+    )
+
+
+def _evaluate(case: CaseSpec, inputs: Arrays) -> Made:
+    readings = {name: exact_case(case, inputs, name) for name in case.readings}
+    return Made(inputs, exact_case(case, inputs), readings)
+
+
+def _stacked(rows: Sequence[Arrays]) -> Arrays:
+    return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+
+def exact_case(case: CaseSpec, inputs: Arrays, reading: str = "") -> Arrays:
+    """The exact outputs of a case for `inputs`, rounded once, under the stored or another reading."""
+    operator = OPERATORS[case.operator]
+    attributes = case.attributes
+    meant = semantics(operator, attributes)
+    if reading:
+        meant = READINGS[reading].applied_to(meant)
+    wanted = frozenset(tensor.role for tensor in operator.outputs)
+    roles, _ = exact_outputs(
+        meant, gru_inputs(operator, attributes, inputs), FLOAT_TYPES[case.dtype], wanted
+    )
+    return operator_outputs(operator, attributes, roles)
+
+
+def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, str]:
+    """For each case of a block in which something reaches the dtype's overflow, what.
+
+    Cases whose draw plants special values are not looked at. Evaluated in float64, all cases that
+    ask for the same GRU at once.
+    """
+    operator = OPERATORS[cases[0].operator]
+    alike: dict[Semantics, list[CaseSpec]] = {}
+    for case in cases:
+        if not DRAWS[case.draw].plant:
+            alike.setdefault(semantics(operator, case.attributes), []).append(case)
+    found: dict[str, str] = {}
+    for meant, members in alike.items():
+        stacked = _stacked([drawn[case.id] for case in members])
+        arithmetic = Peaks(len(members))
+        gru(arithmetic, meant, gru_inputs(operator, members[0].attributes, stacked))
+        for case, peak in zip(members, arithmetic.peak, strict=True):
+            # a sum of up to four counted quantities stays finite in the dtype
+            if not peak < FLOAT_TYPES[case.dtype].largest / 4:
+                found[case.id] = f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
+    return found

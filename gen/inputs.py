@@ -1,0 +1,104 @@
+"""Drawing the inputs of a case: dyadic, full-mantissa, asymmetric, the same on every machine.
+
+Each number is an integer times a power of two. The integers come from a counter-based generator
+(raw words of Philox) keyed by SHA-256 of the case id, the seed, the attempt and the input's name,
+so no case's numbers depend on another's. No floating-point arithmetic is involved that rounds.
+
+The scales keep pre-activations of order one: |X| < 2, |B| < 1, |h0| < 1,
+|W| < 2^-⌊½ log2 input_size⌋, |R| < 2^-⌊½ log2 hidden_size⌋; where f is relu, which does not
+saturate, W, R and B are halved. Inputs decide whether structural mistakes are seen: nothing is
+zero, nothing is symmetric, X past a row's length is as large as before it, h0 is never zero.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from ..cases.draws import DRAWS
+from ..cases.dtypes import FLOAT_TYPES, FloatType, numpy_dtype
+from ..cases.case_spec import CaseSpec
+from ..cases.operators import OPERATORS
+from ..cases.semantics import semantics
+from ..cases.signature import Operator, Tensor
+from ..vectors.case import Array, Arrays
+
+
+def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
+    """The inputs of a case, named and shaped as its operator's specification has them."""
+    operator = OPERATORS[case.operator]
+    attributes = case.attributes
+    dtype = FLOAT_TYPES[case.dtype]
+    arrays: Arrays = {}
+    for tensor in operator.inputs:
+        if tensor.name in case.absent:
+            continue
+        if tensor.role == "lengths":
+            arrays[tensor.name] = np.array(case.lengths, numpy_dtype(case.types[tensor.type]))
+            continue
+        shape = operator.shape(tensor, attributes, case.sizes)
+        name = f"{case.id}\0{seed}\0{attempt}\0{tensor.name}"
+        mantissas = _mantissas(name, int(np.prod(shape)), dtype.precision)
+        exponent = _exponent(operator, tensor, case)
+        values = np.ldexp(mantissas, exponent - dtype.precision)  # exact: see the test of the grid
+        arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
+    _plant(operator, case, dtype, arrays)
+    return arrays
+
+
+def _mantissas(name: str, count: int, precision: int) -> Array:
+    """`count` signed integers, 0 < |n| < 2^precision, as float64."""
+    digest = hashlib.sha256(name.encode()).digest()
+    words = np.random.Philox(key=np.frombuffer(digest[:16], "<u8")).random_raw(count)
+    magnitude = np.maximum(words >> np.uint64(64 - precision), np.uint64(1)).astype(np.float64)
+    return np.where(words & np.uint64(1), magnitude, -magnitude)
+
+
+def _exponent(operator: Operator, tensor: Tensor, case: CaseSpec) -> int:
+    """e such that the tensor's values are below 2^e in magnitude."""
+    axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
+    scale = {
+        "x": 1 + DRAWS[case.draw].x_exponent,
+        "h0": 0,
+        "w": -_half_log2(axes["input"]),
+        "r": -_half_log2(axes["hidden"]),
+        "b": 0,
+    }[tensor.role]
+    unbounded = semantics(operator, case.attributes).f == "relu"
+    return scale - (1 if unbounded and tensor.role in ("w", "r", "b") else 0)
+
+
+def _half_log2(size: int) -> int:
+    """⌊½ log2 size⌋."""
+    return (size.bit_length() - 1) // 2
+
+
+def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays) -> None:
+    """Put a draw's special values into the inputs, in place."""
+    plant = DRAWS[case.draw].plant
+    if not plant:
+        return
+    by_role = {t.role: arrays[t.name] for t in operator.inputs if t.name in arrays}
+    x, h0 = by_role["x"], by_role["h0"]
+    rows_x, rows_h = x.reshape(x.shape[0], -1), h0.reshape(h0.shape[0], -1)  # views, batch first
+    if plant == "nan":
+        rows_x[0, 0], rows_h[-1, -1] = np.nan, np.nan
+    elif plant == "infinity":
+        rows_x[0, 0], rows_x[-1, 0] = np.inf, -np.inf
+    elif plant == "overflow":
+        x *= dtype.numpy.type(2.0 ** _overflow_exponent(dtype))
+    elif plant == "signed-zero":
+        for array in (x, h0, by_role.get("b")):
+            if array is not None:
+                array[...] = np.copysign(np.zeros_like(array), array)
+    else:
+        down = dtype.least_exponent + dtype.precision - 2  # the largest subnormal is below 2^(down+1)
+        for array in (x, h0, by_role.get("b")):
+            if array is not None:
+                array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
+
+
+def _overflow_exponent(dtype: FloatType) -> int:
+    """How far X (below 2) is scaled so that it nearly fills the range of the dtype."""
+    return int(np.frexp(dtype.largest)[1]) - 1

@@ -1,0 +1,309 @@
+"""An independent oracle for OpenVINO GRUCell-3 and GRUSequence-5.
+
+Written from the text of the two specifications and the ledger alone, one scalar at a time, and
+sharing nothing with the generator it is there to check.  Two number systems: `MPMATH` (300 bits)
+and `FRACTIONS` (exact, relu alone).  `round_once` takes a result of either to a dtype.
+
+Limit of MPMATH: 300 bits are relative to each operation, so a cancellation (1 - z with z within
+2^-200 of 1, sums over a huge range of exponents) costs bits.  When in doubt compare with
+`MpmathNumbers(3000)`.
+"""
+
+import importlib
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import ml_dtypes
+import numpy
+import numpy.typing as npt
+
+mpmath: Any = importlib.import_module("mpmath")  # it has no type information
+
+Array = npt.NDArray[Any]
+Vector = list[Any]  # of the numbers of one number system
+Matrix = list[Vector]
+
+
+# number systems
+
+
+class Numbers(Protocol):
+    """How to enter a number system and to apply an activation there; + - * and < are Python's."""
+
+    def exact(self, value: float) -> Any: ...
+
+    def activation(self, name: str, value: Any) -> Any: ...
+
+
+class MpmathNumbers:
+    """Binary floating point with `bits` bits, in an mpmath context of its own."""
+
+    def __init__(self, bits: int) -> None:
+        self.context = mpmath.MPContext()
+        self.context.prec = bits
+
+    def exact(self, value: float) -> Any:
+        return self.context.mpf(value)
+
+    def activation(self, name: str, value: Any) -> Any:
+        if name == "relu":
+            return value if value > 0 else self.exact(0.0)
+        if name == "sigmoid":
+            return 1 / (1 + self.context.exp(-value))
+        if name == "tanh":
+            return self.context.tanh(value)
+        raise ValueError(f"unknown activation {name!r}")
+
+
+class FractionNumbers:
+    """Exact rational numbers."""
+
+    def exact(self, value: float) -> Fraction:
+        return Fraction(value)
+
+    def activation(self, name: str, value: Fraction) -> Fraction:
+        if name == "relu":
+            return value if value > 0 else Fraction(0)
+        raise ValueError(f"activation {name!r} has no exact fraction")
+
+
+MPMATH = MpmathNumbers(300)
+FRACTIONS = FractionNumbers()
+
+
+# the operators
+
+
+def evaluate(
+    operator: str,
+    attributes: Mapping[str, Any],
+    inputs: Mapping[str, Array],
+    *,
+    numbers: Numbers,
+    len_zero: str = "zeros",
+) -> dict[str, list[Any]]:
+    """The outputs by name, as nested lists in the shapes of the specification.
+
+    `operator`: "openvino.GRUCell-3" or "openvino.GRUSequence-5" ("openvino." may be left out).
+    `len_zero`: Ho of a row of length 0: "zeros" or "initial_hidden_state".
+    """
+    if len(attributes["activations"]) != 2 or not attributes["clip"] > 0:
+        raise ValueError(f"activations or clip: {attributes}")
+    if len_zero not in ("zeros", "initial_hidden_state"):
+        raise ValueError(f"unknown reading of len_zero: {len_zero!r}")
+    name = operator.removeprefix("openvino.")
+    if name == "GRUCell-3":
+        return _gru_cell(attributes, inputs, numbers)
+    if name == "GRUSequence-5":
+        return _gru_sequence(attributes, inputs, numbers, len_zero)
+    raise ValueError(f"unknown operator {operator!r}")
+
+
+def _gru_cell(
+    attributes: Mapping[str, Any], inputs: Mapping[str, Array], numbers: Numbers
+) -> dict[str, list[Any]]:
+    hidden = attributes["hidden_size"]
+    bias = (4 if attributes["linear_before_reset"] else 3) * hidden
+    batch, size = inputs["X"].shape
+    _check(inputs, "initial_hidden_state", batch, hidden)
+    _check(inputs, "W", 3 * hidden, size)
+    _check(inputs, "R", 3 * hidden, hidden)
+    if "B" in inputs:
+        _check(inputs, "B", bias)
+
+    W = _matrix(inputs["W"], numbers)
+    R = _matrix(inputs["R"], numbers)
+    B = _vector(inputs["B"], numbers) if "B" in inputs else [numbers.exact(0.0)] * bias
+    Ho = []
+    for n in range(batch):
+        x = _vector(inputs["X"][n], numbers)
+        h = _vector(inputs["initial_hidden_state"][n], numbers)
+        Ho.append(_step(x, h, W, R, B, attributes, numbers))
+    return {"Ho": Ho}
+
+
+def _gru_sequence(
+    attributes: Mapping[str, Any], inputs: Mapping[str, Array], numbers: Numbers, len_zero: str
+) -> dict[str, list[Any]]:
+    direction = attributes["direction"]
+    # bidirectional: 0 is forward, 1 is reverse (ledger: bidi-layout)
+    reversals = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+    directions = len(reversals)
+    hidden = attributes["hidden_size"]
+    bias = (4 if attributes["linear_before_reset"] else 3) * hidden
+    batch, seq_length, size = inputs["X"].shape
+    _check(inputs, "initial_hidden_state", batch, directions, hidden)
+    _check(inputs, "W", directions, 3 * hidden, size)
+    _check(inputs, "R", directions, 3 * hidden, hidden)
+    _check(inputs, "B", directions, bias)
+    lengths = [int(length) for length in inputs["sequence_lengths"]]
+    if len(lengths) != batch or not all(0 <= length <= seq_length for length in lengths):
+        raise ValueError(f"sequence_lengths {lengths} for batch {batch}, seq_length {seq_length}")
+
+    zeros = [numbers.exact(0.0)] * hidden
+    Y = [[[zeros for t in range(seq_length)] for d in range(directions)] for n in range(batch)]
+    Ho = [[zeros for d in range(directions)] for n in range(batch)]
+    for d in range(directions):
+        W = _matrix(inputs["W"][d], numbers)
+        R = _matrix(inputs["R"][d], numbers)
+        B = _vector(inputs["B"][d], numbers)
+        for n in range(batch):
+            times = list(range(lengths[n]))  # X past the length is never looked at
+            if reversals[d]:
+                times.reverse()
+            h = _vector(inputs["initial_hidden_state"][n, d], numbers)
+            for t in times:
+                h = _step(_vector(inputs["X"][n, t], numbers), h, W, R, B, attributes, numbers)
+                Y[n][d][t] = h
+            if lengths[n] > 0 or len_zero == "initial_hidden_state":
+                Ho[n][d] = h
+    return {"Y": Y, "Ho": Ho}
+
+
+def _step(
+    x: Vector,
+    h: Vector,
+    W: Matrix,
+    R: Matrix,
+    B: Vector,
+    attributes: Mapping[str, Any],
+    numbers: Numbers,
+) -> Vector:
+    """Ht of one row from its Xt and Ht-1: the five formulas of GRUCell, in their order."""
+    H = len(h)
+    Wz, Wr, Wh = W[:H], W[H : 2 * H], W[2 * H :]
+    Rz, Rr, Rh = R[:H], R[H : 2 * H], R[2 * H :]
+    bz, br = B[:H], B[H : 2 * H]  # the sums Wbz + Rbz and Wbr + Rbr
+    f, g = attributes["activations"]
+
+    def clipped(a: Any) -> Any:
+        if attributes["clip"] == math.inf:
+            return a
+        c = numbers.exact(attributes["clip"])
+        return min(max(a, -c), c)
+
+    def F(a: Any) -> Any:
+        return numbers.activation(f, clipped(a))
+
+    def G(a: Any) -> Any:
+        return numbers.activation(g, clipped(a))
+
+    zt = [F(_dot(x, Wz[j]) + _dot(h, Rz[j]) + bz[j]) for j in range(H)]
+    rt = [F(_dot(x, Wr[j]) + _dot(h, Rr[j]) + br[j]) for j in range(H)]
+    if attributes["linear_before_reset"]:
+        Wbh, Rbh = B[2 * H : 3 * H], B[3 * H :]  # ledger: b-order
+        ht = [G(_dot(x, Wh[j]) + rt[j] * (_dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
+    else:
+        bh = B[2 * H :]  # the sum Rbh + Wbh
+        rh = [rt[k] * h[k] for k in range(H)]
+        ht = [G(_dot(x, Wh[j]) + _dot(rh, Rh[j]) + bh[j]) for j in range(H)]
+    return [(1 - zt[j]) * ht[j] + zt[j] * h[j] for j in range(H)]
+
+
+def _dot(a: Vector, b: Vector) -> Any:
+    return sum(p * q for p, q in zip(a, b, strict=True))
+
+
+def _vector(row: Array, numbers: Numbers) -> Vector:
+    if not all(math.isfinite(entry) for entry in row):
+        raise ValueError(f"not finite: {row}")
+    return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly
+
+
+def _matrix(rows: Array, numbers: Numbers) -> Matrix:
+    return [_vector(row, numbers) for row in rows]
+
+
+def _check(inputs: Mapping[str, Array], name: str, *shape: int) -> None:
+    T = inputs["X"].dtype
+    if T.name not in FORMATS:
+        raise ValueError(f"X is {T.name}")
+    if name not in inputs or inputs[name].shape != shape or inputs[name].dtype != T:
+        raise ValueError(f"{name} must be {T.name} {shape}")
+
+
+# rounding
+
+
+class Format(NamedTuple):
+    scalar: Any  # the numpy scalar type
+    precision: int  # bits of the significand, the leading one included
+    emin: int  # exponent of the smallest normal number
+    emax: int  # exponent of the largest finite number
+
+
+FORMATS = {
+    "float16": Format(numpy.float16, 11, -14, 15),
+    "bfloat16": Format(ml_dtypes.bfloat16, 8, -126, 127),
+    "float32": Format(numpy.float32, 24, -126, 127),
+    "float64": Format(numpy.float64, 53, -1022, 1023),
+}
+
+
+def to_fraction(value: Any) -> Fraction:
+    """The exact value of a Fraction or an mpf.
+
+    An mpf beyond 2^±5000 becomes ±2^±5000: on the same side of everything in every format, and
+    its Fraction would not fit in memory for the exponents that exp() can reach.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if not value.context.isfinite(value):
+        raise ValueError(f"not a finite number: {value}")
+    mantissa, exponent = map(int, value.man_exp)
+    sign = -1 if value < 0 else 1  # the mantissa's own sign depends on mpmath's version
+    size = mantissa.bit_length() + exponent
+    if mantissa == 0:
+        return Fraction(0)
+    if abs(size) > 5000:
+        return sign * Fraction(2) ** (5000 if size > 0 else -5000)
+    return sign * abs(mantissa) * Fraction(2) ** exponent
+
+
+def _quantum(magnitude: Fraction, fmt: Format) -> Fraction:
+    """The spacing of the format at a positive number, as if it had no largest exponent."""
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if Fraction(2) ** exponent > magnitude:
+        exponent -= 1  # now 2^exponent <= magnitude < 2^(exponent + 1)
+    return Fraction(2) ** (max(exponent, fmt.emin) - (fmt.precision - 1))
+
+
+def round_once(value: Any, dtype: str) -> Any:
+    """A Fraction or an mpf rounded to nearest, ties to even, once.  A zero result is +0."""
+    fmt = FORMATS[dtype]
+    exact = to_fraction(value)
+    if exact == 0:
+        return fmt.scalar(0.0)
+    quantum = _quantum(abs(exact), fmt)
+    steps, rest = divmod(abs(exact), quantum)
+    if rest > quantum / 2 or (rest == quantum / 2 and steps % 2 == 1):
+        steps += 1
+    if steps * quantum >= Fraction(2) ** (fmt.emax + 1):
+        return fmt.scalar(-math.inf if exact < 0 else math.inf)
+    if steps == 0:
+        return fmt.scalar(0.0)
+    rounded = steps * quantum if exact > 0 else -steps * quantum
+    result = fmt.scalar(float(rounded))  # both steps are exact, which is checked
+    if Fraction(float(result)) != rounded:
+        raise AssertionError(f"{rounded} is not a number of {dtype}")
+    return result
+
+
+def distance_to_tie(value: Any, dtype: str) -> Fraction:
+    """How far the value is from the nearest number at which rounding changes its mind.
+
+    In units of the format's spacing at the value (of its largest spacing, beyond the range).
+    """
+    fmt = FORMATS[dtype]
+    magnitude = abs(to_fraction(value))
+    smallest, largest = (Fraction(2) ** (e - (fmt.precision - 1)) for e in (fmt.emin, fmt.emax))
+    quantum = min(_quantum(magnitude, fmt), largest) if magnitude else smallest
+    at = magnitude / quantum
+    steps: int = min(int(at), 2**fmt.precision - 1)  # the last tie is the overflow threshold
+    distance = abs(at - steps - Fraction(1, 2))
+    if steps == 2 ** (fmt.precision - 1) and quantum > smallest:
+        # just above a power of two: below it the spacing is half as wide
+        distance = min(distance, at - steps + Fraction(1, 4))
+    return distance

@@ -1,0 +1,166 @@
+"""A case as users meet it, and a block of cases as files and generators hold it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cases.operators import OPERATORS
+from ..cases.semantics import Semantics, semantics
+from ..cases.signature import Operator
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operator, one dtype, one value for every attribute, its inputs and expected outputs.
+
+    `given` are the attributes written out, `attributes` all of them, defaults filled in. `inputs`
+    and `outputs` are shaped and named as the operator's specification has them; an input left out
+    is not in the dict. `readings` holds, for a case of tier `ambiguous`, the outputs under each
+    other accepted reading.
+    """
+
+    id: str
+    operator: str
+    dtype: str
+    tier: str
+    given: Mapping[str, Any]
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+    readings: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute, the specification's defaults filled in."""
+        return OPERATORS[self.operator].with_defaults(self.given)
+
+    @property
+    def semantics(self) -> Semantics:
+        """What the case asks of a GRU."""
+        return semantics(OPERATORS[self.operator], self.attributes)
+
+
+@dataclass(frozen=True)
+class BlockKey:
+    """What the cases of a block share; `name` is unique among the blocks of a dtype.
+
+    `sizes` has every size symbol, `forms` the name of the form of each tensor that is present and
+    has several, `types` the dtype of each type variable.
+    """
+
+    operator: str
+    dtype: str
+    tier: str
+    readings: tuple[str, ...]
+    sizes: tuple[tuple[str, int], ...]
+    absent: tuple[str, ...]
+    types: tuple[tuple[str, str], ...]
+    forms: tuple[tuple[str, str], ...]
+
+    @property
+    def path(self) -> str:
+        """The block's path in a file: `<dtype>/<name>`."""
+        others = [t for variable, t in self.types if t != self.dtype]
+        parts = [
+            "x".join(str(length) for _, length in self.sizes),
+            *(f"{tensor}{form}" for tensor, form in self.forms),
+            *(f"no{tensor}" for tensor in self.absent),
+            *others,
+            *([] if self.tier == "required" else [self.tier]),
+            *self.readings,
+        ]
+        return f"{self.dtype}/{'-'.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cases stacked along a first axis of length n: row i of every array is case i."""
+
+    path: str
+    operator: str
+    dtype: str
+    tier: str
+    ids: list[str]
+    given: list[dict[str, Any]]
+    inputs: Arrays
+    outputs: Arrays
+    readings: dict[str, Arrays] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def case(self, row: int) -> Case:
+        """Case `row` of the block; its arrays are views of the block's."""
+        return Case(
+            self.ids[row],
+            self.operator,
+            self.dtype,
+            self.tier,
+            self.given[row],
+            {name: array[row] for name, array in self.inputs.items()},
+            {name: array[row] for name, array in self.outputs.items()},
+            {
+                reading: {name: array[row] for name, array in outputs.items()}
+                for reading, outputs in self.readings.items()
+            },
+        )
+
+    def cases(self) -> Iterator[Case]:
+        """The cases of the block, in order."""
+        return (self.case(row) for row in range(len(self)))
+
+    def rows(self, keep: Array) -> Block:
+        """The block of the rows where `keep` (a boolean mask or an index array) says so."""
+        where = np.flatnonzero(keep) if keep.dtype == bool else keep
+        return Block(
+            self.path,
+            self.operator,
+            self.dtype,
+            self.tier,
+            [self.ids[i] for i in where],
+            [self.given[i] for i in where],
+            {name: array[where] for name, array in self.inputs.items()},
+            {name: array[where] for name, array in self.outputs.items()},
+            {
+                reading: {name: array[where] for name, array in outputs.items()}
+                for reading, outputs in self.readings.items()
+            },
+        )
+
+
+def canonical_json(given: Mapping[str, Any]) -> str:
+    """The attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
+    return json.dumps(
+        {name: "inf" if value == math.inf else value for name, value in given.items()},
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
+    """The inverse of `canonical_json`; ValueError for anything else, in one sentence."""
+    given = json.loads(text)
+    if not isinstance(given, dict):
+        raise ValueError("attributes are not a JSON object")
+    for name, value in given.items():
+        attribute = operator.attribute(name)
+        if attribute is None:
+            raise ValueError(f"{operator.name} has no attribute {name!r}")
+        if attribute.kind == "float" and value == "inf":
+            given[name] = value = math.inf
+        if not attribute.accepts(value):
+            raise ValueError(f"{name} is {value!r}; expected {attribute.expected}")
+    missing = [a.name for a in operator.attributes if a.required and a.name not in given]
+    if missing:
+        raise ValueError(f"attribute {missing[0]} is missing")
+    return given

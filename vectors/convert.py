@@ -1,0 +1,121 @@
+"""Between an operator's own layout and the one layout the GRU is written in.
+
+Derived from the operators' descriptions (axes and their order, the parts stacked along a gate
+axis); there is no operator by name in here. Arrays may have leading axes (a stack of cases) before
+those that the description names; they stay in front.
+
+The shared layout: x (batch, time, input); h0 (direction, batch, hidden); w[gate] (direction,
+hidden, input); r[gate] (direction, hidden, hidden); b[part] (direction, hidden); lengths (batch);
+y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that an operator does
+not have (a cell's time and direction) is there with length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..cases.signature import Operator, Tensor
+from .case import Array, Arrays
+
+_AXES = {
+    "x": ("batch", "time", "input"),
+    "h0": ("direction", "batch", "hidden"),
+    "lengths": ("batch",),
+    "w": ("direction", "gates", "input"),
+    "r": ("direction", "gates", "hidden"),
+    "b": ("direction", "gates"),
+    "y": ("direction", "batch", "time", "hidden"),
+    "ho": ("direction", "batch", "hidden"),
+}
+
+
+@dataclass(frozen=True)
+class GruInputs:
+    """The inputs of a GRU in the shared layout; see the module for shapes.
+
+    `w` and `r` are keyed by gate (z, r, h), `b` by the parts the operator has: `z`, `r`, `h` for a
+    sum of two biases, `wh` and `rh` and so on for separate ones. `b` is empty where there is none.
+    """
+
+    x: Array
+    h0: Array
+    lengths: Array
+    w: Arrays
+    r: Arrays
+    b: Arrays
+
+
+def gru_inputs(
+    operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]
+) -> GruInputs:
+    """The inputs of a case, or of a stack of cases that share a block, in the shared layout.
+
+    Without a lengths input every row is as long as the time axis.
+    """
+    plain: Arrays = {}
+    gates: dict[str, Arrays] = {"w": {}, "r": {}, "b": {}}
+    for tensor in operator.inputs:
+        if tensor.name not in inputs:
+            continue
+        array = _ordered(operator, tensor, attributes, inputs[tensor.name])
+        parts = tensor.form(attributes).parts
+        if parts:
+            axis = _AXES[tensor.role].index("gates") - len(_AXES[tensor.role])
+            pieces = np.split(array, len(parts), axis=axis)
+            gates[tensor.role] |= dict(zip(parts, pieces, strict=True))
+        else:
+            plain[tensor.role] = array
+    x = plain["x"]
+    lengths = plain.get("lengths")
+    if lengths is None:
+        lengths = np.full(x.shape[:-2], x.shape[-2], np.int64)
+    return GruInputs(x, plain["h0"], lengths, gates["w"], gates["r"], gates["b"])
+
+
+def operator_outputs(
+    operator: Operator, attributes: Mapping[str, Any], shared: Mapping[str, Array]
+) -> Arrays:
+    """The outputs the operator names, in its own layout, from `shared`: role to array."""
+    return {
+        tensor.name: _reordered(operator, tensor, attributes, shared[tensor.role])
+        for tensor in operator.outputs
+    }
+
+
+def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> list[str]:
+    """The tensor's axes in the shared vocabulary, in the operator's order."""
+    form = tensor.form(attributes)
+    return [
+        "gates" if "*" in axis else operator.sizes[axis] for axis in form.axes
+    ]
+
+
+def _ordered(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
+) -> Array:
+    """`array` with the axes of the shared layout, in its order; missing ones inserted."""
+    have = _axes_of(operator, tensor, attributes)
+    stack = array.ndim - len(have)
+    want = [axis for axis in _AXES[tensor.role] if axis in have]
+    array = array.transpose(*range(stack), *(stack + have.index(axis) for axis in want))
+    for position, axis in enumerate(_AXES[tensor.role]):
+        if axis not in have:
+            array = np.expand_dims(array, stack + position)
+    return array
+
+
+def _reordered(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
+) -> Array:
+    """The inverse of `_ordered`."""
+    want = _axes_of(operator, tensor, attributes)
+    shared = _AXES[tensor.role]
+    stack = array.ndim - len(shared)
+    array = array.squeeze(tuple(stack + i for i, axis in enumerate(shared) if axis not in want))
+    have = [axis for axis in shared if axis in want]
+    array = array.transpose(*range(stack), *(stack + have.index(axis) for axis in want))
+    return np.ascontiguousarray(array)

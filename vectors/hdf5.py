@@ -1,0 +1,196 @@
+"""HDF5 files, written atomically and read as hostile.
+
+A file that someone hands to `check` may be missing, truncated, of another format, or made to hurt:
+every dataset is reached by hard links only, is stored in the file itself, is of a plain number or
+fixed-length string type, and is no larger than what the file can hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from ..cases.dtypes import FLOAT_TYPES, dtype_name, numpy_dtype
+from ..cases.errors import VectorFileError
+from .case import Array
+
+FORMAT_VERSION = 1
+VECTORS = "grucible vectors"
+OUTPUTS = "grucible outputs"
+
+_MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
+_SLACK = 1 << 20
+_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[h5py.File]:
+    """A new HDF5 file that takes the place of `path`, whole, when the block ends without error.
+
+    Until then it is a temporary file beside `path`; on any error, Ctrl-C included, it is removed
+    and what stood at `path` stays.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with h5py.File(temporary, "w", libver=("earliest", "v110")) as file:
+            yield file
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def open_file(path: Path, kind: str) -> Iterator[h5py.File]:
+    """A file of `kind` (VECTORS or OUTPUTS) opened for reading; VectorFileError if it is not one."""
+    if not path.is_file():
+        raise VectorFileError(f"{path}: no such file; expected {kind} (HDF5)")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        why = "is truncated" if "truncated" in str(error) else "is not an HDF5 file"
+        raise VectorFileError(f"{path}: {why}; expected {kind}") from None
+    with file:
+        found = _text_attribute(file, "format")
+        if found != kind:
+            raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
+        version = attribute(file, "format_version")
+        if version != FORMAT_VERSION:
+            raise VectorFileError(
+                f"{path}: format_version is {version}; this grucible reads version {FORMAT_VERSION}"
+            )
+        yield file
+
+
+def attribute(node: Any, name: str) -> Any:
+    """A scalar attribute as a Python value; None if there is none or it is not scalar."""
+    try:
+        value = node.attrs.get(name)
+    except (OSError, TypeError, ValueError):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _text_attribute(node: Any, name: str) -> str:
+    value = attribute(node, name)
+    return value if isinstance(value, str) else ""
+
+
+def children(group: Any, kind: type, place: str) -> list[str]:
+    """The names in `group`, sorted, each a hard link to a `kind`; VectorFileError otherwise."""
+    names = sorted(group)
+    for name in names:
+        _member(group, name, kind, place)
+    return names
+
+
+def subgroup(group: Any, name: str, place: str) -> Any:
+    """The group `name` in `group`; VectorFileError if there is none."""
+    return _member(group, name, h5py.Group, place)
+
+
+def _member(group: Any, name: str, kind: type, place: str) -> Any:
+    what = "group" if kind is h5py.Group else "dataset"
+    where = f"{group.file.filename}: {place}/{name}"
+    try:
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            raise VectorFileError(f"{where}: {'is a link' if link else 'is missing'}; expected a {what}")
+        member = group[name]
+    except (KeyError, OSError, ValueError, RuntimeError):
+        raise VectorFileError(f"{where}: is missing or damaged; expected a {what}") from None
+    if not isinstance(member, kind):
+        raise VectorFileError(f"{where}: is not a {what}")
+    return member
+
+
+class Stored:
+    """A dataset that has been checked to be readable; `shape` and `dtype` are what it holds.
+
+    `dtype` is a name (`bfloat16` for uint16 marked so), or `text` for fixed-length UTF-8.
+    """
+
+    def __init__(self, group: Any, name: str, place: str) -> None:
+        self.where = f"{group.file.filename}: {place}/{name}"
+        data = _member(group, name, h5py.Dataset, place)
+        try:
+            if data.shape is None or data.is_virtual or data.external:
+                raise VectorFileError(f"{self.where}: does not hold its data in this file")
+            self.shape: tuple[int, ...] = data.shape
+            if not self.shape:
+                raise TypeError('a scalar')
+            self.dtype = _stored_dtype(data)
+            stored = data.id.get_storage_size()
+            factor = _MOST_EXPANSION if data.chunks else 1
+            if data.dtype.itemsize * int(np.prod(self.shape, dtype=object)) > stored * factor + _SLACK:
+                raise VectorFileError(f"{self.where}: claims shape {self.shape} but stores {stored} bytes")
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
+            raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
+        self._data = data
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of one row."""
+        return int(self._data.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+
+    def read(self, start: int, stop: int) -> Array:
+        """Rows start … stop, in the machine's byte order; bfloat16 as an ml_dtypes array."""
+        try:
+            array: Array = self._data[start:stop]
+        except (OSError, RuntimeError, ValueError) as error:
+            raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
+        if self.dtype == "text":
+            return array
+        if self.dtype == "bfloat16":
+            return array.astype(np.uint16, copy=False).view(_BFLOAT16)
+        return array.astype(numpy_dtype(self.dtype), copy=False)
+
+    def texts(self, start: int, stop: int) -> list[str]:
+        """Rows start … stop of a text dataset."""
+        if self.dtype != "text" or len(self.shape) != 1:
+            raise VectorFileError(f"{self.where}: is not a list of texts")
+        try:
+            return [value.decode("utf-8") for value in self.read(start, stop).tolist()]
+        except UnicodeDecodeError:
+            raise VectorFileError(f"{self.where}: is not UTF-8 text") from None
+
+
+def _stored_dtype(data: Any) -> str:
+    dtype = data.dtype
+    if dtype.kind == "S":
+        return "text"
+    if dtype.kind not in "fiu" or dtype.fields is not None or dtype.subdtype is not None:
+        raise TypeError(f"type {dtype} is not one of the format's")
+    if dtype == np.uint16 and _text_attribute(data, "dtype") == "bfloat16":
+        return "bfloat16"
+    return dtype_name(dtype.newbyteorder("="))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
+    """Write rows of dataset `name`, which is made with `total` rows when it is first written."""
+    stored = array.view(np.uint16) if array.dtype == _BFLOAT16 else array
+    if name not in group:
+        little = stored.dtype.newbyteorder("<")
+        data = group.create_dataset(name, (total, *stored.shape[1:]), little)
+        if array.dtype == _BFLOAT16:
+            data.attrs["dtype"] = "bfloat16"
+    group[name][start : start + len(stored)] = stored
+
+
+def write_texts(group: Any, name: str, texts: list[str]) -> None:
+    """Write a dataset of fixed-length UTF-8 texts."""
+    encoded = [text.encode("utf-8") for text in texts]
+    width = max(map(len, encoded), default=1)
+    group.create_dataset(name, data=np.array(encoded, h5py.string_dtype("utf-8", width)))

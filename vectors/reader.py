@@ -1,0 +1,225 @@
+"""Reading vector files, block by block, each block in slices of rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from ..cases.errors import VectorFileError
+from ..cases.operators import OPERATORS
+from ..cases.readings import READINGS
+from ..cases.signature import Operator, Tensor
+from .case import Arrays, Block, Case, attributes_from_json
+from .digest import block_paths, content_digest
+from .hdf5 import VECTORS, Stored, attribute, children, open_file, subgroup
+
+CORE = Path(__file__).parent
+SLICE_BYTES = 16 << 20
+TIERS = ("required", "ambiguous", "nonportable", "invalid")
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """A block of an open vector file, checked; `read` gives its rows."""
+
+    path: str
+    operator: Operator
+    dtype: str
+    tier: str
+    sizes: Mapping[str, int]
+    ids: list[str]
+    given: list[dict[str, Any]]
+    inputs: Mapping[str, Stored]
+    outputs: Mapping[str, Stored]
+    readings: Mapping[str, Mapping[str, Stored]]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop."""
+
+        def rows(stored: Mapping[str, Stored]) -> Arrays:
+            return {name: data.read(start, stop) for name, data in stored.items()}
+
+        return Block(
+            self.path,
+            self.operator.name,
+            self.dtype,
+            self.tier,
+            self.ids[start:stop],
+            self.given[start:stop],
+            rows(self.inputs),
+            rows(self.outputs),
+            {name: rows(outputs) for name, outputs in self.readings.items()},
+        )
+
+    def slices(self) -> Iterator[Block]:
+        """The block in slices of rows of some SLICE_BYTES."""
+        row = sum(s.row_bytes for s in (*self.inputs.values(), *self.outputs.values()))
+        step = max(1, SLICE_BYTES // max(1, row))
+        return (self.read(start, start + step) for start in range(0, len(self), step))
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """An open vector file: `relative` is its path below the vectors asked for."""
+
+    path: Path
+    relative: str
+    operator: str
+    generator: str
+    seed: int
+    content_sha256: str
+    file: Any
+
+    def blocks(self) -> Iterator[StoredBlock]:
+        """The blocks of the file, each checked against the operator's description."""
+        for path in block_paths(self.file):
+            yield _stored_block(self, path)
+
+    def verify_content(self) -> None:
+        """Raise VectorFileError unless the content is what `content_sha256` says."""
+        if content_digest(self.file) != self.content_sha256:
+            raise VectorFileError(
+                f"{self.path}: content does not match its content_sha256; generate the file again"
+            )
+
+
+@contextlib.contextmanager
+def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
+    """The vector file at `path`, opened; VectorFileError if it is none."""
+    with open_file(path, VECTORS) as file:
+        operator = attribute(file, "operator")
+        if operator not in OPERATORS:
+            raise VectorFileError(f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}")
+        yield VectorFile(
+            path,
+            relative or path.name,
+            operator,
+            str(attribute(file, "generator")),
+            int(attribute(file, "seed") or 0),
+            str(attribute(file, "content_sha256")),
+            file,
+        )
+
+
+def find_vectors(path: Path | None) -> list[tuple[Path, str]]:
+    """The vector files at `path`, a file or a directory, with their relative paths; None: the core.
+
+    Raises VectorFileError where there is none.
+    """
+    root = CORE if path is None else path
+    if not root.exists():
+        raise VectorFileError(f"{root}: no such file or directory; make vectors with: grucible gen -o {root}")
+    if root.is_file():
+        return [(root, root.name)]
+    found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
+    if not found:
+        raise VectorFileError(f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}")
+    return found
+
+
+def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
+    """The cases of a vector file or a directory of them; without a path, of the core vectors.
+
+    Raises VectorFileError for anything that is not a vector file of this format version.
+    """
+    for file, relative in find_vectors(None if path is None else Path(path)):
+        with open_vectors(file, relative) as vectors:
+            for block in vectors.blocks():
+                for rows in block.slices():
+                    yield from rows.cases()
+
+
+def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
+    operator = OPERATORS[vectors.operator]
+    place, where = f"/{path}", f"{vectors.path}: /{path}"
+    dtype = path.partition("/")[0]
+    if dtype not in operator.dtypes():
+        raise VectorFileError(f"{where}: dtype is not one of {', '.join(operator.dtypes())}")
+    group = subgroup(subgroup(vectors.file, dtype, ""), path.partition("/")[2], f"/{dtype}")
+    tier = attribute(group, "tier")
+    if tier not in TIERS:
+        raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
+    sizes = {}
+    for symbol in operator.sizes:
+        sizes[symbol] = attribute(group, symbol)
+        if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
+            raise VectorFileError(f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer")
+    id_data, attributes_data = Stored(group, "id", place), Stored(group, "attributes", place)
+    ids = id_data.texts(0, id_data.shape[0])
+    texts = attributes_data.texts(0, attributes_data.shape[0])
+    if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
+        raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
+    given = [_given(text, case_id, operator, where) for text, case_id in zip(texts, ids, strict=True)]
+    first = operator.with_defaults(given[0])
+    subgroup(group, "inputs", place)
+    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in group["inputs"]]
+    for case_id, one in zip(ids, given, strict=True):
+        attributes = operator.with_defaults(one)
+        if any(t.form(attributes) is not t.form(first) for t in tensors):
+            raise VectorFileError(f"{where}: {case_id} needs other shapes than the rest of its block")
+
+    def folder(parent: Any, name: str, below: str, wanted: tuple[Tensor, ...]) -> dict[str, Stored]:
+        inside = subgroup(parent, name, below)
+        names = children(inside, h5py.Dataset, f"{below}/{name}")
+        for found in names:
+            if found not in [t.name for t in wanted]:
+                raise VectorFileError(f"{vectors.path}: {below}/{name}/{found}: {operator.name} has no such tensor")
+        stored = {}
+        for tensor in wanted:
+            if tensor.name in names or tensor.required:
+                data = stored[tensor.name] = Stored(inside, tensor.name, f"{below}/{name}")
+                _check_tensor(data, tensor, operator, first, sizes, dtype, len(ids))
+        return stored
+
+    readings = {}
+    if "readings" in group:
+        for name in children(subgroup(group, "readings", place), h5py.Group, f"{place}/readings"):
+            if name not in READINGS:
+                raise VectorFileError(f"{where}/readings/{name}: is not a reading this grucible knows")
+            below = f"{place}/readings/{name}"
+            readings[name] = folder(group["readings"][name], "outputs", below, operator.outputs)
+    return StoredBlock(
+        path,
+        operator,
+        dtype,
+        tier,
+        sizes,
+        ids,
+        given,
+        folder(group, "inputs", place, operator.inputs),
+        folder(group, "outputs", place, operator.outputs),
+        readings,
+    )
+
+
+def _given(text: str, case_id: str, operator: Operator, where: str) -> dict[str, Any]:
+    try:
+        return attributes_from_json(text, operator)
+    except (ValueError, RecursionError) as error:
+        raise VectorFileError(f"{where}: attributes of {case_id}: {error}") from None
+
+
+def _check_tensor(
+    data: Stored,
+    tensor: Tensor,
+    operator: Operator,
+    attributes: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    dtype: str,
+    rows: int,
+) -> None:
+    shape = (rows, *operator.shape(tensor, attributes, sizes))
+    allowed = operator.types[tensor.type]
+    types = (dtype,) if allowed == operator.dtypes() else allowed
+    if data.shape != shape or data.dtype not in types:
+        raise VectorFileError(
+            f"{data.where}: is {data.dtype} {data.shape}; expected {' or '.join(types)} {shape}"
+        )
