@@ -81,7 +81,8 @@ class Attribute:
         elif self.choices:
             one = "one of " + ", ".join(self.choices)
         else:
-            one = ("positive " if self.positive else "") + ("integer" if self.kind == "int" else "number")
+            number = "integer" if self.kind == "int" else "number"
+            one = f"a positive {number}" if self.positive else f"{'an' if number == 'integer' else 'a'} {number}"
         if not self.is_list:
             return one
         return f"a list of {'' if self.length is None else f'{self.length} '}values, each {one}"

@@ -10,14 +10,15 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationError,
     WithJsonSchema,
     create_model,
@@ -142,16 +143,21 @@ def spec_model(operator_name: str) -> type[SpecModel]:
 
 def _by_keyword(*entries: type[BaseModel]) -> Any:
     """One of `entries`, chosen by its first field, so that an error speaks of the entry meant."""
-    keyword = {next(iter(e.model_fields)): e for e in entries}
+    keywords = [next(iter(entry.model_fields)) for entry in entries]
 
-    def choose(value: Any) -> Any:
-        named = [k for k in keyword if isinstance(value, dict) and k in value]
-        if len(named) != 1:
-            raise ValueError(f"expected a mapping with one of {', '.join(keyword)}")
-        return keyword[named[0]].model_validate(value)
+    def choose(value: Any) -> str | None:
+        named = [word for word in keywords if isinstance(value, dict) and word in value]
+        return named[0] if len(named) == 1 else None
 
-    schema = {"anyOf": [e.model_json_schema() for e in entries]}
-    return Annotated[Any, BeforeValidator(choose), WithJsonSchema(schema)]
+    tagged = [Annotated[entry, Tag(word)] for entry, word in zip(entries, keywords, strict=True)]
+    return Annotated[
+        Union[*tagged],  # noqa: UP007
+        Discriminator(
+            choose,
+            custom_error_type="keyword",
+            custom_error_message=f"expected a mapping with one of {', '.join(keywords)}",
+        ),
+    ]
 
 
 def _value_type(factor: Factor) -> Any:
@@ -209,14 +215,19 @@ def _remedy(value: Any) -> str:
             number = float(value)
         except ValueError:
             return ""
-        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(str(number), f"{number:.17g}")
-        return f" (YAML reads {value} as a string; write {written if '.' in written else written + '.0'})"
+        mantissa, e, exponent = repr(number).partition("e")
+        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(
+            mantissa, (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
+        )
+        return f" (YAML reads {value} as a string; write {written})"
     return ""
 
 
 def _first_error(document: Document, error: ValidationError, operator: str) -> SpecError:
     first = error.errors()[0]
     location: Location = tuple(first["loc"])
+    if location[:1] == ("cases",) and len(location) > 2:
+        location = (*location[:2], *location[3:])  # without the tag of the kind of entry
     kind, value = first["type"], first.get("input")
     if kind == "extra_forbidden":
         at: Any = document.value
@@ -226,6 +237,8 @@ def _first_error(document: Document, error: ValidationError, operator: str) -> S
         return document.error(location, f"is not a field here; expected one of {', '.join(known)}")
     if kind == "missing":
         return document.error(location, "is missing")
+    if kind == "keyword":
+        return document.error(location, first["msg"])
     if kind == "value_error":
         return document.error(location, str(first["ctx"]["error"]))
     message = first["msg"][:1].lower() + first["msg"][1:]

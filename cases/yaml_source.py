@@ -24,7 +24,7 @@ class Document:
 
     name: str
     text: str
-    value: dict[str, Any]
+    value: Any
     lines: dict[Location, int]
 
     def place(self, location: Location) -> str:
@@ -56,12 +56,11 @@ def read_text(path: Path) -> str:
         raise SpecError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
-def parse(name: str, text: str) -> Document:
-    """The document in `text`, which came from `name`.
+def parse(name: str, text: str, kind: type = dict) -> Document:
+    """The document in `text`, which came from `name`; its value is a `kind`, dict or list.
 
     Raises SpecError, naming file and line, for text that is not YAML, for anchors and aliases, for
-    a duplicate key, for nesting deeper than any case spec needs, and for a document that is not a
-    mapping.
+    a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
     try:
         _refuse_aliases_and_depth(name, text)
@@ -76,9 +75,10 @@ def parse(name: str, text: str) -> Document:
     except (yaml.YAMLError, ValueError) as error:
         sentence = " ".join(str(error).split())
         raise SpecError(f"{name}: not YAML: {sentence}") from None
-    if not isinstance(value, dict):
-        kind = "nothing" if value is None else f"a {type(value).__name__}"
-        raise SpecError(f"{name}:1: holds {kind}; expected a mapping of field: value")
+    if not isinstance(value, kind):
+        held = "nothing" if value is None else f"a {type(value).__name__}"
+        expected = "a mapping of field: value" if kind is dict else "a list"
+        raise SpecError(f"{name}:1: holds {held}; expected {expected}")
     return Document(name, text, value, lines)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +46,7 @@ def gen_command(
     from ..cases.spec import find_specs
     from ..vectors.published import published_digests
     from .files import make_files, plan_files, up_to_date
+    from .progress import progress_bar
 
     check_dtypes(dtypes)
     expanded = expand_all(find_specs(specs), dtypes, select)
@@ -55,7 +55,7 @@ def gen_command(
     missing = [plan for plan in plans if plan.relative not in found]
     outcomes = list(found.values())
     try:
-        with _progress(sum(len(plan.cases) for plan in missing)) as advance, contextlib.closing(
+        with progress_bar("generating", sum(len(plan.cases) for plan in missing)) as advance, contextlib.closing(
             make_files(missing, jobs, advance)  # type: ignore[type-var]
         ) as made:
             for outcome in made:
@@ -89,32 +89,3 @@ def _say_published(outcomes: list[Outcome], published: dict[str, str]) -> list[s
     if known and not differ:
         click.echo(f"content digests: all {len(known)} equal the published ones")
     return differ
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr where that is a terminal, with rate and time left."""
-    import sys
-
-    if not total or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("generating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total, rate="")
-
-        def advance(count: int) -> None:
-            progress.advance(task, count)
-            speed = progress.tasks[0].speed
-            progress.update(task, rate=f"{speed:.0f} cases/s" if speed else "")
-
-        yield advance

@@ -50,41 +50,42 @@ class ContentDigest:
 
 
 def block_paths(file: Any) -> list[str]:
-    """The paths `<dtype>/<block>` of the blocks of a file, ascending."""
+    """The paths `<dtype>/<block>` of the blocks of a file, ascending; other datasets are not looked at."""
     found = []
-    for dtype in sorted(file):
-        if isinstance(file.get(dtype, getlink=True), h5py.HardLink) and isinstance(file[dtype], h5py.Group):
-            found += [f"{dtype}/{name}" for name in children(file[dtype], h5py.Group, f"/{dtype}")]
+    for name in sorted(file):
+        if name != "spec":
+            dtype = subgroup(file, name, f"{file.filename}: ")
+            found += [f"{name}/{block}" for block in children(dtype, h5py.Group, f"{file.filename}: /{name}")]
     return sorted(found)
 
 
-def dataset_paths(block: Any, place: str) -> Iterator[str]:
-    """The paths of the datasets of a block that the digest covers, in its order."""
-    yield "attributes"
-    yield "id"
-    for folder in ("inputs", "outputs"):
-        for name in children(subgroup(block, folder, place), h5py.Dataset, f"{place}/{folder}"):
-            yield f"{folder}/{name}"
+def block_datasets(block: Any, where: str) -> Iterator[tuple[str, Stored]]:
+    """The datasets of a block that the digest covers, with their paths, in its order."""
+    for name in ("attributes", "id"):
+        yield name, Stored(block, name, where)
+    yield from _folder(block, "inputs", where)
+    yield from _folder(block, "outputs", where)
     if "readings" in block:
-        readings = subgroup(block, "readings", place)
-        for reading in children(readings, h5py.Group, f"{place}/readings"):
-            inside = f"{place}/readings/{reading}"
-            outputs = subgroup(subgroup(readings, reading, inside), "outputs", inside)
-            for name in children(outputs, h5py.Dataset, f"{inside}/outputs"):
-                yield f"readings/{reading}/outputs/{name}"
+        readings = subgroup(block, "readings", where)
+        for reading in children(readings, h5py.Group, f"{where}/readings"):
+            path = f"readings/{reading}"
+            for name, stored in _folder(readings[reading], "outputs", f"{where}/{path}"):
+                yield f"{path}/{name}", stored
+
+
+def _folder(group: Any, folder: str, where: str) -> Iterator[tuple[str, Stored]]:
+    inside = subgroup(group, folder, where)
+    for name in sorted(inside):
+        yield f"{folder}/{name}", Stored(inside, name, f"{where}/{folder}")
 
 
 def content_digest(file: Any) -> str:
     """The content digest of an open vector file, read in slices."""
     digest = ContentDigest()
     for path in block_paths(file):
-        block = file[path]
-        for name in dataset_paths(block, f"/{path}"):
-            folder, _, last = name.rpartition("/")
-            stored = Stored(block[folder] if folder else block, last, f"/{path}/{folder}".rstrip("/"))
+        for name, stored in block_datasets(file[path], f"{file.filename}: /{path}"):
             digest.header(f"{path}/{name}", stored.dtype, stored.shape)
-            row = max(1, stored.row_bytes)
-            step = max(1, _SLICE_BYTES // row)
+            step = max(1, _SLICE_BYTES // max(1, stored.row_bytes))
             for start in range(0, stored.shape[0], step):
                 if stored.dtype == "text":
                     digest.texts(stored.texts(start, start + step))

@@ -8,6 +8,7 @@ fixed-length string type, and is no larger than what the file can hold.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,31 +85,42 @@ def _text_attribute(node: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def children(group: Any, kind: type, place: str) -> list[str]:
-    """The names in `group`, sorted, each a hard link to a `kind`; VectorFileError otherwise."""
+def children(group: Any, kind: type, where: str) -> list[str]:
+    """The names in `group`, sorted, each a hard link to a `kind`; VectorFileError otherwise.
+
+    `where` says in errors where the group is: `file: /path`.
+    """
+    wanted = h5py.h5o.TYPE_GROUP if kind is h5py.Group else h5py.h5o.TYPE_DATASET
     names = sorted(group)
     for name in names:
-        _member(group, name, kind, place)
+        _refuse_link(group, name, where)
+        if h5py.h5o.get_info(group.id, name.encode()).type != wanted:
+            raise VectorFileError(f"{where}/{name}: is not a {kind.__name__.lower()}")
     return names
 
 
-def subgroup(group: Any, name: str, place: str) -> Any:
+def subgroup(group: Any, name: str, where: str) -> Any:
     """The group `name` in `group`; VectorFileError if there is none."""
-    return _member(group, name, h5py.Group, place)
+    return _member(group, name, h5py.Group, where)
 
 
-def _member(group: Any, name: str, kind: type, place: str) -> Any:
-    what = "group" if kind is h5py.Group else "dataset"
-    where = f"{group.file.filename}: {place}/{name}"
+def _refuse_link(group: Any, name: str, where: str) -> None:
     try:
-        link = group.get(name, getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            raise VectorFileError(f"{where}: {'is a link' if link else 'is missing'}; expected a {what}")
+        link = group.id.links.get_info(name.encode()).type
+    except (KeyError, RuntimeError, OSError):
+        raise VectorFileError(f"{where}/{name}: is missing") from None
+    if link != h5py.h5l.TYPE_HARD:
+        raise VectorFileError(f"{where}/{name}: is a link; expected the thing itself")
+
+
+def _member(group: Any, name: str, kind: type, where: str) -> Any:
+    _refuse_link(group, name, where)
+    try:
         member = group[name]
     except (KeyError, OSError, ValueError, RuntimeError):
-        raise VectorFileError(f"{where}: is missing or damaged; expected a {what}") from None
+        raise VectorFileError(f"{where}/{name}: is damaged") from None
     if not isinstance(member, kind):
-        raise VectorFileError(f"{where}: is not a {what}")
+        raise VectorFileError(f"{where}/{name}: is not a {kind.__name__.lower()}")
     return member
 
 
@@ -118,9 +130,9 @@ class Stored:
     `dtype` is a name (`bfloat16` for uint16 marked so), or `text` for fixed-length UTF-8.
     """
 
-    def __init__(self, group: Any, name: str, place: str) -> None:
-        self.where = f"{group.file.filename}: {place}/{name}"
-        data = _member(group, name, h5py.Dataset, place)
+    def __init__(self, group: Any, name: str, where: str) -> None:
+        self.where = f"{where}/{name}"
+        data = _member(group, name, h5py.Dataset, where)
         try:
             if data.shape is None or data.is_virtual or data.external:
                 raise VectorFileError(f"{self.where}: does not hold its data in this file")
@@ -130,16 +142,17 @@ class Stored:
             self.dtype = _stored_dtype(data)
             stored = data.id.get_storage_size()
             factor = _MOST_EXPANSION if data.chunks else 1
-            if data.dtype.itemsize * int(np.prod(self.shape, dtype=object)) > stored * factor + _SLACK:
+            if data.dtype.itemsize * math.prod(self.shape) > stored * factor + _SLACK:
                 raise VectorFileError(f"{self.where}: claims shape {self.shape} but stores {stored} bytes")
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
         self._data = data
+        self._itemsize: int = data.dtype.itemsize
 
     @property
     def row_bytes(self) -> int:
         """The bytes of one row."""
-        return int(self._data.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+        return self._itemsize * math.prod(self.shape[1:])
 
     def read(self, start: int, stop: int) -> Array:
         """Rows start … stop, in the machine's byte order; bfloat16 as an ml_dtypes array."""

@@ -137,13 +137,22 @@ def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
                     yield from rows.cases()
 
 
+def case_ids(path: Path | None) -> Iterator[str]:
+    """The ids of the cases of a vector file or a directory of them; None: of the core vectors."""
+    for file, _ in find_vectors(path):
+        with open_file(file, VECTORS) as opened:
+            for block in block_paths(opened):
+                ids = Stored(opened[block], "id", f"{file}: /{block}")
+                yield from ids.texts(0, ids.shape[0])
+
+
 def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
     operator = OPERATORS[vectors.operator]
-    place, where = f"/{path}", f"{vectors.path}: /{path}"
+    where = f"{vectors.path}: /{path}"
     dtype = path.partition("/")[0]
     if dtype not in operator.dtypes():
         raise VectorFileError(f"{where}: dtype is not one of {', '.join(operator.dtypes())}")
-    group = subgroup(subgroup(vectors.file, dtype, ""), path.partition("/")[2], f"/{dtype}")
+    group = vectors.file[path]
     tier = attribute(group, "tier")
     if tier not in TIERS:
         raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
@@ -152,26 +161,30 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
         sizes[symbol] = attribute(group, symbol)
         if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
             raise VectorFileError(f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer")
-    id_data, attributes_data = Stored(group, "id", place), Stored(group, "attributes", place)
+    id_data, attributes_data = Stored(group, "id", where), Stored(group, "attributes", where)
     ids = id_data.texts(0, id_data.shape[0])
     texts = attributes_data.texts(0, attributes_data.shape[0])
     if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
         raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
-    given = [_given(text, case_id, operator, where) for text, case_id in zip(texts, ids, strict=True)]
+    parsed: dict[str, dict[str, Any]] = {}
+    for text, case_id in zip(texts, ids, strict=True):
+        if text not in parsed:
+            parsed[text] = _given(text, case_id, operator, where)
+    given = [parsed[text] for text in texts]
     first = operator.with_defaults(given[0])
-    subgroup(group, "inputs", place)
+    subgroup(group, "inputs", where)
     tensors = [t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in group["inputs"]]
-    for case_id, one in zip(ids, given, strict=True):
+    for one in parsed.values():
         attributes = operator.with_defaults(one)
         if any(t.form(attributes) is not t.form(first) for t in tensors):
-            raise VectorFileError(f"{where}: {case_id} needs other shapes than the rest of its block")
+            raise VectorFileError(f"{where}: the cases with attributes {one} need other shapes")
 
     def folder(parent: Any, name: str, below: str, wanted: tuple[Tensor, ...]) -> dict[str, Stored]:
         inside = subgroup(parent, name, below)
-        names = children(inside, h5py.Dataset, f"{below}/{name}")
+        names = list(inside)
         for found in names:
             if found not in [t.name for t in wanted]:
-                raise VectorFileError(f"{vectors.path}: {below}/{name}/{found}: {operator.name} has no such tensor")
+                raise VectorFileError(f"{below}/{name}/{found}: {operator.name} has no such tensor")
         stored = {}
         for tensor in wanted:
             if tensor.name in names or tensor.required:
@@ -181,11 +194,12 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
 
     readings = {}
     if "readings" in group:
-        for name in children(subgroup(group, "readings", place), h5py.Group, f"{place}/readings"):
+        inside = subgroup(group, "readings", where)
+        for name in children(inside, h5py.Group, f"{where}/readings"):
             if name not in READINGS:
                 raise VectorFileError(f"{where}/readings/{name}: is not a reading this grucible knows")
-            below = f"{place}/readings/{name}"
-            readings[name] = folder(group["readings"][name], "outputs", below, operator.outputs)
+            below = f"{where}/readings/{name}"
+            readings[name] = folder(inside[name], "outputs", below, operator.outputs)
     return StoredBlock(
         path,
         operator,
@@ -194,8 +208,8 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
         sizes,
         ids,
         given,
-        folder(group, "inputs", place, operator.inputs),
-        folder(group, "outputs", place, operator.outputs),
+        folder(group, "inputs", where, operator.inputs),
+        folder(group, "outputs", where, operator.outputs),
         readings,
     )
 

@@ -1,0 +1,107 @@
+"""`grucible cases`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from .case_spec import CaseSpec
+    from .coverage import PairCoverage
+    from .spec import CaseSpecFile
+
+
+@click.command("cases")
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable.")
+@click.option("--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable.")
+@click.option("--list", "listed", is_flag=True, help="Print the ids of the cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--extend", is_flag=True,
+              help="Append to the covering arrays in SPEC the rows they lack.")  # fmt: skip
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of case specs, for editors.")
+def cases_command(
+    specs: tuple[Path, ...],
+    dtypes: tuple[str, ...],
+    select: tuple[str, ...],
+    listed: bool,
+    as_json: bool,
+    extend: bool,
+    schema: bool,
+) -> None:
+    """Count the cases of SPEC and the pairs of attribute values they cover.
+
+    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
+    """
+    import json
+
+    from .coverage import pair_coverage
+    from .covering import extend as extend_rows
+    from .expand import check_dtypes, expand_all
+    from .schema import spec_schema
+    from .spec import find_specs
+
+    if schema:
+        click.echo(spec_schema(), nl=False)
+        return
+    check_dtypes(dtypes)
+    found = find_specs(specs)
+    if extend:
+        for spec in found:
+            click.echo(f"{spec.document.name}: {extend_rows(spec)} rows added")
+        return
+    expanded = expand_all(found, dtypes, select)
+    cases = [case for _, members in expanded for case in members]
+    if listed:
+        for case in cases:
+            click.echo(case.id)
+        return
+    coverage = pair_coverage(cases)
+    if as_json:
+        click.echo(json.dumps(_summary(cases, coverage), indent=1))
+        return
+    _print_themes(expanded)
+    click.echo()
+    _print_coverage(coverage)
+    click.echo(f"\n{len(cases)} cases in {len(expanded)} specs")
+
+
+def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
+    dtypes = list(dict.fromkeys(case.dtype for _, cases in expanded for case in cases))
+    click.echo(f"{'spec':34}" + "".join(f"{dtype:>9}" for dtype in dtypes) + "  tier")
+    for spec, cases in expanded:
+        counts = Counter(case.dtype for case in cases)
+        row = "".join(f"{counts[dtype] or '-':>9}" for dtype in dtypes)
+        click.echo(f"{spec.path:34}{row}  {spec.model.tier}")
+    totals = Counter(case.dtype for _, cases in expanded for case in cases)
+    click.echo(f"{'':34}" + "".join(f"{totals[dtype]:>9}" for dtype in dtypes))
+
+
+def _print_coverage(coverage: list[PairCoverage]) -> None:
+    click.echo("pairs of attribute values that have a case")
+    for found in coverage:
+        share = 100 * found.covered / found.total if found.total else 100
+        click.echo(f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)")
+        for pair in found.missing[:3]:
+            click.echo(f"{'':45}missing {pair}")
+        if len(found.missing) > 3:
+            click.echo(f"{'':45}… and {len(found.missing) - 3} more")
+
+
+def _summary(cases: list[CaseSpec], coverage: list[PairCoverage]) -> dict[str, object]:
+    counts: Counter[tuple[str, str, str]] = Counter((c.operator, c.dtype, c.tier) for c in cases)
+    return {
+        "cases": len(cases),
+        "counts": [
+            {"operator": operator, "dtype": dtype, "tier": tier, "cases": count}
+            for (operator, dtype, tier), count in sorted(counts.items())
+        ],
+        "pairs": [
+            {"operator": c.operator, "dtype": c.dtype, "covered": c.covered, "total": c.total,
+             "missing": list(c.missing)}
+            for c in coverage
+        ],
+    }  # fmt: skip

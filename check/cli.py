@@ -1,0 +1,167 @@
+"""`grucible check`, `run`, `show` and `runtimes`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from .expectations import Expectation
+
+_VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
+_SELECT = click.option("--select", multiple=True, metavar="GLOB",
+                       help="Only cases whose id matches. Repeatable.")  # fmt: skip
+_TIMEOUT = click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=0, min_open=True),
+                        metavar="SECONDS", help="How long the runtime may take over one case.")  # fmt: skip
+_RUNTIME_HELP = "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
+
+
+@click.command("check")
+@_VECTORS
+@click.option("--runtime", metavar="NAME", help=_RUNTIME_HELP)
+@click.option("--outputs", type=click.Path(path_type=Path), metavar="PATH",
+              help="Outputs made elsewhere: a file, or a directory laid out as VECTORS.")  # fmt: skip
+@click.option("--rtol", type=float, help="Relative tolerance, for all dtypes.")
+@click.option("--atol", type=float, help="Absolute tolerance, for all dtypes.")
+@click.option("--ulp", type=float, help="Tolerance in units in the last place, for all dtypes.")
+@_SELECT
+@click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
+              help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
+@click.option("--report", "reports", multiple=True, metavar="json=FILE", help="Write the report to a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@_TIMEOUT
+def check_command(
+    vectors: Path | None,
+    runtime: str | None,
+    outputs: Path | None,
+    rtol: float | None,
+    atol: float | None,
+    ulp: float | None,
+    select: tuple[str, ...],
+    expect: Path | None,
+    reports: tuple[str, ...],
+    as_json: bool,
+    timeout: float,
+) -> None:
+    """Judge a runtime, or outputs made elsewhere, by vectors.
+
+    VECTORS is a vector file or a directory of them; without it, the core vectors installed with
+    grucible. Exit status 0: conforms, or every failure was expected; 1: does not conform, or
+    incomplete; 2: bad usage or input.
+    """
+    from .expectations import load_expectations
+    from .isolate import IsolatedRuntime
+    from .outputs import FromOutputs
+    from .reports.json import report_json
+    from .reports.terminal import report_lines
+    from .tolerance import chosen_tolerances
+    from .verdict import judge
+
+    if (runtime is None) == (outputs is None):
+        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
+    tolerances = chosen_tolerances(rtol, atol, ulp)
+    expectations: list[Expectation] = load_expectations(expect) if expect else []
+    files = [_report_file(text) for text in reports]
+    with contextlib.ExitStack() as stack:
+        source = IsolatedRuntime(runtime, timeout) if runtime else FromOutputs(outputs)  # type: ignore[arg-type]
+        stack.callback(source.close)
+        with _progress("checking", vectors, select) as advance:
+            report = judge(vectors, source, tolerances, select, expectations, advance)
+    for file in files:
+        file.write_text(report_json(report), encoding="utf-8")
+    if as_json:
+        click.echo(report_json(report), nl=False)
+    else:
+        for line in report_lines(report):
+            click.echo(line)
+    raise SystemExit(report.exit_status)
+
+
+def _report_file(text: str) -> Path:
+    """The file of `json=FILE`."""
+    kind, equals, name = text.partition("=")
+    if kind != "json" or not equals or not name:
+        raise click.UsageError(f"--report {text}: expected json=FILE")
+    path = Path(name)
+    if not path.parent.is_dir():
+        raise click.UsageError(f"--report {text}: there is no directory {path.parent}")
+    return path
+
+
+@click.command("run")
+@_VECTORS
+@click.option("--runtime", required=True, metavar="NAME", help=_RUNTIME_HELP)
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="OUTPUTS",
+              help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
+@_SELECT
+@_TIMEOUT
+def run_command(
+    vectors: Path | None, runtime: str, out: Path, select: tuple[str, ...], timeout: float
+) -> None:
+    """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`."""
+    from .isolate import IsolatedRuntime
+    from .record import record
+
+    source = IsolatedRuntime(runtime, timeout)
+    with contextlib.closing(source), _progress("running", vectors, select) as advance:
+        for relative, counts in record(vectors, source, out, select, advance):
+            told = ", ".join(f"{count} {status}" for status, count in counts.items())
+            click.echo(f"{relative}: {told}")
+
+
+@click.command("show")
+@click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
+@click.argument("case_id", metavar="CASE")
+@click.option("--full", is_flag=True, help="Print arrays whole.")
+def show_command(vectors: Path | None, case_id: str, full: bool) -> None:
+    """Show one case: what it asks, its inputs, its expected outputs.
+
+    CASE is a case id, or a glob that matches one.
+    """
+    from .show import show_lines
+
+    for line in show_lines(vectors, case_id, full):
+        click.echo(line)
+
+
+@click.command("runtimes")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def runtimes_command(as_json: bool) -> None:
+    """List the runtimes grucible knows by name, with versions and what each supports."""
+    import json
+
+    from ..cases.errors import RuntimeNotUsable
+    from .runtime import load_runtime, registered_runtimes
+
+    rows = []
+    for point in registered_runtimes():
+        try:
+            loaded = load_runtime(point.name)
+            rows.append({"name": point.name, "version": loaded.version, "about": loaded.about})
+        except RuntimeNotUsable as error:
+            rows.append({"name": point.name, "version": "", "about": str(error)})
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        click.echo(f"{row['name']}  {row['version'] or 'not installed'}\n    {row['about']}")
+    click.echo("any other: --runtime package.module:function, or ./file.py:function")
+
+
+@contextlib.contextmanager
+def _progress(
+    what: str, vectors: Path | None, select: tuple[str, ...]
+) -> Iterator[Callable[[int], None]]:
+    """A progress bar over the selected cases of the vectors."""
+    from ..cases.expand import selected
+    from ..gen.progress import progress_bar
+    from ..vectors.reader import case_ids
+
+    total = sum(selected(i, select) for i in case_ids(vectors)) if sys.stderr.isatty() else 0
+    with progress_bar(what, total) as advance:
+        yield advance

@@ -1,0 +1,49 @@
+"""Running a runtime on vectors and keeping its outputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from ..cases.errors import GrucibleError
+from ..vectors.reader import find_vectors
+from .observe import Source
+from .outputs import new_outputs_file
+from .verdict import observations
+
+
+def record(
+    vectors: Path | None,
+    source: Source,
+    out: Path,
+    select: Sequence[str] = (),
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Write an outputs file per vector file; yields its path and how many cases have each status.
+
+    A single vector file gives the single file `out`, a directory (or the core) a directory with the
+    same relative paths. Each file appears whole, and files that are done stay where another fails.
+    """
+    nothing = True
+    for file, relative in find_vectors(vectors):
+        path = out if vectors is not None and vectors.is_file() else out / relative
+        found = observations([(file, relative)], source, select, advance)
+        blocks = groupby(found, key=lambda pair: pair[0].path)
+        first = next(blocks, None)
+        if first is None:
+            continue
+        nothing = False
+        counts: Counter[str] = Counter()
+        with new_outputs_file(path, source.name, source.version) as writer:
+            group = first
+            while group is not None:
+                parts = list(group[1])
+                ids = [case_id for block, _ in parts for case_id in block.ids]
+                writer.write(parts[0][0], ids, parts)
+                counts.update(status for _, observed in parts for status in observed.status)
+                group = next(blocks, None)  # type: ignore[assignment]
+        yield str(path), counts
+    if nothing:
+        raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")

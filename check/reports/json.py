@@ -1,0 +1,70 @@
+"""The report as strict JSON, version 1 (vectors/FORMAT.md describes it)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any
+
+from ..verdict import CaseResult, Report
+
+_PLURAL = {"error": "errors"}
+_VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
+
+
+def report_json(report: Report) -> str:
+    """The report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
+    return json.dumps(report_value(report), indent=1, allow_nan=False) + "\n"
+
+
+def report_value(report: Report) -> dict[str, Any]:
+    """The report as plain data."""
+    deciding = [result for result in report.results if result.decides]
+    return {
+        "grucible_report": 1,
+        "verdict": report.verdict,
+        "runtime": {"name": report.runtime, "version": report.runtime_version},
+        "vectors": {"path": report.vectors, "files": report.files},
+        "tolerances": {
+            dtype: tolerance.as_json()
+            for dtype, tolerance in report.tolerances.items()
+            if any(result.dtype == dtype for result in report.results)
+        },
+        "summary": _counts(deciding)
+        | {
+            "expected_failures": len(report.expected_failures),
+            "unexpected_passes": len(report.unexpected_passes),
+        },
+        "other_tiers": {
+            tier: _counts([result for result in report.results if result.tier == tier])
+            for tier in ("nonportable", "invalid")
+        },
+        "cases": [_case(result) for result in report.results],
+    }
+
+
+def _counts(results: list[CaseResult]) -> dict[str, int]:
+    counted = Counter(result.verdict for result in results)
+    return {"cases": len(results)} | {_PLURAL.get(v, v): counted[v] for v in _VERDICTS}
+
+
+def _case(result: CaseResult) -> dict[str, Any]:
+    case = {
+        "id": result.id,
+        "tier": result.tier,
+        "verdict": result.verdict,
+        "worst_ratio": _number(result.worst_ratio),
+        "worst_abs": _number(result.worst_abs),
+        "worst_ulp": _number(result.worst_ulp),
+        "where": result.where,
+        "reading": result.reading,
+        "message": result.message,
+    }
+    if result.expected:
+        case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
+    return case
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

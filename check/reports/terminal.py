@@ -1,0 +1,115 @@
+"""The report as a person reads it, at 80 columns: the verdict first, then why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ..verdict import CaseResult, Report
+
+_SHOWN = 10
+_WIDTH = 80
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """The lines of the report."""
+    yield _headline(report)
+    version = f" {report.runtime_version}" if report.runtime_version else ""
+    yield (
+        f"{report.runtime}{version}: {len(report.results)} cases, "
+        f"{report.files} {'file' if report.files == 1 else 'files'} of {report.vectors}"
+    )
+    yield ""
+    yield from _table(report)
+    yield from _readings(report)
+    yield from _listed("failed", [r for r in report.unexpected if r.verdict == "failed"])
+    yield from _listed("errors", [r for r in report.unexpected if r.verdict == "error"])
+    yield from _listed("missing", [r for r in report.results if r.decides and r.verdict == "missing"])
+    yield from _expected(report)
+    yield from _unsupported(report)
+
+
+def _headline(report: Report) -> str:
+    counts = report.counts
+    total = sum(counts.values())
+    parts = [f"{counts['passed']} of {total} cases passed"]
+    for verdict, word in (("failed", "failed"), ("error", "errors"), ("missing", "missing")):
+        if counts[verdict]:
+            parts.append(f"{counts[verdict]} {word}")
+    if counts["unsupported"]:
+        parts.append(f"{counts['unsupported']} unsupported")
+    if report.expected_failures:
+        known = len(report.expected_failures)
+        parts.append("all of them expected" if not report.unexpected else f"{known} of them expected")
+    return f"{report.verdict}: {', '.join(parts)}"
+
+
+def _table(report: Report) -> Iterator[str]:
+    yield f"{'':12}{'cases':>7}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupp.':>9}  tolerance"
+    groups: dict[str, list[CaseResult]] = {}
+    for result in report.results:
+        groups.setdefault(result.dtype if result.decides else result.tier, []).append(result)
+    for name, results in groups.items():
+        c = Counter(result.verdict for result in results)
+        tolerance = report.tolerances.get(name, "does not decide")
+        yield (
+            f"{name:12}{len(results):7}{c['passed']:8}{c['failed']:8}{c['error']:8}"
+            f"{c['missing']:9}{c['unsupported']:9}  {tolerance}"
+        )
+
+
+def _readings(report: Report) -> Iterator[str]:
+    followed = Counter(result.reading for result in report.results if result.reading)
+    if followed:
+        yield ""
+        yield "ambiguous cases, by the reading followed:"
+        for reading, count in followed.most_common():
+            yield f"  {count:6}  {reading}"
+
+
+def _listed(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
+    if not results:
+        return
+    yield ""
+    yield f"{title}:" if title != "failed" else "failed (the worst first):"
+    for result in sorted(results, key=lambda r: -r.worst_ratio)[:_SHOWN]:
+        yield f"  {result.id}"
+        if result.where:
+            yield (
+                f"    {result.where}: {result.message}; off by {result.worst_abs:.3g}, "
+                f"{result.worst_ratio:.3g} × tolerance"
+            )
+        elif result.message:
+            yield f"    {_clipped(result.message, _WIDTH - 4)}"
+    if len(results) > _SHOWN:
+        yield f"  … and {len(results) - _SHOWN} more; --report json=FILE has all of them"
+
+
+def _expected(report: Report) -> Iterator[str]:
+    if not report.expectations:
+        return
+    yield ""
+    yield "expected findings:"
+    seen = Counter(result.expected for result in report.expected_failures)
+    passed = Counter(result.expected for result in report.unexpected_passes)
+    for expectation in report.expectations:
+        note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
+        yield f"  {seen[expectation]:6} failed{note}: {expectation.cases}"
+        yield f"         {expectation.reason}"
+    for result in report.unexpected_passes[:_SHOWN]:
+        yield f"  passed unexpectedly: {result.id}"
+    if len(report.unexpected_passes) > _SHOWN:
+        yield f"  … and {len(report.unexpected_passes) - _SHOWN} more"
+
+
+def _unsupported(report: Report) -> Iterator[str]:
+    reasons = Counter(r.message for r in report.results if r.decides and r.verdict == "unsupported")
+    if reasons:
+        yield ""
+        yield "declared unsupported by the runtime:"
+        for reason, count in reasons.most_common():
+            yield f"  {count:6}  {_clipped(reason, _WIDTH - 10)}"
+
+
+def _clipped(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,117 @@
+"""One case, readable: what it asks, its inputs, its expected outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cases.dtypes import dtype_name
+from ..cases.errors import GrucibleError
+from ..cases.operators import OPERATORS
+from ..cases.readings import READINGS
+from ..cases.signature import Attribute
+from ..vectors.case import Array, Case
+from ..vectors.reader import find_vectors, open_vectors
+
+_MOST_NAMED = 5
+
+
+def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
+    """The one case whose id is, or matches, `wanted`, and the file it is in.
+
+    Raises GrucibleError where none or several match.
+    """
+    found: list[tuple[Case, str]] = []
+    more = 0
+    for file, relative in find_vectors(vectors):
+        with open_vectors(file, relative) as opened:
+            for block in opened.blocks():
+                for row, case_id in enumerate(block.ids):
+                    if case_id == wanted:
+                        return block.read(row, row + 1).case(0), str(file)
+                    if fnmatchcase(case_id, wanted):
+                        more += 1
+                        if len(found) < _MOST_NAMED:
+                            found.append((block.read(row, row + 1).case(0), str(file)))
+    if more == 1:
+        return found[0]
+    if not found:
+        raise GrucibleError(f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'")
+    names = "\n  ".join(case.id for case, _ in found)
+    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as\n  {names}")
+
+
+def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
+    """The lines of `grucible show`."""
+    case, file = find_case(vectors, wanted)
+    operator = OPERATORS[case.operator]
+    yield case.id
+    yield f"  in {file}"
+    yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
+    yield f"  specified at {operator.source}"
+    yield ""
+    yield "asks for"
+    yield from (f"  {line}" for line in _equations(case))
+    yield ""
+    yield "attributes"
+    width = max(len(attribute.name) for attribute in operator.attributes)
+    for attribute in operator.attributes:
+        yield f"  {attribute.name:{width}}  {_attribute(attribute, case)}"
+    yield from _arrays("inputs", case.inputs, full)
+    for tensor in operator.inputs:
+        if tensor.name not in case.inputs:
+            yield f"  {tensor.name}: absent"
+    yield from _arrays("expected outputs (exact, rounded once)", case.outputs, full)
+    for name, outputs in case.readings.items():
+        yield from _arrays(f"also accepted, reading {name}: {READINGS[name].about}", outputs, full)
+
+
+def _attribute(attribute: Attribute, case: Case) -> str:
+    if attribute.name in case.given:
+        return _text(case.given[attribute.name])
+    default = "none" if attribute.default is None else _text(attribute.default)
+    return f"absent (default {default})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "infinity" if value == math.inf else str(value)
+
+
+def _equations(case: Case) -> Iterator[str]:
+    """The equations the case asks for, in the specification's notation."""
+    s = case.semantics
+    clip = "" if math.isinf(s.clip) else f"clip[-{s.clip:g}, {s.clip:g}] "
+
+    def pre(text: str) -> str:
+        return f"{clip}({text})" if clip else f"({text})"
+
+    yield f"zt = {s.f}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
+    yield f"rt = {s.f}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"
+    after = "(rt (.) (Ht-1*(Rh^T) + Rbh)) + Wbh"
+    before = "(rt (.) Ht-1)*(Rh^T) + Rbh + Wbh"
+    yield f"ht = {s.g}{pre('Xt*(Wh^T) + ' + (after if s.reset_after else before))}"
+    yield "Ht = (1 - zt) (.) ht + zt (.) Ht-1"
+    if len(s.directions) > 1 or s.directions[0] != "forward":
+        yield "directions: " + ", then ".join(s.directions)
+
+
+def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:
+    yield ""
+    yield title
+    for name, array in arrays.items():
+        yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
+        values = array if array.dtype.kind in "iu" else array.astype(np.float64)
+        digits = {"float64": 17, "float32": 9}.get(dtype_name(array.dtype), 5)
+        text = np.array2string(
+            values, max_line_width=76, precision=digits, threshold=10**9 if full else 24, edgeitems=2
+        )
+        yield from (f"    {line}" for line in text.splitlines() if line.strip())
