@@ -13,7 +13,7 @@ from .covering import Assignment, is_excluded, verify_rows
 from .draws import DRAWS
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
-from .factors import NEEDED, PRESENT, factors, key
+from .factors import NEEDED, PRESENT, factors
 from .operators import OPERATORS
 from .semantics import semantics
 from .signature import ABSENT, Operator
@@ -93,16 +93,15 @@ def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignm
 def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) -> CaseSpec:
     operator = OPERATORS[spec.model.operator]
     known = factors(operator.name)
-    sizes = spec.model.sizes.model_dump(exclude_unset=True)
-    full = {name: factor.default for name, factor in known.items()} | sizes | assignment
+    shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(exclude_unset=True)
+    full = {name: factor.default for name, factor in known.items()} | shared | assignment
     for name, value in full.items():
         if value is NEEDED:
-            where = "in sizes, or in every case" if known[name].is_size else "in every case"
+            where = "in sizes, or in every case" if known[name].is_size else "in fixed, or in every case"
             raise spec.document.error(("cases", index), f"{name} is needed {where}")
+    # what all cases of the theme share is named by the theme, and not again by every id
     tokens = [
-        known[name].token(value)
-        for name, value in full.items()
-        if (name in assignment if known[name].is_size else key_of(value) != key_of(known[name].default))
+        known[name].token(value) for name, value in full.items() if name in assignment or name not in shared
     ]
     if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
         raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
@@ -129,11 +128,6 @@ def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) ->
         draw=full["draw"],
         factors=full,
     )
-
-
-def key_of(value: Any) -> str:
-    """`factors.key`, and a key of its own for the default of a factor every case must name."""
-    return "" if value is NEEDED else key(value)
 
 
 def _given(operator: Operator, full: Assignment) -> dict[str, Any]:

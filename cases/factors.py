@@ -27,8 +27,8 @@ NEEDED = object()
 class Factor:
     """One thing a case spec may enumerate.
 
-    `default` is the value of a case that does not name the factor; a case's id names every factor
-    whose value is not the default, by `token(value)`.
+    `default` is the value of a case that does not name the factor. `token(value)` is what a case's
+    id says of the value: nothing for most defaults.
     """
 
     name: str
@@ -86,6 +86,8 @@ def _attribute_factor(attribute: Attribute) -> Factor:
 
 def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
     def token(value: Any) -> str:
+        if value == ABSENT:
+            return attribute.absent_token
         if isinstance(value, bool):
             return attribute.token if value else f"{attribute.token}0"
         entries = value if isinstance(value, list) else [value]
@@ -124,12 +126,13 @@ def _size_factor(symbol: str, operator: Operator) -> Factor:
 
 
 def _choice(name: str, choices: tuple[str, ...], token: str = "") -> Factor:
+    """A factor of names; the first is the default, of which ids say nothing."""
     return Factor(
         name,
         lambda value: value in choices,
         "one of " + ", ".join(choices),
         choices[0],
-        lambda value: token or str(value),
+        lambda value: "" if value == choices[0] else token or str(value),
         {"enum": list(choices)},
     )
 
@@ -145,9 +148,15 @@ def _lengths_factor(name: str) -> Factor:
         accepts,
         f"one of {', '.join(PATTERNS)}, or a list of lengths, one per row",
         "full",
-        lambda value: "len" + "_".join(map(str, value)) if isinstance(value, list) else value,
+        _lengths_token,
         {"anyOf": [{"enum": list(PATTERNS)}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
     )
+
+
+def _lengths_token(value: Any) -> str:
+    if isinstance(value, list):
+        return "len" + "_".join(map(str, value))
+    return "" if value == "full" else str(value)
 
 
 def key(value: Any) -> str:

@@ -35,7 +35,8 @@ class Attribute:
 
     `default` is what the specification says a left-out attribute means (None: it has no meaning of
     its own). `choices` maps each allowed spelling to the shared name of what it means; `length` is
-    the number of entries of a list; `positive` excludes zero and below (and NaN).
+    the number of entries of a list; `positive` excludes zero and below (and NaN). In case ids a value
+    stands after `token`, and a left-out attribute is `absent_token`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Attribute:
     length: int | None = None
     positive: bool = False
     token: str = ""
+    absent_token: str = ""
 
     @property
     def is_list(self) -> bool:

@@ -47,6 +47,7 @@ class SpecModel(_Strict):
     readings: list[str] = []
     dtypes: Annotated[list[Any], Field(min_length=1)]
     sizes: Any
+    fixed: Any
     cases: list[Any]
 
 
@@ -130,6 +131,7 @@ def spec_model(operator_name: str) -> type[SpecModel]:
     )
     listing = create_model("Listing", __base__=_Strict, list=(list[single], ...))  # type: ignore[valid-type]
     sizes = {n: f for n, f in plain.items() if all_factors[n].is_size}
+    fixed = create_model("Fixed", __base__=_Strict, **{n: plain[n] for n in plain if n not in sizes})
     return create_model(
         f"{operator_name} case spec",
         __base__=SpecModel,
@@ -137,6 +139,7 @@ def spec_model(operator_name: str) -> type[SpecModel]:
         dtypes=(Annotated[list[Literal[operator.dtypes()]], Field(min_length=1), AfterValidator(_distinct)], ...),
         readings=(list[Literal[tuple(READINGS)]], []),
         sizes=(create_model("Sizes", __base__=_Strict, **sizes), ...),
+        fixed=(fixed, fixed()),
         cases=(Annotated[list[_by_keyword(product, covering, listing)], Field(min_length=1)], ...),
     )
 
@@ -252,6 +255,8 @@ def _known_fields(location: Location, operator: str) -> list[str]:
             return list(SpecModel.model_fields)
         case ("sizes",):
             return [f.name for f in factors(operator).values() if f.is_size]
+        case ("fixed",):
+            return [f.name for f in factors(operator).values() if not f.is_size]
         case ("cases", int()):
             return ["product with exclude", "covering with rows and exclude", "list"]
         case _:

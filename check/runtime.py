@@ -99,7 +99,8 @@ def _described(name: str, run: Any) -> Runtime:
     return Runtime(name, str(getattr(run, "version", "")), run, about)
 
 
-def error_sentence(error: BaseException) -> str:
-    """An error of someone else's, in one line of bounded length."""
+def error_sentence(error: BaseException, most: int = 400) -> str:
+    """An error of someone else's in one line: where it is long its head and its tail, which often
+    holds the cause."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= 400 else text[:397] + "..."
+    return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

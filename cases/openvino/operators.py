@@ -29,6 +29,7 @@ _SHARED_ATTRIBUTES = (
         default=["sigmoid", "tanh"],
         choices=_ACTIVATIONS,
         length=2,
+        absent_token="noact",  # ledger: act-default
     ),
     Attribute(
         "activations_alpha",
