@@ -27,7 +27,9 @@ class _Rooms(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         room, _ = _COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(f".{room}.cli", __package__), f"{cmd_name}_command")
+        command: click.Command = getattr(
+            import_module(f".{room}.cli", __package__), f"{cmd_name}_command"
+        )
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 @click.command("cases")
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable.")
-@click.option("--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable.")
+@click.option(
+    "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
+)
+@click.option(
+    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
+)
 @click.option("--list", "listed", is_flag=True, help="Print the ids of the cases.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--extend", is_flag=True,
@@ -84,7 +88,9 @@ def _print_coverage(coverage: list[PairCoverage]) -> None:
     click.echo("pairs of attribute values that have a case")
     for found in coverage:
         share = 100 * found.covered / found.total if found.total else 100
-        click.echo(f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)")
+        click.echo(
+            f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)"
+        )
         for pair in found.missing[:3]:
             click.echo(f"{'':45}missing {pair}")
         if len(found.missing) > 3:

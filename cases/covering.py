@@ -100,7 +100,9 @@ def extend(spec: CaseSpecFile) -> int:
         values, excluded = _parts(entry)
         new = _missing_rows(spec, index, values, excluded, entry.rows)
         rows_line = spec.document.lines["cases", index, "rows"]
-        header = next(n for n in range(rows_line, 0, -1) if lines[n - 1].lstrip().startswith("rows:"))
+        header = next(
+            n for n in range(rows_line, 0, -1) if lines[n - 1].lstrip().startswith("rows:")
+        )
         if entry.rows:
             last = max(
                 line
@@ -173,7 +175,7 @@ def _completions(
                 max(
                     choices,
                     key=lambda c: len(
-                        pairs_of(dict(zip(names, [*row, c], strict=False))) & missing  # noqa: B023
+                        pairs_of(dict(zip(names, [*row, c], strict=False))) & missing
                     ),
                 )
             )

@@ -27,7 +27,9 @@ DRAWS: dict[str, Draw] = {
     for draw in (
         Draw("ordinary", "pre-activations of order one"),
         Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
-        Draw("x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6),
+        Draw(
+            "x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6
+        ),
         Draw("nan", "one NaN in X, one in initial_hidden_state", plant="nan"),
         Draw("infinity", "+infinity and -infinity in X", plant="infinity"),
         Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),

@@ -34,7 +34,9 @@ FLOAT_TYPES: dict[str, FloatType] = {
         FloatType("float16", 11, -24, 65504.0, np.dtype(np.float16)),
         FloatType("bfloat16", 8, -133, float.fromhex("0x1.fep127"), np.dtype(ml_dtypes.bfloat16)),
         FloatType("float32", 24, -149, float.fromhex("0x1.fffffep127"), np.dtype(np.float32)),
-        FloatType("float64", 53, -1074, float.fromhex("0x1.fffffffffffffp1023"), np.dtype(np.float64)),
+        FloatType(
+            "float64", 53, -1074, float.fromhex("0x1.fffffffffffffp1023"), np.dtype(np.float64)
+        ),
     )
 }
 INTEGER_TYPES: dict[str, np.dtype[Any]] = {

@@ -19,6 +19,7 @@ from .semantics import semantics
 from .signature import ABSENT, Operator
 from .spec import CaseSpecFile
 
+
 def expand(
     spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
 ) -> list[CaseSpec]:
@@ -52,11 +53,15 @@ def expand_all(
         for case in cases:
             if case.id in owner:
                 other = owner[case.id].document.name
-                raise GrucibleError(f"{spec.document.name}: makes {case.id}, which {other} makes too")
+                raise GrucibleError(
+                    f"{spec.document.name}: makes {case.id}, which {other} makes too"
+                )
             owner[case.id] = spec
     if not owner:
         wanted = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
-        raise GrucibleError(f"no case is selected by {wanted}; see them with: grucible cases --list")
+        raise GrucibleError(
+            f"no case is selected by {wanted}; see them with: grucible cases --list"
+        )
     return [(spec, cases) for spec, cases in expanded if cases]
 
 
@@ -93,15 +98,23 @@ def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignm
 def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) -> CaseSpec:
     operator = OPERATORS[spec.model.operator]
     known = factors(operator.name)
-    shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(exclude_unset=True)
+    shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(
+        exclude_unset=True
+    )
     full = {name: factor.default for name, factor in known.items()} | shared | assignment
     for name, value in full.items():
         if value is NEEDED:
-            where = "in sizes, or in every case" if known[name].is_size else "in fixed, or in every case"
+            where = (
+                "in sizes, or in every case"
+                if known[name].is_size
+                else "in fixed, or in every case"
+            )
             raise spec.document.error(("cases", index), f"{name} is needed {where}")
     # what all cases of the theme share is named by the theme, and not again by every id
     tokens = [
-        known[name].token(value) for name, value in full.items() if name in assignment or name not in shared
+        known[name].token(value)
+        for name, value in full.items()
+        if name in assignment or name not in shared
     ]
     if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
         raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
@@ -154,7 +167,9 @@ def _lengths(
     of = {axis: full[symbol] for symbol, axis in operator.sizes.items() if symbol in full}
     value = full[tensor.name]
     rows = (
-        length_patterns.lengths(value, of["batch"], of["time"]) if isinstance(value, str) else tuple(value)
+        length_patterns.lengths(value, of["batch"], of["time"])
+        if isinstance(value, str)
+        else tuple(value)
     )
     if len(rows) != of["batch"] or max(rows) > of["time"]:
         raise spec.document.error(
@@ -163,6 +178,7 @@ def _lengths(
         )
     if 0 in rows and spec.model.tier == "required":
         raise spec.document.error(
-            ("cases", index), f"{tensor.name} {list(rows)} has a 0, which is ambiguous (ledger: len-zero)"
+            ("cases", index),
+            f"{tensor.name} {list(rows)} has a 0, which is ambiguous (ledger: len-zero)",
         )
     return rows

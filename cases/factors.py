@@ -50,7 +50,9 @@ def factors(operator_name: str) -> dict[str, Factor]:
     operator = OPERATORS[operator_name]
     named = [a for name in operator.id_order if (a := operator.attribute(name))]
     found = [_attribute_factor(a) for a in named]
-    found += [_choice(t.name, (PRESENT, ABSENT), f"no{t.name}") for t in operator.inputs if not t.required]
+    found += [
+        _choice(t.name, (PRESENT, ABSENT), f"no{t.name}") for t in operator.inputs if not t.required
+    ]
     found += [_size_factor(symbol, operator) for symbol in size_symbols(operator)]
     found += [
         _choice(variable, dtypes)
@@ -72,7 +74,12 @@ def _attribute_factor(attribute: Attribute) -> Factor:
     schema = _attribute_schema(attribute)
     if attribute.required:
         return Factor(
-            attribute.name, attribute.accepts, attribute.expected, NEEDED, _attribute_token(attribute), schema
+            attribute.name,
+            attribute.accepts,
+            attribute.expected,
+            NEEDED,
+            _attribute_token(attribute),
+            schema,
         )
     return Factor(
         attribute.name,
@@ -108,7 +115,11 @@ def _attribute_schema(attribute: Attribute) -> dict[str, Any]:
             one["exclusiveMinimum"] = 0
     if not attribute.is_list:
         return one | {"description": attribute.about}
-    count = {} if attribute.length is None else {"minItems": attribute.length, "maxItems": attribute.length}
+    count = (
+        {}
+        if attribute.length is None
+        else {"minItems": attribute.length, "maxItems": attribute.length}
+    )
     return {"type": "array", "items": one, "description": attribute.about} | count
 
 
@@ -149,7 +160,12 @@ def _lengths_factor(name: str) -> Factor:
         f"one of {', '.join(PATTERNS)}, or a list of lengths, one per row",
         "full",
         _lengths_token,
-        {"anyOf": [{"enum": list(PATTERNS)}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
+        {
+            "anyOf": [
+                {"enum": list(PATTERNS)},
+                {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            ]
+        },
     )
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from .operators import OPERATORS
-from .spec import spec_model
+from .spec_model import spec_model
 
 
 def spec_schema() -> str:

@@ -71,7 +71,9 @@ class Attribute:
             return isinstance(value, bool)
         if self.kind in ("string", "strings"):
             return isinstance(value, str) and value in self.choices
-        if isinstance(value, bool) or not isinstance(value, int if self.kind == "int" else (int, float)):
+        if isinstance(value, bool) or not isinstance(
+            value, int if self.kind == "int" else (int, float)
+        ):
             return False
         return value > 0 if self.positive else value == value
 
@@ -84,7 +86,11 @@ class Attribute:
             one = "one of " + ", ".join(self.choices)
         else:
             number = "integer" if self.kind == "int" else "number"
-            one = f"a positive {number}" if self.positive else f"{'an' if number == 'integer' else 'a'} {number}"
+            one = (
+                f"a positive {number}"
+                if self.positive
+                else f"{'an' if number == 'integer' else 'a'} {number}"
+            )
         if not self.is_list:
             return one
         return f"a list of {'' if self.length is None else f'{self.length} '}values, each {one}"

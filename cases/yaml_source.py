@@ -85,7 +85,7 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
 def _refuse_aliases_and_depth(name: str, text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
+        line = _line(event)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise SpecError(f"{name}:{line}: anchors and aliases are not allowed; write it out")
         if isinstance(event, yaml.CollectionStartEvent):
@@ -96,10 +96,14 @@ def _refuse_aliases_and_depth(name: str, text: str) -> None:
             depth -= 1
 
 
+def _line(node: yaml.Node | yaml.Event) -> int:
+    return node.start_mark.line + 1 if node.start_mark else 1
+
+
 def _construct(
     name: str, node: yaml.Node, location: Location, lines: dict[Location, int], loader: Any
 ) -> Any:
-    lines[location] = node.start_mark.line + 1
+    lines[location] = _line(node)
     if isinstance(node, yaml.SequenceNode):
         return [
             _construct(name, child, (*location, index), lines, loader)
@@ -109,7 +113,7 @@ def _construct(
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = loader.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
+            line = _line(key_node)
             if not isinstance(key, Hashable) or not isinstance(key, str):
                 raise SpecError(f"{name}:{line}: key {key!r} is not a string")
             if key in mapping:

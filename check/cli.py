@@ -13,12 +13,17 @@ import click
 if TYPE_CHECKING:
     from .expectations import Expectation
 
-_VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
+_VECTORS = click.argument(
+    "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
+)
 _SELECT = click.option("--select", multiple=True, metavar="GLOB",
                        help="Only cases whose id matches. Repeatable.")  # fmt: skip
-_TIMEOUT = click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=0, min_open=True),
-                        metavar="SECONDS", help="How long the runtime may take over one case.")  # fmt: skip
-_RUNTIME_HELP = "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
+_TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
+                        type=click.FloatRange(min=0, min_open=True),
+                        help="How long the runtime may take over one case.")  # fmt: skip
+_RUNTIME_HELP = (
+    "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
+)
 
 
 @click.command("check")
@@ -32,7 +37,9 @@ _RUNTIME_HELP = "A name from `grucible runtimes`, or package.module:function, or
 @_SELECT
 @click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
-@click.option("--report", "reports", multiple=True, metavar="json=FILE", help="Write the report to a file.")
+@click.option(
+    "--report", "reports", multiple=True, metavar="json=FILE", help="Write the report to a file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @_TIMEOUT
 def check_command(

@@ -34,11 +34,17 @@ class Comparison:
 
 
 def compare(
-    expected: Arrays, observed: Mapping[str, Array], tolerance: Tolerance, dtype: str, *, signed_zero: bool
+    expected: Arrays,
+    observed: Mapping[str, Array],
+    tolerance: Tolerance,
+    dtype: str,
+    *,
+    signed_zero: bool,
 ) -> Comparison:
     """Compare the outputs of n stacked cases; with `signed_zero`, -0 and +0 differ."""
     parts = [
-        _compare_output(expected[name], observed[name], tolerance, dtype, signed_zero) for name in expected
+        _compare_output(expected[name], observed[name], tolerance, dtype, signed_zero)
+        for name in expected
     ]
     which = np.argmax([part.ratio for part in parts], axis=0)
     rows = np.arange(len(which))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,7 +28,9 @@ def load_expectations(path: Path) -> list[Expectation]:
             raise document.error((index,), "expected a mapping with cases, reason and link")
         for field, value in entry.items():
             if field not in ("cases", "reason", "link"):
-                raise document.error((index, field), "is not a field here; expected cases, reason, link")
+                raise document.error(
+                    (index, field), "is not a field here; expected cases, reason, link"
+                )
             if not isinstance(value, str) or not value.strip():
                 raise document.error((index, field), f"{value!r}; expected a text")
         for field in ("cases", "reason"):
@@ -37,6 +40,6 @@ def load_expectations(path: Path) -> list[Expectation]:
     return found
 
 
-def expectation_for(case_id: str, expectations: list[Expectation]) -> Expectation | None:
+def expectation_for(case_id: str, expectations: Sequence[Expectation]) -> Expectation | None:
     """The first expectation that names the case."""
     return next((e for e in expectations if fnmatchcase(case_id, e.cases)), None)

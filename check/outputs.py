@@ -58,7 +58,9 @@ class FromOutputs:
         where = f"{path}: /{block.path}"
         if block.path not in file:
             return _missing(block, f"there is no {where}")
-        group = subgroup(subgroup(file, block.dtype, f"{path}: "), block.path.split("/", 1)[1], where)
+        group = subgroup(
+            subgroup(file, block.dtype, f"{path}: "), block.path.split("/", 1)[1], where
+        )
         ids = Stored(group, "id", where)
         rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
         if len(rows) != ids.shape[0]:
@@ -73,7 +75,9 @@ class FromOutputs:
             stored = Stored(self._file(file)[path], "id", where)
             unknown = sorted(set(stored.texts(0, stored.shape[0])) - set(ids))
             if unknown:
-                raise VectorFileError(f"{where}/id: {unknown[0]!r} is not a case of the vectors' block")
+                raise VectorFileError(
+                    f"{where}/id: {unknown[0]!r} is not a case of the vectors' block"
+                )
 
     def _path(self, relative: str) -> Path:
         return self._root if self._root.is_file() else self._root / relative
@@ -96,14 +100,16 @@ def _rows(block: Block, group: Any, rows: dict[str, int], where: str) -> Observe
     messages = [""] * len(block)
     if "status" in group:
         told = Stored(group, "status", where).texts(0, total)
-        said = Stored(group, "message", where).texts(0, total) if "message" in group else [""] * total
+        said = (
+            Stored(group, "message", where).texts(0, total) if "message" in group else [""] * total
+        )
         for row, source in enumerate(at):
             if source >= 0:
                 if told[source] not in get_args(Status):
                     raise VectorFileError(
                         f"{where}/status: {told[source]!r}; expected one of {', '.join(get_args(Status))}"
                     )
-                status[row], messages[row] = told[source], said[source]  # type: ignore[assignment]
+                status[row], messages[row] = told[source], said[source]
     for row, source in enumerate(at):
         if source < 0:
             status[row], messages[row] = "missing", f"not in {where}"

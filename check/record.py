@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -10,7 +11,7 @@ from pathlib import Path
 from ..cases.errors import GrucibleError
 from ..vectors.reader import find_vectors
 from .observe import Source
-from .outputs import new_outputs_file
+from .outputs import OutputsWriter, new_outputs_file
 from .verdict import observations
 
 
@@ -29,21 +30,20 @@ def record(
     nothing = True
     for file, relative in find_vectors(vectors):
         path = out if vectors is not None and vectors.is_file() else out / relative
-        found = observations([(file, relative)], source, select, advance)
-        blocks = groupby(found, key=lambda pair: pair[0].path)
-        first = next(blocks, None)
-        if first is None:
-            continue
-        nothing = False
         counts: Counter[str] = Counter()
-        with new_outputs_file(path, source.name, source.version) as writer:
-            group = first
-            while group is not None:
-                parts = list(group[1])
+        with contextlib.ExitStack() as stack:
+            writer: OutputsWriter | None = None
+            found = observations([(file, relative)], source, select, advance)
+            for _, group in groupby(found, key=lambda pair: pair[0].path):
+                parts = list(group)
+                writer = writer or stack.enter_context(
+                    new_outputs_file(path, source.name, source.version)
+                )
                 ids = [case_id for block, _ in parts for case_id in block.ids]
                 writer.write(parts[0][0], ids, parts)
                 counts.update(status for _, observed in parts for status in observed.status)
-                group = next(blocks, None)  # type: ignore[assignment]
-        yield str(path), counts
+        if counts:
+            nothing = False
+            yield str(path), counts
     if nothing:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")

@@ -55,7 +55,9 @@ def load_runtime(name: str) -> Runtime:
     except RuntimeNotUsable:
         raise
     except Exception as error:
-        raise RuntimeNotUsable(f"runtime {name}: {place} does not import: {error_sentence(error)}") from error
+        raise RuntimeNotUsable(
+            f"runtime {name}: {place} does not import: {error_sentence(error)}"
+        ) from error
     function = getattr(module, attribute, None)
     if not callable(function):
         raise RuntimeNotUsable(f"runtime {name}: {place} has no function {attribute!r}")
@@ -77,7 +79,9 @@ def _load_registered(point: EntryPoint) -> Any:
             f"pip install 'grucible[{extra}]'"
         ) from error
     except Exception as error:
-        raise RuntimeNotUsable(f"runtime {point.name} does not load: {error_sentence(error)}") from error
+        raise RuntimeNotUsable(
+            f"runtime {point.name} does not load: {error_sentence(error)}"
+        ) from error
 
 
 def _load_file(place: str) -> Any:

@@ -41,7 +41,9 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
     if more == 1:
         return found[0]
     if not found:
-        raise GrucibleError(f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'")
+        raise GrucibleError(
+            f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
+        )
     names = "\n  ".join(case.id for case, _ in found)
     raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as\n  {names}")
 
@@ -112,6 +114,10 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
         values = array if array.dtype.kind in "iu" else array.astype(np.float64)
         digits = {"float64": 17, "float32": 9}.get(dtype_name(array.dtype), 5)
         text = np.array2string(
-            values, max_line_width=76, precision=digits, threshold=10**9 if full else 24, edgeitems=2
+            values,
+            max_line_width=76,
+            precision=digits,
+            threshold=10**9 if full else 24,
+            edgeitems=2,
         )
         yield from (f"    {line}" for line in text.splitlines() if line.strip())

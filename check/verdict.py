@@ -83,13 +83,17 @@ class Report:
     def unexpected(self) -> list[CaseResult]:
         """The deciding cases that failed, or gave an error, and were not expected to."""
         return [
-            r for r in self.results if r.decides and r.verdict in ("failed", "error") and not r.expected
+            r
+            for r in self.results
+            if r.decides and r.verdict in ("failed", "error") and not r.expected
         ]
 
     @property
     def expected_failures(self) -> list[CaseResult]:
         """The deciding cases that failed, or gave an error, as expected."""
-        return [r for r in self.results if r.decides and r.verdict in ("failed", "error") and r.expected]
+        return [
+            r for r in self.results if r.decides and r.verdict in ("failed", "error") and r.expected
+        ]
 
     @property
     def unexpected_passes(self) -> list[CaseResult]:
@@ -184,7 +188,9 @@ def _judge_block(
     signed_zero = block.tier == "nonportable"
 
     def against(outputs: Mapping[str, Array]) -> Comparison:
-        return compare(dict(outputs), observed.outputs, tolerance, block.dtype, signed_zero=signed_zero)
+        return compare(
+            dict(outputs), observed.outputs, tolerance, block.dtype, signed_zero=signed_zero
+        )
 
     stored = against(block.outputs)
     others = {name: against(outputs) for name, outputs in block.readings.items()}
@@ -227,7 +233,9 @@ def _result(
     message = ""
     if not passed:
         answers = block.readings[reading] if reading not in ("", STORED) else block.outputs
-        message = f"expected {answers[name][row][index]!s}, got {observed.outputs[name][row][index]!s}"
+        message = (
+            f"expected {answers[name][row][index]!s}, got {observed.outputs[name][row][index]!s}"
+        )
         reading = ""
     return CaseResult(
         block.ids[row],

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False),
               help="Directory for the vector files.")  # fmt: skip
-@click.option("--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable.")
-@click.option("--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable.")
+@click.option(
+    "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
+)
+@click.option(
+    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
 @click.option("--jobs", default=os.cpu_count() or 1, show_default="the CPUs", type=click.IntRange(1),
@@ -55,14 +59,21 @@ def gen_command(
     missing = [plan for plan in plans if plan.relative not in found]
     outcomes = list(found.values())
     try:
-        with progress_bar("generating", sum(len(plan.cases) for plan in missing)) as advance, contextlib.closing(
-            make_files(missing, jobs, advance)  # type: ignore[type-var]
-        ) as made:
+        with (
+            progress_bar("generating", sum(len(plan.cases) for plan in missing)) as advance,
+            contextlib.closing(
+                make_files(missing, jobs, advance)  # type: ignore[type-var]
+            ) as made,
+        ):
             for outcome in made:
                 outcomes.append(outcome)
-                click.echo(f"{outcome.content_sha256[:16]}  {out / outcome.relative}  {outcome.cases} cases")
+                click.echo(
+                    f"{outcome.content_sha256[:16]}  {out / outcome.relative}  {outcome.cases} cases"
+                )
     except KeyboardInterrupt:
-        click.echo(f"interrupted; {len(outcomes)} of {len(plans)} files in {out} are whole", err=True)
+        click.echo(
+            f"interrupted; {len(outcomes)} of {len(plans)} files in {out} are whole", err=True
+        )
         raise SystemExit(130) from None
     made_cases = sum(outcome.cases for outcome in outcomes if outcome.made)
     click.echo(

@@ -56,7 +56,8 @@ class Enclosures:
     def product(self, x: Array, factor: arb_mat) -> Array:
         """x·matrixᵀ, enclosed."""
         left = arb_mat(x.shape[0], x.shape[1], x.ravel().tolist())
-        return _object_array((left * factor).entries(), (x.shape[0], factor.ncols()))
+        product: arb_mat = left * factor
+        return _object_array(product.entries(), (x.shape[0], factor.ncols()))
 
     def activation(self, name: str, a: Array, clip: float) -> Array:
         """The activation of every ball of `a`, clipped first where clip is finite."""
@@ -65,8 +66,7 @@ class Enclosures:
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, enclosed."""
-        result: Array = self._blend(z, t, h)
-        return result
+        return np.asarray(self._blend(z, t, h), object)
 
 
 def _doubles(array: Array) -> list[float]:

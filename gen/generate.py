@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..cases.case_spec import CaseSpec
 from ..cases.draws import DRAWS
 from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
-from ..cases.case_spec import CaseSpec
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
 from ..cases.semantics import Semantics, semantics
@@ -157,5 +157,7 @@ def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[
         for case, peak in zip(members, arithmetic.peak, strict=True):
             # a sum of up to four counted quantities stays finite in the dtype
             if not peak < FLOAT_TYPES[case.dtype].largest / 4:
-                found[case.id] = f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
+                found[case.id] = (
+                    f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
+                )
     return found

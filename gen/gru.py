@@ -50,11 +50,9 @@ class Arithmetic(Protocol):
 class _Direction:
     """The weights of one direction, ready for use, and W·x of every step in processing order."""
 
-    def __init__(
-        self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, direction: int
-    ) -> None:
+    def __init__(self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, direction: int) -> None:
         def one(array: Array, core: int) -> Array:
-            return np.take(array, direction, axis=array.ndim - core)
+            return np.asarray(np.take(array, direction, axis=array.ndim - core))
 
         def bias(*parts: str) -> Array | None:
             rows = [
@@ -102,9 +100,7 @@ def _plus(a: Array, bias: Array | None) -> Array:
     return a if bias is None else a + bias
 
 
-def gru(
-    arithmetic: Arithmetic, semantics: Semantics, inputs: GruInputs
-) -> tuple[Array, Array]:
+def gru(arithmetic: Arithmetic, semantics: Semantics, inputs: GruInputs) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
     A row takes as many steps as its length says; `reverse` takes them from its last valid step to

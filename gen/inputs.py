@@ -16,9 +16,9 @@ import hashlib
 
 import numpy as np
 
+from ..cases.case_spec import CaseSpec
 from ..cases.draws import DRAWS
 from ..cases.dtypes import FLOAT_TYPES, FloatType, numpy_dtype
-from ..cases.case_spec import CaseSpec
 from ..cases.operators import OPERATORS
 from ..cases.semantics import semantics
 from ..cases.signature import Operator, Tensor
@@ -52,7 +52,7 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
     digest = hashlib.sha256(name.encode()).digest()
     words = np.random.Philox(key=np.frombuffer(digest[:16], "<u8")).random_raw(count)
     magnitude = np.maximum(words >> np.uint64(64 - precision), np.uint64(1)).astype(np.float64)
-    return np.where(words & np.uint64(1), magnitude, -magnitude)
+    return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
 def _exponent(operator: Operator, tensor: Tensor, case: CaseSpec) -> int:
@@ -93,7 +93,9 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
             if array is not None:
                 array[...] = np.copysign(np.zeros_like(array), array)
     else:
-        down = dtype.least_exponent + dtype.precision - 2  # the largest subnormal is below 2^(down+1)
+        down = (
+            dtype.least_exponent + dtype.precision - 2
+        )  # the largest subnormal is below 2^(down+1)
         for array in (x, h0, by_role.get("b")):
             if array is not None:
                 array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)

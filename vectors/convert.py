@@ -89,9 +89,7 @@ def operator_outputs(
 def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> list[str]:
     """The tensor's axes in the shared vocabulary, in the operator's order."""
     form = tensor.form(attributes)
-    return [
-        "gates" if "*" in axis else operator.sizes[axis] for axis in form.axes
-    ]
+    return ["gates" if "*" in axis else operator.sizes[axis] for axis in form.axes]
 
 
 def _ordered(

@@ -37,7 +37,11 @@ class ContentDigest:
 
     def numbers(self, array: Array) -> None:
         """The next rows of a dataset of numbers."""
-        little = array if array.dtype.itemsize == 1 or array.dtype.byteorder in "=|<" else array.byteswap()
+        little = (
+            array
+            if array.dtype.itemsize == 1 or array.dtype.byteorder in "=|<"
+            else array.byteswap()
+        )
         self._sha.update(np.ascontiguousarray(little).view(np.uint8).data)
 
     def texts(self, texts: list[str]) -> None:
@@ -55,7 +59,10 @@ def block_paths(file: Any) -> list[str]:
     for name in sorted(file):
         if name != "spec":
             dtype = subgroup(file, name, f"{file.filename}: ")
-            found += [f"{name}/{block}" for block in children(dtype, h5py.Group, f"{file.filename}: /{name}")]
+            found += [
+                f"{name}/{block}"
+                for block in children(dtype, h5py.Group, f"{file.filename}: /{name}")
+            ]
     return sorted(found)
 
 

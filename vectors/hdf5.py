@@ -138,12 +138,14 @@ class Stored:
                 raise VectorFileError(f"{self.where}: does not hold its data in this file")
             self.shape: tuple[int, ...] = data.shape
             if not self.shape:
-                raise TypeError('a scalar')
+                raise TypeError("a scalar")
             self.dtype = _stored_dtype(data)
             stored = data.id.get_storage_size()
             factor = _MOST_EXPANSION if data.chunks else 1
             if data.dtype.itemsize * math.prod(self.shape) > stored * factor + _SLACK:
-                raise VectorFileError(f"{self.where}: claims shape {self.shape} but stores {stored} bytes")
+                raise VectorFileError(
+                    f"{self.where}: claims shape {self.shape} but stores {stored} bytes"
+                )
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
         self._data = data

@@ -97,7 +97,9 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
     with open_file(path, VECTORS) as file:
         operator = attribute(file, "operator")
         if operator not in OPERATORS:
-            raise VectorFileError(f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}")
+            raise VectorFileError(
+                f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
+            )
         yield VectorFile(
             path,
             relative or path.name,
@@ -116,12 +118,16 @@ def find_vectors(path: Path | None) -> list[tuple[Path, str]]:
     """
     root = CORE if path is None else path
     if not root.exists():
-        raise VectorFileError(f"{root}: no such file or directory; make vectors with: grucible gen -o {root}")
+        raise VectorFileError(
+            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
+        )
     if root.is_file():
         return [(root, root.name)]
     found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
     if not found:
-        raise VectorFileError(f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}")
+        raise VectorFileError(
+            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
+        )
     return found
 
 
@@ -160,7 +166,9 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
     for symbol in operator.sizes:
         sizes[symbol] = attribute(group, symbol)
         if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
-            raise VectorFileError(f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer")
+            raise VectorFileError(
+                f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer"
+            )
     id_data, attributes_data = Stored(group, "id", where), Stored(group, "attributes", where)
     ids = id_data.texts(0, id_data.shape[0])
     texts = attributes_data.texts(0, attributes_data.shape[0])
@@ -173,7 +181,9 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
     given = [parsed[text] for text in texts]
     first = operator.with_defaults(given[0])
     subgroup(group, "inputs", where)
-    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in group["inputs"]]
+    tensors = [
+        t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in group["inputs"]
+    ]
     for one in parsed.values():
         attributes = operator.with_defaults(one)
         if any(t.form(attributes) is not t.form(first) for t in tensors):
@@ -197,7 +207,9 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
         inside = subgroup(group, "readings", where)
         for name in children(inside, h5py.Group, f"{where}/readings"):
             if name not in READINGS:
-                raise VectorFileError(f"{where}/readings/{name}: is not a reading this grucible knows")
+                raise VectorFileError(
+                    f"{where}/readings/{name}: is not a reading this grucible knows"
+                )
             below = f"{where}/readings/{name}"
             readings[name] = folder(inside[name], "outputs", below, operator.outputs)
     return StoredBlock(

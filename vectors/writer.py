@@ -21,7 +21,9 @@ class VectorWriter:
         self._file = file
         self.content_sha256 = ""
 
-    def start_block(self, key: BlockKey, ids: Sequence[str], given: Sequence[dict[str, Any]]) -> None:
+    def start_block(
+        self, key: BlockKey, ids: Sequence[str], given: Sequence[dict[str, Any]]
+    ) -> None:
         """Start the block of `key` with all its ids (ascending) and the attributes of each case."""
         group = self._file.create_group(key.path)
         for symbol, length in key.sizes:

@@ -19,7 +19,13 @@ _SEPARATE_H = ("z", "r", "wh", "rh")
 
 _SHARED_ATTRIBUTES = (
     Attribute(
-        "hidden_size", "int", "hidden state size", sets="hidden", required=True, positive=True, token="h"
+        "hidden_size",
+        "int",
+        "hidden state size",
+        sets="hidden",
+        required=True,
+        positive=True,
+        token="h",
     ),
     Attribute(
         "activations",
@@ -85,7 +91,13 @@ GRU_CELL = Operator(
     outputs=(Tensor("Ho", "ho", "T", (Form(("batch_size", "hidden_size")),)),),
     sizes={"batch_size": "batch", "input_size": "input", "hidden_size": "hidden"},
     types={"T": _T},
-    id_order=("linear_before_reset", "activations", "activations_alpha", "activations_beta", "clip"),
+    id_order=(
+        "linear_before_reset",
+        "activations",
+        "activations_alpha",
+        "activations_beta",
+        "clip",
+    ),
 )
 
 GRU_SEQUENCE = Operator(
@@ -118,7 +130,9 @@ GRU_SEQUENCE = Operator(
             "b",
             "T1",  # ledger: b-type
             (
-                Form(("num_directions", "3*hidden_size"), _ZRH, {"linear_before_reset": False}, "3H"),
+                Form(
+                    ("num_directions", "3*hidden_size"), _ZRH, {"linear_before_reset": False}, "3H"
+                ),
                 Form(
                     ("num_directions", "4*hidden_size"),
                     _SEPARATE_H,

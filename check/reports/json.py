@@ -45,12 +45,12 @@ def report_value(report: Report) -> dict[str, Any]:
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:
-    counted = Counter(result.verdict for result in results)
+    counted: Counter[str] = Counter(result.verdict for result in results)
     return {"cases": len(results)} | {_PLURAL.get(v, v): counted[v] for v in _VERDICTS}
 
 
 def _case(result: CaseResult) -> dict[str, Any]:
-    case = {
+    case: dict[str, Any] = {
         "id": result.id,
         "tier": result.tier,
         "verdict": result.verdict,

@@ -24,7 +24,9 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _readings(report)
     yield from _listed("failed", [r for r in report.unexpected if r.verdict == "failed"])
     yield from _listed("errors", [r for r in report.unexpected if r.verdict == "error"])
-    yield from _listed("missing", [r for r in report.results if r.decides and r.verdict == "missing"])
+    yield from _listed(
+        "missing", [r for r in report.results if r.decides and r.verdict == "missing"]
+    )
     yield from _expected(report)
     yield from _unsupported(report)
 
@@ -40,7 +42,9 @@ def _headline(report: Report) -> str:
         parts.append(f"{counts['unsupported']} unsupported")
     if report.expected_failures:
         known = len(report.expected_failures)
-        parts.append("all of them expected" if not report.unexpected else f"{known} of them expected")
+        parts.append(
+            "all of them expected" if not report.unexpected else f"{known} of them expected"
+        )
     return f"{report.verdict}: {', '.join(parts)}"
 
 
