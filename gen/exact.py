@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -81,15 +81,25 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
+    if not (t.is_finite() and h.is_finite()):
+        return (1 - z) * t + z * h
     # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
     m = z.mid()
     return (1 - m) * t + m * h + (z - m) * (h - t)
 
 
+def _sigmoid(a: arb) -> arb:
+    # of the two forms the one whose exponential does not overflow Arb's exponents
+    if a < 0:
+        e = a.exp()
+        return e / (1 + e)
+    return 1 / (1 + (-a).exp())
+
+
 _FUNCTIONS: dict[str, Callable[[arb], arb]] = {
-    "sigmoid": lambda a: 1 / (1 + (-a).exp()),
+    "sigmoid": _sigmoid,
     "tanh": arb.tanh,
-    "relu": arb.nonnegative_part,
+    "relu": lambda a: a.max(_ZERO),  # nonnegative_part of -infinity is NaN
 }
 
 
@@ -173,22 +183,33 @@ def round_array(balls: Array, dtype: FloatType) -> Array:
 
 def exact_outputs(
     semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: frozenset[str]
-) -> tuple[dict[str, Array], int]:
-    """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`, and the bits it took.
+) -> dict[str, Array]:
+    """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
+    finite = all(np.isfinite(array).all() for array in _all_numbers(inputs))
     large = inputs.h0.shape[-1] * inputs.x.shape[-2] > LARGE
     bits = FIRST_BITS_LARGE if large else FIRST_BITS
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             y, ho = gru(Enclosures(), semantics, inputs)
             try:
-                return {
+                rounded = {
                     role: round_array(balls, dtype)
                     for role, balls in (("y", y), ("ho", ho))
                     if role in wanted
-                }, bits
+                }
+                if finite and any(np.isnan(array).any() for array in rounded.values()):
+                    raise Undecided  # an enclosure that knows nothing, not an answer
+                return rounded
             except Undecided:
                 bits *= 2
     raise Undecided
+
+
+def _all_numbers(inputs: GruInputs) -> Iterator[Array]:
+    yield inputs.x
+    yield inputs.h0
+    for gates in (inputs.w, inputs.r, inputs.b):
+        yield from gates.values()

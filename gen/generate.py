@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
 from ..cases.semantics import Semantics, semantics
-from ..vectors.case import Arrays, Block, BlockKey
+from ..cases.signature import Operator
+from ..vectors.case import Array, Arrays, Block, BlockKey
 from ..vectors.convert import gru_inputs, operator_outputs
 from .exact import Undecided, exact_outputs
 from .float64 import Peaks
@@ -116,24 +118,36 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
 
 
 def _evaluate(case: CaseSpec, inputs: Arrays) -> Made:
-    readings = {name: exact_case(case, inputs, name) for name in case.readings}
-    return Made(inputs, exact_case(case, inputs), readings)
+    operator = OPERATORS[case.operator]
+
+    def answer(reading: str = "") -> Arrays:
+        return exact_answer(operator, case.attributes, case.dtype, inputs, reading)
+
+    return Made(inputs, answer(), {name: answer(name) for name in case.readings})
 
 
 def _stacked(rows: Sequence[Arrays]) -> Arrays:
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
-def exact_case(case: CaseSpec, inputs: Arrays, reading: str = "") -> Arrays:
-    """The exact outputs of a case for `inputs`, rounded once, under the stored or another reading."""
-    operator = OPERATORS[case.operator]
-    attributes = case.attributes
+def exact_answer(
+    operator: Operator,
+    attributes: Mapping[str, Any],
+    dtype: str,
+    inputs: Mapping[str, Array],
+    reading: str = "",
+) -> Arrays:
+    """The exact outputs, rounded once to `dtype`, named and shaped as the operator has them.
+
+    `attributes` has the defaults filled in. `reading` is a key of READINGS, or empty for the reading
+    that is stored. Raises Undecided.
+    """
     meant = semantics(operator, attributes)
     if reading:
         meant = READINGS[reading].applied_to(meant)
     wanted = frozenset(tensor.role for tensor in operator.outputs)
-    roles, _ = exact_outputs(
-        meant, gru_inputs(operator, attributes, inputs), FLOAT_TYPES[case.dtype], wanted
+    roles = exact_outputs(
+        meant, gru_inputs(operator, attributes, inputs), FLOAT_TYPES[dtype], wanted
     )
     return operator_outputs(operator, attributes, roles)
 

@@ -1,0 +1,125 @@
+"""The operators' descriptions against the text of their specifications."""
+
+from __future__ import annotations
+
+import pytest
+
+from grucible.cases.operators import OPERATORS
+from grucible.cases.semantics import semantics
+
+CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
+
+
+def shapes(name: str, given: dict[str, object], **sizes: int) -> dict[str, tuple[int, ...]]:
+    operator = OPERATORS[name]
+    attributes = operator.with_defaults(given)
+    tensors = (*operator.inputs, *operator.outputs)
+    return {t.name: operator.shape(t, attributes, sizes) for t in tensors}
+
+
+def test_cell_shapes_are_those_of_the_specification_s_example_with_B_as_its_text_says() -> None:
+    # ledger example-b-768: the XML example gives B 768 = 6·128; the text says 4 * hidden_size
+    found = shapes(
+        CELL.name,
+        {"hidden_size": 128, "linear_before_reset": True},
+        batch_size=1,
+        input_size=16,
+        hidden_size=128,
+    )
+    assert found == {
+        "X": (1, 16),
+        "initial_hidden_state": (1, 128),
+        "W": (384, 16),
+        "R": (384, 128),
+        "B": (512,),
+        "Ho": (1, 128),
+    }
+
+
+def test_sequence_shapes_are_those_of_the_specification_s_example() -> None:
+    found = shapes(
+        SEQUENCE.name,
+        {"hidden_size": 128, "direction": "forward"},
+        batch_size=1,
+        seq_length=4,
+        input_size=16,
+        hidden_size=128,
+        num_directions=1,
+    )
+    assert found == {
+        "X": (1, 4, 16),
+        "initial_hidden_state": (1, 1, 128),
+        "sequence_lengths": (1,),
+        "W": (1, 384, 16),
+        "R": (1, 384, 128),
+        "B": (1, 384),
+        "Y": (1, 1, 4, 128),
+        "Ho": (1, 1, 128),
+    }
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_descriptions_are_consistent(name: str) -> None:
+    operator = OPERATORS[name]
+    assert [a for a in operator.id_order if operator.attribute(a) is None] == []
+    for tensor in (*operator.inputs, *operator.outputs):
+        assert tensor.type in operator.types
+        for form in tensor.forms:
+            stacked = [axis for axis in form.axes if "*" in axis]
+            parts = [len(form.parts)] if form.parts else []
+            assert [int(axis.split("*")[0]) for axis in stacked] == parts
+            assert {axis.rpartition("*")[2] for axis in form.axes} <= set(operator.sizes)
+
+
+@pytest.mark.parametrize("name", ["openvino.GRUCell-3", "openvino.GRUSequence-5"])
+@pytest.mark.parametrize(
+    ("attribute", "good", "bad"),
+    [
+        ("hidden_size", [1, 128], [0, -1, 1.5, True, "3"]),  # ledger hidden-size
+        ("clip", [0.5, 1, float("inf")], [0, -1.0, float("nan"), "inf", False]),  # clip-default
+        ("linear_before_reset", [True, False], [0, 1, "true"]),  # lbr-bool
+        (
+            "activations",
+            [["relu", "tanh"]],
+            [["relu"], ["relu"] * 3, ["relu", "hardsigmoid"], ["ReLU", "tanh"], "relu"],
+        ),  # act-arity, act-names
+        ("activations_alpha", [[], [0.5, 2]], [0.5, ["a"]]),
+    ],
+)
+def test_ranges(name: str, attribute: str, good: list[object], bad: list[object]) -> None:
+    described = OPERATORS[name].attribute(attribute)
+    assert described is not None
+    assert [v for v in good if not described.accepts(v)] == []
+    assert [v for v in bad if described.accepts(v)] == []
+
+
+def test_direction_is_required_and_one_of_three() -> None:  # ledger direction-required
+    described = SEQUENCE.attribute("direction")
+    assert described is not None
+    assert described.required
+    assert described.default is None
+    assert set(described.choices) == {"forward", "reverse", "bidirectional"}
+    assert CELL.attribute("direction") is None
+
+
+def test_defaults_are_the_specification_s() -> None:  # ledger act-default, clip-default
+    meant = semantics(SEQUENCE, SEQUENCE.with_defaults({"hidden_size": 3, "direction": "forward"}))
+    assert (meant.f, meant.g, meant.clip, meant.reset_after) == (
+        "sigmoid",
+        "tanh",
+        float("inf"),
+        False,
+    )
+
+
+def test_types() -> None:  # ledger t-float, t2-int, b-type, w-type
+    for operator in (CELL, SEQUENCE):
+        assert set(operator.dtypes()) == {"float16", "float32", "float64", "bfloat16"}
+        floats = {t.name: t.type for t in operator.inputs if t.role != "lengths"}
+        assert len(set(floats.values())) == 1
+    assert set(SEQUENCE.types["T2"]) == {"int32", "int64"}
+
+
+def test_only_the_cell_s_B_is_optional() -> None:  # ledger b-optional
+    optional = {(o.name, t.name) for o in (CELL, SEQUENCE) for t in o.inputs if not t.required}
+    assert optional == {("openvino.GRUCell-3", "B")}

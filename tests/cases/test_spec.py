@@ -1,0 +1,267 @@
+"""Case specs: what is accepted, what is refused and how, what ids are made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.coverage import pair_coverage
+from grucible.cases.covering import extend
+from grucible.cases.errors import GrucibleError, SpecError
+from grucible.cases.expand import expand, expand_all
+from grucible.cases.lengths import PATTERNS, lengths
+from grucible.cases.schema import spec_schema
+from grucible.cases.spec import SHIPPED, find_specs, load_spec
+
+HEAD = """\
+operator: openvino.GRUSequence-5
+about: a theme
+dtypes: [float32]
+sizes: {batch_size: 3, seq_length: 4, input_size: 5, hidden_size: 6}
+"""
+
+
+def ids(tmp_path: Path, text: str, name: str = "theme") -> list[str]:
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(text)
+    return [case.id for case in expand(load_spec(file, name))]
+
+
+def test_product_exclude_and_ids(tmp_path: Path) -> None:
+    found = ids(
+        tmp_path,
+        HEAD
+        + """\
+cases:
+  - product:
+      activations: [absent, [relu, tanh]]
+      clip: [absent, 0.5, 1, .inf]
+      linear_before_reset: [absent, false, true]
+      direction: [reverse]
+      sequence_lengths: [full, [4, 1, 2]]
+    exclude:
+      - {clip: [0.5, .inf], linear_before_reset: [absent, false]}
+      - {activations: absent, sequence_lengths: full}
+      - {activations: [relu, tanh], clip: absent}
+""",
+    )
+    prefix = "openvino.GRUSequence-5/theme/float32/reverse"
+    assert set(found) == {
+        prefix + rest
+        for rest in [
+            "-noact-len4_1_2",
+            "-noact-clip1-len4_1_2",
+            "-lbr0-noact-len4_1_2",
+            "-lbr0-noact-clip1-len4_1_2",
+            "-lbr-noact-len4_1_2",
+            "-lbr-noact-clip0.5-len4_1_2",
+            "-lbr-noact-clip1-len4_1_2",
+            "-lbr-noact-clipinf-len4_1_2",
+            "-relu_tanh-clip1",
+            "-relu_tanh-clip1-len4_1_2",
+            "-lbr0-relu_tanh-clip1",
+            "-lbr0-relu_tanh-clip1-len4_1_2",
+            "-lbr-relu_tanh-clip0.5",
+            "-lbr-relu_tanh-clip0.5-len4_1_2",
+            "-lbr-relu_tanh-clip1",
+            "-lbr-relu_tanh-clip1-len4_1_2",
+            "-lbr-relu_tanh-clipinf",
+            "-lbr-relu_tanh-clipinf-len4_1_2",
+        ]
+    }
+
+
+def test_what_a_theme_fixes_is_not_in_its_ids(tmp_path: Path) -> None:
+    found = ids(
+        tmp_path,
+        HEAD
+        + "fixed: {activations: [sigmoid, tanh], direction: forward}\n"
+        + "cases: [{list: [{clip: 0.5}, {hidden_size: 9, T2: int32}]}]\n",
+    )
+    prefix = "openvino.GRUSequence-5/theme/float32/"
+    assert found == [prefix + "clip0.5", prefix + "h9-int32"]
+
+
+def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None:
+    one = "{direction: forward, clip: 0.5}"
+    few = ids(tmp_path, HEAD + f"cases: [{{list: [{one}]}}]\n")
+    more = ids(tmp_path, HEAD + f"cases: [{{list: [{{direction: reverse}}, {one}]}}]\n")
+    assert few[0] in more
+
+
+def test_a_covering_array_covers_every_pair_and_is_only_extended(tmp_path: Path) -> None:
+    file = tmp_path / "cover.yaml"
+    text = (
+        HEAD
+        + """\
+cases:
+  - covering:   # a comment
+      clip: [0.5, 1.0]
+      direction: [forward, reverse]
+      linear_before_reset: [false, true]
+    rows: []
+  - list: [{direction: bidirectional}]
+"""
+    )
+    file.write_text(text)
+    assert extend(load_spec(file, "cover")) == 4
+    first = file.read_text()
+    assert "# a comment" in first
+    assert extend(load_spec(file, "cover")) == 0
+    assert file.read_text() == first
+    file.write_text(first.replace("clip: [0.5, 1.0]", "clip: [0.5, 1.0, 2.0]"))
+    with pytest.raises(SpecError, match=r"miss 4 pairs.*grucible cases --extend"):
+        expand(load_spec(file, "cover"))
+    assert extend(load_spec(file, "cover")) >= 2
+    rows = [line for line in first.splitlines() if line.lstrip().startswith("- [")]
+    kept = [line for line in file.read_text().splitlines() if line.lstrip().startswith("- [")]
+    assert kept[: len(rows)] == rows
+    expand(load_spec(file, "cover"))
+
+
+LIST = "cases: [{list: [%s]}]\n"
+BAD = {
+    "unknown attribute": (HEAD + LIST % "{colour: 1}", r":5: cases.0.list.0.colour: is not a field"),
+    "unknown operator": ("operator: x.GRU-1\n", r":1: operator: 'x.GRU-1' is unknown; expected"),
+    "no operator": ("about: x\n", r":1: operator: is missing"),
+    "unknown dtype": (HEAD.replace("float32", "float8"), r":3: dtypes.0: 'float8'; expected 'float32'"),
+    "unknown activation": (
+        HEAD + LIST % "{direction: forward, activations: [relu, selu]}",
+        r"activations: \['relu', 'selu'\]; expected a list of 2 values, each one of relu, sigmoid, tanh",
+    ),
+    "one activation": (HEAD + LIST % "{activations: [relu]}", r"expected a list of 2 values"),
+    "clip 0": (HEAD + LIST % "{clip: 0}", r"clip: 0; expected a positive number, or absent"),
+    "clip nan": (HEAD + LIST % "{clip: .nan}", r"clip: nan; expected a positive number"),
+    "inf as a string": (HEAD + LIST % "{clip: inf}", r"YAML reads inf as a string; write \.inf"),
+    "1e-5 as a string": (HEAD + LIST % "{clip: 1e-5}", r"write 1\.0e-05"),
+    "a number for a boolean": (HEAD + LIST % "{linear_before_reset: 1}", r"expected true or false"),
+    "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
+    "size true": (HEAD + LIST % "{hidden_size: true}", r"hidden_size: True; expected an integer"),
+    "no direction": (HEAD + LIST % "{clip: 0.5}", r"cases.0: direction is needed"),
+    "direction absent": (HEAD + LIST % "{direction: absent}", r"direction: 'absent'; expected one of"),
+    "no size": (HEAD.replace(", hidden_size: 6", "") + LIST % "{direction: forward}", r"hidden_size is n"),
+    "B of the sequence absent": (HEAD + LIST % "{direction: forward, B: absent}", r"B: is not a field"),
+    "duplicate key": (HEAD + "about: again\n", r":5: duplicate key 'about'"),
+    "duplicate value": (
+        HEAD + "cases: [{product: {direction: [forward, forward]}}]\n",
+        r"'forward' is listed twice",
+    ),
+    "duplicate id": (
+        HEAD + LIST % "{direction: forward}, {direction: forward}",
+        r"cases.0: makes openvino.GRUSequence-5/theme/float32/forward-noact a second time",
+    ),
+    "length beyond the sequence": (  # ledger len-beyond
+        HEAD + LIST % "{direction: forward, sequence_lengths: [5, 1, 1]}",
+        r"\[5, 1, 1\] do not fit a batch of 3 rows of 4 steps",
+    ),
+    "lengths of another batch": (
+        HEAD + LIST % "{direction: forward, sequence_lengths: [4, 1]}",
+        r"do not fit",
+    ),
+    "negative length": (  # ledger len-negative
+        HEAD + LIST % "{direction: forward, sequence_lengths: [-1, 1, 1]}",
+        r"sequence_lengths: \[-1, 1, 1\]; expected one of",
+    ),
+    "length 0 in a required case": (  # ledger len-zero
+        HEAD + LIST % "{direction: forward, sequence_lengths: with-zero}",
+        r"which is ambiguous \(ledger: len-zero\)",
+    ),
+    "special values in a required case": (
+        HEAD + LIST % "{direction: forward, draw: nan}",
+        r"draw nan needs tier nonportable",
+    ),
+    "ambiguous without readings": (HEAD + "tier: ambiguous\n" + LIST % "{}", r"readings: are given"),
+    "not a mapping": ("[1, 2]\n", r":1: holds a list; expected a mapping"),
+    "empty": ("", r":1: holds nothing; expected a mapping"),
+    "not YAML": ("a: [1\n", r"not YAML"),
+    "an alias bomb": ("a: &a [x, x]\nb: [*a, *a]\n", r":1: anchors and aliases are not allowed"),
+    "nested deep": ("a: " + "[" * 5000, r"is nested deeper"),
+    "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: not YAML"),
+    "a key that is no string": ("1: 2\n", r":1: key 1 is not a string"),
+    "neither product nor list": (HEAD + "cases: [{prodct: {}}]\n", r"expected a mapping with one of"),
+    "a text for a list": (HEAD.replace("[float32]", "float32") + LIST % "{}", r":3: dtypes: 'float32'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_spec_is_one_line_with_place_and_remedy(tmp_path: Path, what: str) -> None:
+    text, pattern = BAD[what]
+    if "cases:" not in text and "operator: openvino" in text:
+        text += LIST % "{direction: forward}"
+    with pytest.raises(SpecError, match=pattern) as caught:
+        ids(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path}/theme.yaml:")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty").mkdir()
+    for path, pattern in [
+        (tmp_path / "missing.yaml", "No such file"),
+        (tmp_path / "binary.yaml", "is not UTF-8"),
+        (tmp_path / "empty", "holds no case spec"),
+    ]:
+        with pytest.raises(SpecError, match=pattern):
+            find_specs((path,))
+
+
+def test_two_specs_that_make_one_file_or_one_id(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "theme.yaml").write_text(HEAD + LIST % "{direction: forward}")
+    with pytest.raises(SpecError, match="would make the same vector file"):
+        find_specs((tmp_path / "a" / "theme.yaml", tmp_path / "b" / "theme.yaml"))
+    with pytest.raises(GrucibleError, match="which .*theme.yaml makes too"):
+        expand_all(find_specs((tmp_path,)))
+
+
+def test_the_shipped_schema_is_the_model_s() -> None:
+    text = (SHIPPED / "spec.schema.json").read_text(encoding="utf-8")
+    assert text == spec_schema(), "run: grucible cases --schema > cases/spec.schema.json"
+    assert "float16" in json.dumps(json.loads(text))
+
+
+def test_patterns_of_lengths() -> None:
+    assert lengths("full", 3, 4) == (4, 4, 4)
+    assert lengths("ones", 3, 4) == (1, 1, 1)
+    for batch, time in [(1, 1), (1, 4), (2, 2), (3, 4), (17, 17), (5, 256)]:
+        for pattern in PATTERNS:
+            rows = lengths(pattern, batch, time)
+            assert len(rows) == batch
+            assert max(rows) <= time
+            assert min(rows) == 0 if pattern == "with-zero" else min(rows) >= 1
+    ragged = lengths("ragged", 3, 4)
+    assert set(ragged) == {1, 2, 3}
+    found = [lengths(p, 3, 4).index(4) for p in ("longest-first", "longest-middle", "longest-last")]
+    assert found == [0, 1, 2]
+    assert 0 < max(lengths("with-zero", 3, 4)) < 4
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[CaseSpec]:
+    return [case for _, cases in expand_all(find_specs()) for case in cases]
+
+
+def test_the_shipped_cases_are_many_and_cover_every_pair(shipped: list[CaseSpec]) -> None:
+    assert len(shipped) >= 4000
+    coverage = pair_coverage(shipped)
+    assert {(c.operator, c.dtype) for c in coverage} == {
+        (operator, dtype)
+        for operator in ("openvino.GRUCell-3", "openvino.GRUSequence-5")
+        for dtype in ("float16", "float32", "float64", "bfloat16")
+    }
+    assert [c for c in coverage if c.missing] == []
+
+
+def test_some_ids_as_published() -> None:
+    found = {case.id for _, cases in expand_all(find_specs()) for case in cases}
+    assert {
+        "openvino.GRUSequence-5/attributes/float32/bidirectional-lbr-relu_tanh-clip0.5-ragged",
+        "openvino.GRUSequence-5/sizes/float64/reverse-lbr-n5-t16-i15-h1-longest-last",
+        "openvino.GRUSequence-5/defaults/float16/forward-noact-ragged",
+        "openvino.GRUCell-3/attributes/float32/lbr0-sigmoid_tanh-noB",
+    } <= found

@@ -1,0 +1,150 @@
+"""Exact answers against independent evaluations: mpmath at 300 bits, and exact fractions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import FRACTIONS, MPMATH, Numbers, distance_to_tie, evaluate, round_once
+
+from grucible import Case
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.draws import DRAWS
+from grucible.cases.expand import expand
+from grucible.cases.operators import OPERATORS
+from grucible.cases.spec import find_specs
+from grucible.gen.float64 import Float64
+from grucible.gen.generate import make_chunk
+from grucible.gen.gru import gru
+from grucible.vectors.convert import gru_inputs, operator_outputs
+
+SPECS = {spec.path: spec for spec in find_specs()}
+MOST_PRODUCTS = 400_000  # multiplications of a case that the scalar oracle is asked for
+
+
+def _products(case: CaseSpec) -> int:
+    sizes = dict(case.sizes)
+    steps = sizes.get("seq_length", 1) * sizes.get("num_directions", 1) * sizes["batch_size"]
+    return steps * 3 * sizes["hidden_size"] * (sizes["hidden_size"] + sizes["input_size"])
+
+
+def _sample(path: str, dtype: str, count: int) -> list[CaseSpec]:
+    """Cases of a spec and dtype, spread by a hash of their ids, small ones where there are."""
+    cases = [case for case in expand(SPECS[path]) if case.dtype == dtype]
+    cases.sort(key=lambda case: hashlib.sha256(case.id.encode()).digest())
+    small = [case for case in cases if _products(case) <= MOST_PRODUCTS]
+    return (small or sorted(cases, key=_products))[:count]
+
+
+THEMES = [(path, dtype) for path, spec in SPECS.items() for dtype in spec.model.dtypes]
+
+
+def _oracle(case: Case, numbers: Numbers, reading: str, steps: int) -> dict[str, Any]:
+    """The oracle's outputs for the first `steps` steps that are processed."""
+    inputs = dict(case.inputs)
+    if "sequence_lengths" in inputs and steps < inputs["X"].shape[1]:
+        late = case.attributes["direction"] == "reverse"
+        inputs["X"] = inputs["X"][:, -steps:] if late else inputs["X"][:, :steps]
+        inputs["sequence_lengths"] = np.full_like(inputs["sequence_lengths"], steps)
+    return evaluate(case.operator, case.attributes, inputs, numbers=numbers, len_zero=reading)
+
+
+def _assert_rounds_to(exact: Any, stored: np.ndarray[Any, Any], case: Case) -> None:
+    exact = np.array(exact, object)
+    assert exact.shape == stored.shape
+    for value, number in zip(exact.ravel(), stored.ravel(), strict=True):
+        expected = round_once(value, case.dtype)
+        if expected != number:  # is the oracle itself in doubt there?
+            assert distance_to_tie(value, case.dtype) < 2.0**-200, (case.id, value, number)
+
+
+@pytest.mark.parametrize(("path", "dtype"), THEMES)
+def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
+    for spec in _sample(path, dtype, count=3):
+        if DRAWS[spec.draw].plant in ("nan", "infinity"):
+            continue  # not real numbers; see test_special_values
+        case = make_chunk([spec], seed=0).case(0)
+        steps = spec.sizes.get("seq_length", 1)
+        while _products(spec) * steps / spec.sizes.get("seq_length", 1) > MOST_PRODUCTS and steps > 1:
+            steps //= 2
+        answers: Mapping[str, Mapping[str, Any]] = {"zeros": case.outputs} | {
+            "initial_hidden_state": outputs for outputs in case.readings.values()
+        }
+        for reading, outputs in answers.items():
+            exact = _oracle(case, MPMATH, reading, steps)
+            for name, values in exact.items():
+                stored = outputs[name]
+                if steps < spec.sizes.get("seq_length", 1):
+                    if name == "Ho":
+                        continue  # of the truncated sequence
+                    late = case.attributes["direction"] == "reverse"
+                    stored = stored[:, :, -steps:] if late else stored[:, :, :steps]
+                _assert_rounds_to(values, stored, case)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_relu_relu_is_exact(dtype: str) -> None:
+    # rational arithmetic alone, so that ties are decided and not merely close
+    count = 0
+    for path, spec in SPECS.items():
+        if dtype not in spec.model.dtypes or "special" in path:
+            continue
+        chosen = [c for c in expand(spec, [dtype], ["*relu_relu*"]) if _products(c) <= MOST_PRODUCTS]
+        for one in sorted(chosen, key=lambda c: hashlib.sha256(c.id.encode()).digest())[:6]:
+            case = make_chunk([one], seed=0).case(0)
+            exact = evaluate(case.operator, case.attributes, case.inputs, numbers=FRACTIONS)
+            for name, values in exact.items():
+                for value, number in zip(
+                    np.array(values, object).ravel(), case.outputs[name].ravel(), strict=True
+                ):
+                    assert round_once(value, dtype) == number, (case.id, value)
+            count += 1
+    assert count >= 4
+
+
+@pytest.mark.parametrize("draw", ["nan", "infinity"])
+def test_special_values_are_where_float64_has_them(draw: str) -> None:
+    # IEEE 754 arithmetic on the same inputs is an independent guide to NaN and infinity
+    for path in SPECS:
+        for spec in expand(SPECS[path], ["float32"], ["*/special/*"]):
+            if spec.draw != draw:
+                continue
+            case = make_chunk([spec], seed=0).case(0)
+            operator = OPERATORS[case.operator]
+            inputs = gru_inputs(operator, case.attributes, case.inputs)
+            with np.errstate(all="ignore"):
+                y, ho = gru(Float64(), case.semantics, inputs)
+            guide = operator_outputs(operator, case.attributes, {"y": y, "ho": ho})
+            for name, stored in case.outputs.items():
+                np.testing.assert_array_equal(np.isnan(stored), np.isnan(guide[name]), case.id)
+                np.testing.assert_array_equal(np.isposinf(stored), np.isposinf(guide[name]), case.id)
+
+
+def test_special_values_follow_the_extended_reals() -> None:
+    special = [case for path in SPECS if "special" in path for case in expand(SPECS[path])]
+    by_draw: dict[str, list[Case]] = {}
+    for spec in special:
+        if spec.dtype == "float32" and spec.absent == frozenset():
+            by_draw.setdefault(spec.draw, []).append(make_chunk([spec], seed=0).case(0))
+    for case in by_draw["nan"]:
+        Ho = case.outputs["Ho"]
+        assert np.isnan(Ho[0]).any()
+        assert np.isnan(Ho[-1]).any()
+        assert np.isfinite(Ho[1]).all()
+    assert any(np.isinf(case.outputs["Ho"]).any() for case in by_draw["overflow"])
+    for case in by_draw["signed-zero"]:
+        for output in case.outputs.values():
+            assert not np.signbit(output[output == 0]).any()  # +0 is the one rule
+    tiny = float(np.finfo(np.float32).tiny)
+    assert any((np.abs(case.outputs["Ho"]) < tiny).any() for case in by_draw["subnormal"])
+
+
+def test_every_reading_of_an_ambiguous_case_differs() -> None:
+    for spec in expand(SPECS["openvino/gru_sequence/with_zero"], ["float32"]):
+        case = make_chunk([spec], seed=0).case(0)
+        for outputs in case.readings.values():
+            assert any((outputs[name] != case.outputs[name]).any() for name in outputs)
+
