@@ -124,10 +124,16 @@ cases:
 
 LIST = "cases: [{list: [%s]}]\n"
 BAD = {
-    "unknown attribute": (HEAD + LIST % "{colour: 1}", r":5: cases.0.list.0.colour: is not a field"),
+    "unknown attribute": (
+        HEAD + LIST % "{colour: 1}",
+        r":5: cases.0.list.0.colour: is not a field",
+    ),
     "unknown operator": ("operator: x.GRU-1\n", r":1: operator: 'x.GRU-1' is unknown; expected"),
     "no operator": ("about: x\n", r":1: operator: is missing"),
-    "unknown dtype": (HEAD.replace("float32", "float8"), r":3: dtypes.0: 'float8'; expected 'float32'"),
+    "unknown dtype": (
+        HEAD.replace("float32", "float8"),
+        r":3: dtypes.0: 'float8'; expected 'float32'",
+    ),
     "unknown activation": (
         HEAD + LIST % "{direction: forward, activations: [relu, selu]}",
         r"activations: \['relu', 'selu'\]; expected a list of 2 values, each one of relu, sigmoid, tanh",
@@ -141,9 +147,18 @@ BAD = {
     "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
     "size true": (HEAD + LIST % "{hidden_size: true}", r"hidden_size: True; expected an integer"),
     "no direction": (HEAD + LIST % "{clip: 0.5}", r"cases.0: direction is needed"),
-    "direction absent": (HEAD + LIST % "{direction: absent}", r"direction: 'absent'; expected one of"),
-    "no size": (HEAD.replace(", hidden_size: 6", "") + LIST % "{direction: forward}", r"hidden_size is n"),
-    "B of the sequence absent": (HEAD + LIST % "{direction: forward, B: absent}", r"B: is not a field"),
+    "direction absent": (
+        HEAD + LIST % "{direction: absent}",
+        r"direction: 'absent'; expected one of",
+    ),
+    "no size": (
+        HEAD.replace(", hidden_size: 6", "") + LIST % "{direction: forward}",
+        r"hidden_size is n",
+    ),
+    "B of the sequence absent": (
+        HEAD + LIST % "{direction: forward, B: absent}",
+        r"B: is not a field",
+    ),
     "duplicate key": (HEAD + "about: again\n", r":5: duplicate key 'about'"),
     "duplicate value": (
         HEAD + "cases: [{product: {direction: [forward, forward]}}]\n",
@@ -173,7 +188,10 @@ BAD = {
         HEAD + LIST % "{direction: forward, draw: nan}",
         r"draw nan needs tier nonportable",
     ),
-    "ambiguous without readings": (HEAD + "tier: ambiguous\n" + LIST % "{}", r"readings: are given"),
+    "ambiguous without readings": (
+        HEAD + "tier: ambiguous\n" + LIST % "{}",
+        r"readings: are given",
+    ),
     "not a mapping": ("[1, 2]\n", r":1: holds a list; expected a mapping"),
     "empty": ("", r":1: holds nothing; expected a mapping"),
     "not YAML": ("a: [1\n", r"not YAML"),
@@ -181,8 +199,14 @@ BAD = {
     "nested deep": ("a: " + "[" * 5000, r"is nested deeper"),
     "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: not YAML"),
     "a key that is no string": ("1: 2\n", r":1: key 1 is not a string"),
-    "neither product nor list": (HEAD + "cases: [{prodct: {}}]\n", r"expected a mapping with one of"),
-    "a text for a list": (HEAD.replace("[float32]", "float32") + LIST % "{}", r":3: dtypes: 'float32'"),
+    "neither product nor list": (
+        HEAD + "cases: [{prodct: {}}]\n",
+        r"expected a mapping with one of",
+    ),
+    "a text for a list": (
+        HEAD.replace("[float32]", "float32") + LIST % "{}",
+        r":3: dtypes: 'float32'",
+    ),
 }
 
 
@@ -215,7 +239,7 @@ def test_two_specs_that_make_one_file_or_one_id(tmp_path: Path) -> None:
         (tmp_path / folder / "theme.yaml").write_text(HEAD + LIST % "{direction: forward}")
     with pytest.raises(SpecError, match="would make the same vector file"):
         find_specs((tmp_path / "a" / "theme.yaml", tmp_path / "b" / "theme.yaml"))
-    with pytest.raises(GrucibleError, match="which .*theme.yaml makes too"):
+    with pytest.raises(GrucibleError, match=r"which .*theme\.yaml makes too"):
         expand_all(find_specs((tmp_path,)))
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 import flint
 import pytest
 from flint import arb, fmpq
-from oracle import round_once
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.gen.exact import Undecided, round_ball
+from oracle import round_once
 
 DTYPES = list(FLOAT_TYPES)
 
@@ -34,10 +34,20 @@ def interesting(dtype: str, rng: random.Random) -> Fraction:
     t = FLOAT_TYPES[dtype]
     top = math.frexp(t.largest)[1]
     exponent = rng.choice(
-        [t.least_exponent, t.least_exponent + 1, t.least_exponent + t.precision, 0, top - t.precision]
+        [
+            t.least_exponent,
+            t.least_exponent + 1,
+            t.least_exponent + t.precision,
+            0,
+            top - t.precision,
+        ]
     )
-    n = rng.choice([0, 1, 2, 2**t.precision - 1, 2 ** (t.precision - 1), rng.getrandbits(t.precision)])
-    around = rng.choice([0, Fraction(1, 2), Fraction(1, 4), Fraction(1, 2**70), Fraction(-1, 2**70)])
+    n = rng.choice(
+        [0, 1, 2, 2**t.precision - 1, 2 ** (t.precision - 1), rng.getrandbits(t.precision)]
+    )
+    around = rng.choice(
+        [0, Fraction(1, 2), Fraction(1, 4), Fraction(1, 2**70), Fraction(-1, 2**70)]
+    )
     sign = rng.choice([1, -1])
     nudge = rng.choice([0, Fraction(1, 2**200), Fraction(-1, 2**200)])
     return sign * (n + around + nudge) * Fraction(2) ** exponent
@@ -62,7 +72,9 @@ def test_a_ball_is_rounded_only_where_both_of_its_ends_round_alike(dtype: str) -
     for _ in range(3000):
         low = interesting(dtype, rng)
         unit = Fraction(2) ** FLOAT_TYPES[dtype].least_exponent
-        width = rng.choice([unit, abs(low), Fraction(1)]) * Fraction(1, 2 ** rng.choice([3, 60, 100]))
+        width = rng.choice([unit, abs(low), Fraction(1)]) * Fraction(
+            1, 2 ** rng.choice([3, 60, 100])
+        )
         with flint.ctx.workprec(600):
             ball = ball_between(low, low + width)
             ends = {float(round_once(low, dtype)), float(round_once(low + width, dtype))}
@@ -80,7 +92,11 @@ def test_a_ball_is_rounded_only_where_both_of_its_ends_round_alike(dtype: str) -
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_thin_ball_away_from_ties_is_decided(dtype: str) -> None:
     # also just above a power of two, where it once was taken for one that reaches below it
-    for value in (Fraction(1, 4) + Fraction(7, 10) * Fraction(2) ** -12, Fraction(1, 3), Fraction(-5, 7)):
+    for value in (
+        Fraction(1, 4) + Fraction(7, 10) * Fraction(2) ** -12,
+        Fraction(1, 3),
+        Fraction(-5, 7),
+    ):
         with flint.ctx.workprec(128):
             ball = arb(fmpq(value.numerator, value.denominator))
             assert round_ball(ball, FLOAT_TYPES[dtype]) == float(round_once(value, dtype))

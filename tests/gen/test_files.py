@@ -1,0 +1,204 @@
+"""Making vector files: the same digest however they are made, only what is missing, only whole files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from grucible.cases.errors import GrucibleError
+from grucible.cases.expand import expand_all
+from grucible.cases.spec import find_specs
+from grucible.gen import generate
+from grucible.gen.cli import gen_command
+from grucible.gen.files import make_files, plan_files
+from grucible.vectors.hdf5 import attribute
+from grucible.vectors.published import published_digests
+from grucible.vectors.reader import CORE, find_vectors, load_vectors, open_vectors
+
+SPEC = """\
+operator: openvino.GRUSequence-5
+about: a small theme
+dtypes: [float32, float16]
+sizes: {batch_size: 3, seq_length: 4, input_size: 5, hidden_size: 6}
+cases:
+  - product:
+      activations: [[sigmoid, tanh], [relu, tanh]]
+      direction: [forward, bidirectional]
+      linear_before_reset: [false, true]
+      sequence_lengths: [ragged, full]
+"""
+
+
+def gen(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(gen_command, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "theme.yaml"
+    file.write_text(SPEC)
+    return file
+
+
+def digest(file: Path) -> str:
+    with open_vectors(file) as vectors:
+        vectors.verify_content()
+        return vectors.content_sha256
+
+
+def test_the_digest_does_not_depend_on_jobs_or_on_the_run(spec: Path, tmp_path: Path) -> None:
+    for out, jobs in (("a", 1), ("b", 2), ("c", 1)):
+        result = gen(spec, "-o", tmp_path / out, "--jobs", jobs)  # type: ignore[arg-type]
+        assert result.exit_code == 0, result.output
+    digests = {digest(tmp_path / out / "theme.h5") for out in "abc"}
+    assert len(digests) == 1
+    assert gen(spec, "-o", tmp_path / "d", "--seed", "1").exit_code == 0
+    assert digest(tmp_path / "d" / "theme.h5") not in digests
+
+
+def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    file = out / "theme.h5"
+    assert "made 1 files with 32 cases" in gen(spec, "-o", out).output
+    first = file.stat().st_mtime_ns
+    assert "made 0 files with 0 cases" in gen(spec, "-o", out).output
+    assert file.stat().st_mtime_ns == first
+    # a subset never counts as the whole, nor the whole as a subset
+    assert "made 1 files with 16 cases" in gen(spec, "-o", out, "--dtype", "float16").output
+    assert "made 1 files with 32 cases" in gen(spec, "-o", out).output
+    assert "made 1 files with 32 cases" in gen(spec, "-o", out, "--seed", "3").output
+    spec.write_text(SPEC + "# a comment\n")
+    assert "made 1 files with 32 cases" in gen(spec, "-o", out, "--seed", "3").output
+    file.write_bytes(file.read_bytes()[:5000])
+    assert "made 1 files with 32 cases" in gen(spec, "-o", out, "--seed", "3").output
+    assert list(out.iterdir()) == [file]
+
+
+def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
+    gen(spec, "-o", tmp_path / "a")
+    spec.write_text(SPEC.replace("[forward, bidirectional]", "[reverse, forward, bidirectional]"))
+    gen(spec, "-o", tmp_path / "b")
+    before = {case.id: case for case in load_vectors(tmp_path / "a")}
+    after = {case.id: case for case in load_vectors(tmp_path / "b")}
+    assert len(before) == 32
+    assert len(after) == 48
+    for case_id, case in before.items():
+        for name, array in (case.inputs | case.outputs).items():  # type: ignore[operator]
+            there = (after[case_id].inputs | after[case_id].outputs)[name]  # type: ignore[operator]
+            np.testing.assert_array_equal(there, array)
+
+
+def test_a_failing_case_stops_with_its_id_and_leaves_whole_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = SPEC.replace("dtypes: [float32, float16]", "dtypes: [float32]")
+    (tmp_path / "a.yaml").write_text(good)
+    (tmp_path / "b.yaml").write_text(good.replace("product:", "product:\n      draw: [x64]"))
+    monkeypatch.setattr(
+        generate,
+        "overflowing",
+        lambda cases, _: {c.id: "no reason" for c in cases if "x64" in c.id},
+    )
+    expanded = expand_all(find_specs((tmp_path / "a.yaml", tmp_path / "b.yaml")))
+    plans = plan_files(expanded, tmp_path / "out", seed=0, dtypes=(), select=())
+    with pytest.raises(
+        GrucibleError, match=r"/b/float32/.*x64: 16 draws with seed 0 failed.*no reason"
+    ):
+        list(make_files(plans, jobs=1))
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["a.h5"]
+    digest(tmp_path / "out" / "a.h5")
+
+
+def test_a_draw_that_cannot_be_kept_is_drawn_again(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gen(spec, "-o", tmp_path / "plain")
+    refused: list[str] = []
+
+    def once(cases: list[object], _: object) -> dict[str, str]:
+        found = {c.id: "x" for c in cases if c.id not in refused}  # type: ignore[attr-defined]
+        refused.extend(found)
+        return found
+
+    monkeypatch.setattr(generate, "overflowing", once)
+    assert gen(spec, "-o", tmp_path / "again", "--jobs", "1").exit_code == 0
+    first = {case.id: case for case in load_vectors(tmp_path / "plain")}
+    for case in load_vectors(tmp_path / "again"):
+        assert (case.inputs["X"] != first[case.id].inputs["X"]).mean() > 0.9
+
+
+@pytest.mark.parametrize("seed", [1, 2, 2**40 + 7])
+def test_any_seed_works(seed: int, tmp_path: Path) -> None:
+    core = [str(spec.document.name) for spec in find_specs() if spec.theme == "core"]
+    result = gen(*core, "-o", tmp_path, "--seed", str(seed))
+    assert result.exit_code == 0, result.output
+    assert sum(1 for _ in load_vectors(tmp_path)) == 408
+
+
+def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "grucible", "gen", "-o", str(tmp_path / "out"), "--jobs", "2"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "out").rglob("attributes.h5")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "files in" in err
+    assert "are whole" in err
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert files
+    for file in files:
+        digest(file)
+
+
+def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:
+    for option, value, words in (
+        ("--select", "nothing*", "no case is selected by --select 'nothing*'"),
+        ("--dtype", "float8", "--dtype float8: expected one of"),
+    ):
+        result = gen(spec, "-o", tmp_path / "out", option, value)
+        assert isinstance(result.exception, GrucibleError)
+        assert words in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_core_vectors_are_the_published_ones_and_small() -> None:
+    published = published_digests()
+    core = find_vectors(None)
+    assert [relative for _, relative in core] == [
+        "openvino/gru_cell/core.h5",
+        "openvino/gru_sequence/core.h5",
+    ]
+    for file, relative in core:
+        assert digest(file) == published[relative]
+    assert sum(file.stat().st_size for file, _ in core) <= 2 << 20
+    assert set(published) == {f"{spec.path}.h5" for spec in find_specs()}
+    assert CORE.name == "vectors"
+
+
+def test_verify_says_and_decides(tmp_path: Path) -> None:
+    core = str(next(spec.document.name for spec in find_specs() if spec.path.endswith("cell/core")))
+    result = gen(core, "-o", tmp_path, "--verify")
+    assert result.exit_code == 0
+    assert "content digests: all 1 equal the published ones" in result.output
+    with h5py.File(tmp_path / "openvino" / "gru_cell" / "core.h5", "r+") as file:
+        file.attrs["content_sha256"] = "0" * 64
+        assert attribute(file, "made_from")
+    result = gen(core, "-o", tmp_path, "--verify")
+    assert result.exit_code == 1
+    assert "openvino/gru_cell/core.h5: content differs from the published digest" in result.output
+    result = gen(core, "-o", tmp_path / "seed1", "--seed", "1", "--verify")
+    assert result.exit_code == 1

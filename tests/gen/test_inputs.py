@@ -1,0 +1,143 @@
+"""Inputs: the same on every machine, dyadic, full-mantissa, asymmetric, and able to show mistakes."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.dtypes import FLOAT_TYPES
+from grucible.cases.expand import expand
+from grucible.cases.operators import OPERATORS
+from grucible.cases.semantics import semantics
+from grucible.cases.spec import find_specs
+from grucible.gen.float64 import Float64
+from grucible.gen.generate import overflowing
+from grucible.gen.gru import gru
+from grucible.gen.inputs import draw_inputs
+from grucible.vectors.convert import gru_inputs
+
+SPECS = {spec.path: spec for spec in find_specs()}
+CORE = expand(SPECS["openvino/gru_sequence/core"])
+
+
+def bits(value: Any, dtype: str) -> int:
+    """How many bits the odd part of a number has."""
+    n = abs(Fraction(float(value))).numerator
+    while n and n % 2 == 0:
+        n //= 2
+    assert n.bit_length() <= FLOAT_TYPES[dtype].precision
+    return n.bit_length()
+
+
+def test_the_numbers_of_a_case_are_fixed() -> None:
+    # written down when first drawn: a generator that draws otherwise would orphan every vector file
+    [case] = expand(SPECS["openvino/gru_cell/core"], ["float32"], ["*/lbr-relu_relu-noB"])
+    x = draw_inputs(case, seed=0, attempt=0)["X"]
+    assert [float(v).hex() for v in x.ravel()[:3]] == FIRST_X
+
+
+FIRST_X = ["-0x1.d5dd500000000p-3", "-0x1.b1490a0000000p+0", "0x1.6cfc100000000p-3"]
+
+
+@pytest.mark.parametrize("dtype", FLOAT_TYPES)
+def test_full_mantissa_nonzero_and_in_range(dtype: str) -> None:
+    case = next(c for c in CORE if c.dtype == dtype and "relu_" not in c.id)
+    arrays = draw_inputs(case, seed=0, attempt=0)
+    bounds = {
+        "X": 2,
+        "initial_hidden_state": 1,
+        "B": 1,
+        "W": 0.5,
+        "R": 0.5,
+    }  # ½ log2 5, ½ log2 6: 1
+    for name, bound in bounds.items():
+        values = arrays[name].astype(np.float64)
+        assert (values != 0).all()
+        assert (np.abs(values) < bound).all()
+        assert np.abs(values).max() > bound / 2
+        precision = FLOAT_TYPES[dtype].precision
+        assert max(bits(v, dtype) for v in arrays[name].ravel()) == precision
+        assert (values < 0).any()
+        assert (values > 0).any()
+
+
+def test_nothing_repeats_between_rows_gates_directions_and_tensors() -> None:
+    case = next(c for c in CORE if c.dtype == "float64" and "bidirectional" in c.id)
+    arrays = draw_inputs(case, seed=0, attempt=0)
+    numbers = np.concatenate(
+        [np.abs(a).ravel() for n, a in arrays.items() if a.dtype == np.float64]
+    )
+    assert len(np.unique(numbers)) == len(numbers)
+
+
+def test_seed_attempt_and_id_each_change_every_number() -> None:
+    case = next(c for c in CORE if c.dtype == "float64")
+    other = next(
+        c for c in CORE if c.dtype == "float64" and c.id != case.id and c.sizes == case.sizes
+    )
+    draws = [draw_inputs(case, 0, 0), draw_inputs(case, 1, 0), draw_inputs(case, 0, 1)]
+    draws.append(draw_inputs(other, 0, 0))
+    for one, two in itertools.combinations(draws, 2):
+        assert not np.isin(one["X"], two["X"]).any()
+
+
+def test_relu_as_f_has_half_the_weights() -> None:
+    cases = {c.id: c for c in expand(SPECS["openvino/gru_cell/attributes"], ["float64"])}
+    name = "openvino.GRUCell-3/attributes/float64/lbr-{}_tanh"
+    relu = draw_inputs(cases[name.format("relu")], 0, 0)
+    tanh = draw_inputs(cases[name.format("tanh")], 0, 0)
+    for tensor, limit in (("W", 0.5), ("R", 0.5), ("B", 1.0)):
+        assert np.abs(relu[tensor]).max() < limit / 2 < np.abs(tanh[tensor]).max() < limit
+
+
+@pytest.mark.parametrize(("draw", "scale"), [("x8", 16), ("x64", 128)])
+def test_magnitudes(draw: str, scale: int) -> None:
+    [case, *_] = expand(SPECS["openvino/gru_cell/magnitudes"], ["float32"], [f"*tanh_tanh-{draw}"])
+    x = draw_inputs(case, 0, 0)["X"]
+    assert scale / 2 < np.abs(x).max() < scale
+
+
+def _pre_activations(case: CaseSpec) -> np.ndarray[Any, Any]:
+    seen: list[Any] = []
+
+    class Watching(Float64):
+        def activation(self, name: str, a: Any, clip: float) -> Any:
+            seen.append(a.ravel())
+            return super().activation(name, a, clip)
+
+    operator = OPERATORS[case.operator]
+    inputs = gru_inputs(operator, case.attributes, draw_inputs(case, 0, 0))
+    gru(Watching(), semantics(operator, case.attributes), inputs)
+    return np.abs(np.concatenate(seen))
+
+
+@pytest.mark.parametrize("clip", [0.5, 1.0])
+def test_clip_really_clips_some_and_leaves_some(clip: float) -> None:
+    chosen = expand(SPECS["openvino/gru_sequence/attributes"], ["float32"], [f"*clip{clip:g}*"])
+    shares = [(_pre_activations(case) > clip).mean() for case in chosen]
+    assert max(shares) < 1
+    assert np.mean(np.array(shares) > 0) > 0.97  # a few small draws stay within ±1 throughout
+    assert 0.05 < np.median(shares) < 0.6
+
+
+def test_padding_is_rubbish_and_not_zero() -> None:
+    case = next(c for c in CORE if "ragged" in c.id and c.dtype == "float32")
+    assert case.lengths is not None
+    x = draw_inputs(case, 0, 0)["X"]
+    for row, length in enumerate(case.lengths):
+        assert (x[row, length:] != 0).all()
+
+
+def test_a_draw_that_overflows_is_seen() -> None:
+    # relu as f squares the state at every step: at X × 64 over 4 steps float16 overflows
+    name = "openvino.GRUSequence-5/attributes/float16/forward-lbr-relu_relu"
+    [case] = expand(SPECS["openvino/gru_sequence/attributes"], ["float16"], [name])
+    drawn = draw_inputs(case, 0, 0)
+    assert overflowing([case], {case.id: drawn}) == {}
+    drawn["X"] = drawn["X"] * np.float16(64)
+    assert case.id in overflowing([case], {case.id: drawn})
