@@ -122,17 +122,20 @@ def run_command(
 
 
 @click.command("show")
-@click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
-@click.argument("case_id", metavar="CASE")
+@click.argument("words", metavar="[VECTORS] CASE", nargs=-1, required=True)
 @click.option("--full", is_flag=True, help="Print arrays whole.")
-def show_command(vectors: Path | None, case_id: str, full: bool) -> None:
+def show_command(words: tuple[str, ...], full: bool) -> None:
     """Show one case: what it asks, its inputs, its expected outputs.
 
-    CASE is a case id, or a glob that matches one.
+    CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
+    without it, the core vectors installed with grucible.
     """
     from .show import show_lines
 
-    for line in show_lines(vectors, case_id, full):
+    if len(words) > 2:
+        raise click.UsageError(f"unexpected {words[2]!r} after CASE")
+    vectors = Path(words[0]) if len(words) == 2 else None
+    for line in show_lines(vectors, words[-1], full):
         click.echo(line)
 
 

@@ -78,4 +78,6 @@ def _compare_output(
     rows = np.arange(count)
     worst, at = difference[rows, element], e[rows, element]
     unit = spacing(np.where(np.isfinite(at), at, 0.0), FLOAT_TYPES[dtype])
-    return Comparison(ratio[rows, element], worst, worst / unit, np.zeros(count, int), element)
+    with np.errstate(over="ignore"):
+        ulps = worst / unit
+    return Comparison(ratio[rows, element], worst, ulps, np.zeros(count, int), element)

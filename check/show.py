@@ -55,7 +55,7 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     yield case.id
     yield f"  in {file}"
     yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
-    yield f"  specified at {operator.source}"
+    yield f"  {operator.source}"
     yield ""
     yield "asks for"
     yield from (f"  {line}" for line in _equations(case))
@@ -91,10 +91,9 @@ def _text(value: Any) -> str:
 def _equations(case: Case) -> Iterator[str]:
     """The equations the case asks for, in the specification's notation."""
     s = case.semantics
-    clip = "" if math.isinf(s.clip) else f"clip[-{s.clip:g}, {s.clip:g}] "
 
     def pre(text: str) -> str:
-        return f"{clip}({text})" if clip else f"({text})"
+        return f"({text})" if math.isinf(s.clip) else f"(clip[-{s.clip:g}, {s.clip:g}]({text}))"
 
     yield f"zt = {s.f}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
     yield f"rt = {s.f}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"

@@ -81,7 +81,8 @@ def gen_command(
         f"{len(found)} files were up to date"
     )
     if digests:
-        lines = sorted(f"{o.content_sha256}  {o.relative}\n" for o in outcomes)
+        ordered = sorted(outcomes, key=lambda outcome: outcome.relative)
+        lines = [f"{o.content_sha256}  {o.relative}\n" for o in ordered]
         digests.write_text("".join(lines), encoding="utf-8")
     published = {} if seed or dtypes or select else published_digests()
     differ = _say_published(outcomes, published)

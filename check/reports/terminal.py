@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -99,7 +100,9 @@ def _expected(report: Report) -> Iterator[str]:
     for expectation in report.expectations:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
         yield f"  {seen[expectation]:6} failed{note}: {expectation.cases}"
-        yield f"         {expectation.reason}"
+        yield from _wrapped(expectation.reason, indent=9)
+        if expectation.link:
+            yield f"         {expectation.link}"
     for result in report.unexpected_passes[:_SHOWN]:
         yield f"  passed unexpectedly: {result.id}"
     if len(report.unexpected_passes) > _SHOWN:
@@ -113,6 +116,10 @@ def _unsupported(report: Report) -> Iterator[str]:
         yield "declared unsupported by the runtime:"
         for reason, count in reasons.most_common():
             yield f"  {count:6}  {_clipped(reason, _WIDTH - 10)}"
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
 
 
 def _clipped(text: str, width: int) -> str:
