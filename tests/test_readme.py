@@ -1,0 +1,105 @@
+"""README and FORMAT.md do what they say: their code and commands are run here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FORMAT = (ROOT / "vectors" / "FORMAT.md").read_text(encoding="utf-8")
+
+
+def block(text: str, language: str, holding: str) -> str:
+    found = [b for b in re.findall(rf"```{language}\n(.*?)```", text, re.S) if holding in b]
+    assert len(found) == 1
+    return str(found[0])
+
+
+def grucible(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "grucible", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, env=environment, check=False
+    )
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Path:
+    code = block(README, "python", "def run(case)")
+    assert code.count("\n") < 30
+    file = tmp_path / "my_gru.py"
+    file.write_text(code)
+    return file
+
+
+def test_the_numpy_runtime_passes_both_ways_of_naming_it(runtime: Path) -> None:
+    for name in ("my_gru:run", "./my_gru.py:run"):
+        result = grucible("check", "--runtime", name, cwd=runtime.parent)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert result.stdout.startswith("conforms: 408 of 408 cases passed\n")
+
+
+def test_exchanging_two_gates_fails_with_cases(runtime: Path) -> None:
+    code = runtime.read_text()
+    assert code.count("(Wz, Wr, Wh)") == 1
+    runtime.write_text(code.replace("(Wz, Wr, Wh)", "(Wr, Wz, Wh)"))
+    result = grucible("check", "--runtime", "my_gru:run", cwd=runtime.parent)
+    assert result.returncode == 1
+    first, *rest = result.stdout.splitlines()
+    assert first.startswith("does not conform: ")
+    assert any(line.startswith("  openvino.GRUSequence-5/core/") for line in rest)
+    assert any(re.search(r"Ho\[\d, \d\]: expected .*, got .*; off by", line) for line in rest)
+
+
+def test_the_case_spec_makes_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "my_theme.yaml").write_text(block(README, "yaml", "sequence_lengths"))
+    listed = grucible("cases", "my_theme.yaml", "--list", cwd=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    ids = listed.stdout.split()
+    assert len(ids) == 2 * (3 * 2 * 2 - 2 + 1)
+    assert "openvino.GRUSequence-5/my_theme/float16/reverse-relu_tanh" in ids
+    made = grucible("gen", "my_theme.yaml", "-o", "out", cwd=tmp_path)
+    assert "made 1 files with 22 cases in out" in made.stdout
+
+
+def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "vectors" / "openvino" / "gru_cell" / "core.h5", tmp_path / "vectors.h5")
+    code = block(FORMAT, "python", "grucible outputs")
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    result = grucible("check", "vectors.h5", "--outputs", "outputs.h5", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("conforms: 160 of 160 cases passed\nmine: ")
+
+
+def test_readme_names_the_counts_of_today() -> None:
+    from grucible.cases.expand import expand_all
+    from grucible.cases.spec import find_specs
+
+    expanded = expand_all(find_specs())
+    count = sum(len(cases) for _, cases in expanded)
+    assert f"{count:,} cases" in README
+    core = sum(len(cases) for spec, cases in expanded if spec.theme == "core")
+    assert f"{core} core cases" in README
+
+
+def test_readme_links_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("*/README.md"), ROOT / "vectors" / "FORMAT.md"]
+    assert len(pages) >= 6
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+            assert (page.parent / target).exists(), (page, target)
+
+
+def test_every_help_fits_80_columns() -> None:
+    for command in ([], ["cases"], ["gen"], ["check"], ["run"], ["show"], ["runtimes"]):
+        result = grucible(*command, "--help", cwd=ROOT.parent)
+        assert result.returncode == 0
+        assert max(map(len, result.stdout.splitlines())) <= 80
