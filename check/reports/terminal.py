@@ -80,9 +80,10 @@ def _listed(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
     for result in sorted(results, key=lambda r: -r.worst_ratio)[:_SHOWN]:
         yield f"  {result.id}"
         if result.where:
-            yield (
-                f"    {result.where}: {result.message}; off by {result.worst_abs:.3g}, "
-                f"{result.worst_ratio:.3g} × tolerance"
+            yield from _wrapped(
+                f"{result.where}: {result.message}; off by {result.worst_abs:.3g}, "
+                f"{result.worst_ratio:.3g} × tolerance",
+                indent=4,
             )
         elif result.message:
             yield f"    {_clipped(result.message, _WIDTH - 4)}"
