@@ -7,9 +7,12 @@ vocabulary of `signature`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from .signature import Operator
 
@@ -33,6 +36,36 @@ class Semantics:
     reset_after: bool
     directions: tuple[Direction, ...]
     empty_row: Literal["zeros", "initial_hidden_state"] = "zeros"
+
+
+@dataclass(frozen=True)
+class StackedSemantics:
+    """What n stacked cases of a block ask for: fields as in Semantics, with an entry per case.
+
+    `clip` is (n, 1, 1); each entry of `directions` has n words. Cases are stacked only where they
+    agree on `reset_after` and on the number of directions.
+    """
+
+    f: tuple[str, ...]
+    g: tuple[str, ...]
+    clip: npt.NDArray[np.float64]
+    reset_after: bool
+    directions: tuple[tuple[Direction, ...], ...]
+    empty_row: Literal["zeros", "initial_hidden_state"] = "zeros"
+
+
+def stack(members: Sequence[Semantics]) -> StackedSemantics:
+    """The semantics of cases that are stacked in this order."""
+    [reset_after] = {s.reset_after for s in members}
+    [empty_row] = {s.empty_row for s in members}
+    return StackedSemantics(
+        tuple(s.f for s in members),
+        tuple(s.g for s in members),
+        np.array([s.clip for s in members]).reshape(-1, 1, 1),
+        reset_after,
+        tuple(zip(*(s.directions for s in members), strict=True)),
+        empty_row,
+    )
 
 
 _DIRECTIONS: dict[str, tuple[Direction, ...]] = {

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..vectors.case import Array
+
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "sigmoid": lambda a: np.asarray(0.5 * np.tanh(0.5 * a) + 0.5),
+    "tanh": lambda a: np.asarray(np.tanh(a)),
+    "relu": lambda a: np.asarray(np.maximum(a, 0.0)),
+}
 
 
 class Float64:
@@ -28,13 +35,16 @@ class Float64:
         result: Array = x @ factor
         return result
 
-    def activation(self, name: str, a: Array, clip: float) -> Array:
-        """The activation of `a`, clipped first."""
-        if not math.isinf(clip):
-            a = np.clip(a, -clip, clip)
-        if name == "sigmoid":
-            return np.asarray(0.5 * np.tanh(0.5 * a) + 0.5)
-        return np.asarray(np.tanh(a) if name == "tanh" else np.maximum(a, 0.0))
+    def activation(self, name: Any, a: Array, clip: Any) -> Array:
+        """The activation of `a`, clipped first; `name` may have an entry per stacked case."""
+        a = np.clip(a, -clip, clip)
+        if isinstance(name, str):
+            return FUNCTIONS[name](a)
+        result = np.empty_like(a)
+        for one in set(name):
+            cases = np.array(name) == one
+            result[cases] = FUNCTIONS[one](a[cases])
+        return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h."""
@@ -60,7 +70,7 @@ class Peaks(Float64):
         self._see(np.abs(x) @ np.abs(factor))
         return super().product(x, factor)
 
-    def activation(self, name: str, a: Array, clip: float) -> Array:
+    def activation(self, name: Any, a: Array, clip: Any) -> Array:
         """The activation; sees `a` and its result."""
         result = super().activation(name, a, clip)
         self._see(a)

@@ -14,7 +14,7 @@ from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
-from ..cases.semantics import Semantics, semantics
+from ..cases.semantics import StackedSemantics, semantics, stack
 from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays, Block, BlockKey
 from ..vectors.convert import gru_inputs, operator_outputs
@@ -155,16 +155,11 @@ def exact_answer(
 def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, str]:
     """For each case of a block in which something reaches the dtype's overflow, what.
 
-    Cases whose draw plants special values are not looked at. Evaluated in float64, all cases that
-    ask for the same GRU at once.
+    Cases whose draw plants special values are not looked at. Evaluated in float64, stacked.
     """
-    operator = OPERATORS[cases[0].operator]
-    alike: dict[Semantics, list[CaseSpec]] = {}
-    for case in cases:
-        if not DRAWS[case.draw].plant:
-            alike.setdefault(semantics(operator, case.attributes), []).append(case)
     found: dict[str, str] = {}
-    for meant, members in alike.items():
+    for members, meant in alike([case for case in cases if not DRAWS[case.draw].plant]):
+        operator = OPERATORS[members[0].operator]
         stacked = _stacked([drawn[case.id] for case in members])
         arithmetic = Peaks(len(members))
         gru(arithmetic, meant, gru_inputs(operator, members[0].attributes, stacked))
@@ -175,3 +170,13 @@ def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[
                     f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
                 )
     return found
+
+
+def alike(cases: Sequence[CaseSpec]) -> Iterator[tuple[list[CaseSpec], StackedSemantics]]:
+    """The cases of a block in groups that can be evaluated as one stack, with what they ask for."""
+    groups: dict[bool, list[CaseSpec]] = {}
+    meant = {case.id: semantics(OPERATORS[case.operator], case.attributes) for case in cases}
+    for case in cases:
+        groups.setdefault(meant[case.id].reset_after, []).append(case)
+    for members in groups.values():
+        yield members, stack([meant[case.id] for case in members])

@@ -15,15 +15,17 @@ Source: OpenVINO GRUCell-3, "Detailed description":
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..cases.semantics import Semantics
+from ..cases.semantics import Semantics, StackedSemantics
 from ..vectors.case import Array, Arrays
 from ..vectors.convert import GruInputs
 
 GATES = ("z", "r", "h")
+AnySemantics = Semantics | StackedSemantics
 
 
 class Arithmetic(Protocol):
@@ -38,8 +40,11 @@ class Arithmetic(Protocol):
     def product(self, x: Array, factor: Any) -> Array:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
 
-    def activation(self, name: str, a: Array, clip: float) -> Array:
-        """The activation `name` of a pre-activation that is first clipped to [-clip, clip]."""
+    def activation(self, name: Any, a: Array, clip: Any) -> Array:
+        """The activation `name` of a pre-activation that is first clipped to [-clip, clip].
+
+        Both are one for all, or, in an arithmetic of stacked cases, one per case.
+        """
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, element by element."""
@@ -47,12 +52,12 @@ class Arithmetic(Protocol):
     zero: Any
 
 
-class _Direction:
+class Direction:
     """The weights of one direction, ready for use, and W·x of every step in processing order."""
 
-    def __init__(self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, direction: int) -> None:
+    def __init__(self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, index: int) -> None:
         def one(array: Array, core: int) -> Array:
-            return np.asarray(np.take(array, direction, axis=array.ndim - core))
+            return np.asarray(np.take(array, index, axis=array.ndim - core))
 
         def bias(*parts: str) -> Array | None:
             rows = [
@@ -65,6 +70,7 @@ class _Direction:
         def weight(gates: Arrays, gate: str) -> Any:
             return arithmetic.factor(one(gates[gate], 3))
 
+        self.index = index
         self.h0 = arithmetic.numbers(one(inputs.h0, 3))
         self.recurrent = {gate: weight(inputs.r, gate) for gate in GATES}
         self.bias = {"z": bias("z", "wz", "rz"), "r": bias("r", "wr", "rr")}
@@ -76,37 +82,58 @@ class _Direction:
         }
 
 
+class Step(NamedTuple):
+    """One step of each row, (…, rows, hidden): pre-activations `a_z`, `a_r`, `a_h`, gates `z`, `r`,
+    candidate `t`, `u` what the reset gate multiplies (Ht-1, or Ht-1*(Rh^T) + Rbh), and the state."""
+
+    a_z: Array
+    a_r: Array
+    a_h: Array
+    z: Array
+    r: Array
+    t: Array
+    u: Array
+    state: Array
+
+
 def step(
-    arithmetic: Arithmetic, semantics: Semantics, d: _Direction, wx: Arrays, h: Array
-) -> Array:
-    """The next state of each row, (…, rows, hidden), from W·x of each gate and the state `h`."""
-
-    def gate(name: str) -> Array:
-        a = _plus(wx[name] + arithmetic.product(h, d.recurrent[name]), d.bias[name])
-        return arithmetic.activation(semantics.f, a, semantics.clip)
-
-    z, r = gate("z"), gate("r")
+    arithmetic: Arithmetic, semantics: AnySemantics, d: Direction, wx: Arrays, h: Array
+) -> Step:
+    """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
+    a_z = _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"])
+    a_r = _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"])
+    z = arithmetic.activation(semantics.f, a_z, semantics.clip)
+    r = arithmetic.activation(semantics.f, a_r, semantics.clip)
     if semantics.reset_after:
-        q = _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent)
-        a = _plus(wx["h"] + r * q, d.bias_h_input)
+        u = _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent)
+        a_h = _plus(wx["h"] + r * u, d.bias_h_input)
     else:
-        p = arithmetic.product(r * h, d.recurrent["h"])
-        a = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
-    t = arithmetic.activation(semantics.g, a, semantics.clip)
-    return arithmetic.blend(z, t, h)
+        u = h
+        p = arithmetic.product(r * u, d.recurrent["h"])
+        a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
+    t = arithmetic.activation(semantics.g, a_h, semantics.clip)
+    return Step(a_z, a_r, a_h, z, r, t, u, arithmetic.blend(z, t, h))
 
 
 def _plus(a: Array, bias: Array | None) -> Array:
     return a if bias is None else a + bias
 
 
-def gru(arithmetic: Arithmetic, semantics: Semantics, inputs: GruInputs) -> tuple[Array, Array]:
+def gru(
+    arithmetic: Arithmetic,
+    semantics: AnySemantics,
+    inputs: GruInputs,
+    watch: Callable[[Direction, int, Array, Step], None] = lambda *_: None,
+) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
     A row takes as many steps as its length says; `reverse` takes them from its last valid step to
     its first (ledger: reverse-ragged). Y stands at the time its input has, and is zero past the
     length (ledger: y-padding); Ho is the state after a row's own last step (ledger: ho-ragged), and
     for a row of length 0 what `semantics.empty_row` says (ledger: len-zero).
+
+    `watch(direction, number, old, step)` sees every step: its number in processing order, the state
+    it starts from and what it makes, of those rows that are not over in every stacked case.
     """
     lengths = inputs.lengths
     time = inputs.x.shape[-2]
@@ -114,9 +141,8 @@ def gru(arithmetic: Arithmetic, semantics: Semantics, inputs: GruInputs) -> tupl
     numbers = arithmetic.numbers(inputs.x)
     ys, hos = [], []
     for index, direction in enumerate(semantics.directions):
-        order = None if direction == "forward" else _reversal(lengths, time)[..., None]
-        x = numbers if order is None else np.take_along_axis(numbers, order, axis=-2)
-        d = _Direction(arithmetic, inputs, x, index)
+        order = processing_order(direction, lengths, time)
+        d = Direction(arithmetic, inputs, in_order(numbers, order), index)
         h = d.h0.copy()
         y = np.full((*lengths.shape, time, h.shape[-1]), arithmetic.zero, h.dtype)
         for number in range(int(lengths.max(initial=0))):
@@ -125,18 +151,32 @@ def gru(arithmetic: Arithmetic, semantics: Semantics, inputs: GruInputs) -> tupl
             wx = {gate: values[..., rows, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]
             new = step(arithmetic, semantics, d, wx, old)
+            watch(d, number, old, new)
             keep = alive[..., rows, None]
-            h[..., rows, :] = np.where(keep, new, old)
-            y[..., rows, number, :] = np.where(keep, new, arithmetic.zero)
+            h[..., rows, :] = np.where(keep, new.state, old)
+            y[..., rows, number, :] = np.where(keep, new.state, arithmetic.zero)
         if semantics.empty_row == "zeros":
             h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
-        ys.append(y if order is None else np.take_along_axis(y, order, axis=-2))
+        ys.append(in_order(y, order))
         hos.append(h)
     return np.stack(ys, axis=-4), np.stack(hos, axis=-3)
 
 
-def _reversal(lengths: Array, time: int) -> Array:
-    """For each row, the time of its n-th step in reverse: (…, batch, time). Its own inverse."""
+def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int) -> Array | None:
+    """For each row, the time of its n-th step, (…, batch, time); None where that is n itself.
+
+    It is its own inverse. `direction` is one word, or one per stacked case.
+    """
+    backwards = np.asarray(direction) == "reverse"
+    if not backwards.any():
+        return None
     at = np.arange(time)
     last = lengths[..., None] - 1
-    return np.where(at <= last, last - at, at)
+    return np.where(backwards[..., None, None] & (at <= last), last - at, at)
+
+
+def in_order(values: Array, order: Array | None) -> Array:
+    """Values (…, batch, time, features) taken in a `processing_order`."""
+    if order is None:
+        return values
+    return np.take_along_axis(values, order[..., None], axis=-2)
