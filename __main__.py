@@ -53,7 +53,7 @@ def main(**extra: Any) -> None:
     try:
         grucible(prog_name="grucible", **extra)
     except GrucibleError as error:
-        click.echo(f"grucible: {error}", err=True)
+        click.echo(f"grucible: {' '.join(str(error).splitlines())}", err=True)
         raise SystemExit(2) from None
 
 

@@ -75,6 +75,8 @@ class Attribute:
             value, int if self.kind == "int" else (int, float)
         ):
             return False
+        if isinstance(value, int) and value.bit_length() > 1000:  # beyond any float
+            return False
         return value > 0 if self.positive else value == value
 
     @property

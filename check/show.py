@@ -18,8 +18,6 @@ from ..cases.signature import Attribute
 from ..vectors.case import Array, Case
 from ..vectors.reader import find_vectors, open_vectors
 
-_MOST_NAMED = 5
-
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
     """The one case whose id is, or matches, `wanted`, and the file it is in.
@@ -36,16 +34,14 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
                         return block.read(row, row + 1).case(0), str(file)
                     if fnmatchcase(case_id, wanted):
                         more += 1
-                        if len(found) < _MOST_NAMED:
-                            found.append((block.read(row, row + 1).case(0), str(file)))
+                        found = found or [(block.read(row, row + 1).case(0), str(file))]
     if more == 1:
         return found[0]
     if not found:
         raise GrucibleError(
             f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
         )
-    names = "\n  ".join(case.id for case, _ in found)
-    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as\n  {names}")
+    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {found[0][0].id}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..vectors.case import Array
 
-
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "sigmoid": lambda a: np.asarray(0.5 * np.tanh(0.5 * a) + 0.5),
     "tanh": lambda a: np.asarray(np.tanh(a)),

@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 
 from .case import Array
-from .hdf5 import Stored, children, subgroup
+from .hdf5 import Stored, children, member_names, subgroup
 
 _SLICE_BYTES = 8 << 20
 
@@ -56,7 +56,7 @@ class ContentDigest:
 def block_paths(file: Any) -> list[str]:
     """The paths `<dtype>/<block>` of the blocks of a file, ascending; other datasets are not looked at."""
     found = []
-    for name in sorted(file):
+    for name in member_names(file, f"{file.filename}: /"):
         if name != "spec":
             dtype = subgroup(file, name, f"{file.filename}: ")
             found += [
@@ -74,15 +74,17 @@ def block_datasets(block: Any, where: str) -> Iterator[tuple[str, Stored]]:
     yield from _folder(block, "outputs", where)
     if "readings" in block:
         readings = subgroup(block, "readings", where)
+        found = []
         for reading in children(readings, h5py.Group, f"{where}/readings"):
             path = f"readings/{reading}"
             for name, stored in _folder(readings[reading], "outputs", f"{where}/{path}"):
-                yield f"{path}/{name}", stored
+                found.append((f"{path}/{name}", stored))
+        yield from sorted(found, key=lambda pair: pair[0])
 
 
 def _folder(group: Any, folder: str, where: str) -> Iterator[tuple[str, Stored]]:
     inside = subgroup(group, folder, where)
-    for name in sorted(inside):
+    for name in member_names(inside, f"{where}/{folder}"):
         yield f"{folder}/{name}", Stored(inside, name, f"{where}/{folder}")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, dtype_name, numpy_dtype
+from ..cases.dtypes import FLOAT_TYPES, dtype_name
 from ..cases.errors import VectorFileError
 from .case import Array
 
@@ -77,7 +77,9 @@ def attribute(node: Any, name: str) -> Any:
         value = node.attrs.get(name)
     except (OSError, TypeError, ValueError):
         return None
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, (str, int, float)) else None
 
 
 def _text_attribute(node: Any, name: str) -> str:
@@ -91,12 +93,20 @@ def children(group: Any, kind: type, where: str) -> list[str]:
     `where` says in errors where the group is: `file: /path`.
     """
     wanted = h5py.h5o.TYPE_GROUP if kind is h5py.Group else h5py.h5o.TYPE_DATASET
-    names = sorted(group)
+    names = member_names(group, where)
     for name in names:
         _refuse_link(group, name, where)
         if h5py.h5o.get_info(group.id, name.encode()).type != wanted:
             raise VectorFileError(f"{where}/{name}: is not a {kind.__name__.lower()}")
     return names
+
+
+def member_names(group: Any, where: str) -> list[str]:
+    """The names in `group`, sorted; VectorFileError for one that is not UTF-8."""
+    names = list(group)
+    if not all(isinstance(name, str) for name in names):
+        raise VectorFileError(f"{where}: holds a name that is not UTF-8")
+    return sorted(names)
 
 
 def subgroup(group: Any, name: str, where: str) -> Any:
@@ -166,16 +176,19 @@ class Stored:
             return array
         if self.dtype == "bfloat16":
             return array.astype(np.uint16, copy=False).view(_BFLOAT16)
-        return array.astype(numpy_dtype(self.dtype), copy=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def texts(self, start: int, stop: int) -> list[str]:
         """Rows start … stop of a text dataset."""
         if self.dtype != "text" or len(self.shape) != 1:
             raise VectorFileError(f"{self.where}: is not a list of texts")
         try:
-            return [value.decode("utf-8") for value in self.read(start, stop).tolist()]
+            texts = [value.decode("utf-8") for value in self.read(start, stop).tolist()]
         except UnicodeDecodeError:
             raise VectorFileError(f"{self.where}: is not UTF-8 text") from None
+        if any("\n" in text for text in texts):
+            raise VectorFileError(f"{self.where}: a text has a line feed")
+        return texts
 
 
 def _stored_dtype(data: Any) -> str:

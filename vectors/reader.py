@@ -13,6 +13,7 @@ import h5py
 from ..cases.errors import VectorFileError
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
+from ..cases.semantics import semantics
 from ..cases.signature import Operator, Tensor
 from .case import Arrays, Block, Case, attributes_from_json
 from .digest import block_paths, content_digest
@@ -80,8 +81,19 @@ class VectorFile:
 
     def blocks(self) -> Iterator[StoredBlock]:
         """The blocks of the file, each checked against the operator's description."""
-        for path in block_paths(self.file):
-            yield _stored_block(self, path)
+        paths = block_paths(self.file)
+        if not paths:
+            raise VectorFileError(f"{self.path}: holds no block of cases")
+        seen: set[str] = set()
+        for path in paths:
+            block = _stored_block(self, path)
+            if not seen.isdisjoint(block.ids):
+                [twice, *_] = sorted(seen.intersection(block.ids))
+                raise VectorFileError(
+                    f"{self.path}: /{path}/id: {twice} is in another block already"
+                )
+            seen.update(block.ids)
+            yield block
 
     def verify_content(self) -> None:
         """Raise VectorFileError unless the content is what `content_sha256` says."""
@@ -100,12 +112,15 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
+        seed = attribute(file, "seed")
+        if not isinstance(seed, int) or seed < 0:
+            raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
         yield VectorFile(
             path,
             relative or path.name,
             operator,
             str(attribute(file, "generator")),
-            int(attribute(file, "seed") or 0),
+            seed,
             str(attribute(file, "content_sha256")),
             file,
         )
@@ -186,6 +201,7 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
     ]
     for one in parsed.values():
         attributes = operator.with_defaults(one)
+        _check_agreement(operator, attributes, sizes, where)
         if any(t.form(attributes) is not t.form(first) for t in tensors):
             raise VectorFileError(f"{where}: the cases with attributes {one} need other shapes")
 
@@ -224,6 +240,23 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
         folder(group, "outputs", where, operator.outputs),
         readings,
     )
+
+
+def _check_agreement(
+    operator: Operator, attributes: Mapping[str, Any], sizes: Mapping[str, int], where: str
+) -> None:
+    """Raise VectorFileError unless the sizes are those that the attributes ask for."""
+    symbols = {axis: symbol for symbol, axis in operator.sizes.items()}
+    wanted = {"direction": len(semantics(operator, attributes).directions)}
+    for attribute_ in operator.attributes:
+        if attribute_.sets == "hidden":
+            wanted["hidden"] = attributes[attribute_.name]
+    for axis, length in wanted.items():
+        symbol = symbols.get(axis)
+        if symbol and sizes[symbol] != length:
+            raise VectorFileError(
+                f"{where}: {symbol} is {sizes[symbol]}; expected {length} from the attributes"
+            )
 
 
 def _given(text: str, case_id: str, operator: Operator, where: str) -> dict[str, Any]:
