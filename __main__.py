@@ -55,6 +55,10 @@ def main(**extra: Any) -> None:
     except GrucibleError as error:
         click.echo(f"grucible: {' '.join(str(error).splitlines())}", err=True)
         raise SystemExit(2) from None
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"grucible: {place}{error.strerror or error}", err=True)
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

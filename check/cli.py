@@ -13,13 +13,20 @@ import click
 if TYPE_CHECKING:
     from .expectations import Expectation
 
+
+def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
+    if value != value:
+        raise click.BadParameter("nan is not a number of seconds")
+    return min(value, 1e6)
+
+
 _VECTORS = click.argument(
     "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
 )
 _SELECT = click.option("--select", multiple=True, metavar="GLOB",
                        help="Only cases whose id matches. Repeatable.")  # fmt: skip
 _TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
-                        type=click.FloatRange(min=0, min_open=True),
+                        type=click.FloatRange(min=0, min_open=True), callback=_seconds,
                         help="How long the runtime may take over one case.")  # fmt: skip
 _RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
@@ -75,7 +82,12 @@ def check_command(
     expectations: list[Expectation] = load_expectations(expect) if expect else []
     files = [_report_file(text) for text in reports]
     with contextlib.ExitStack() as stack:
-        source = IsolatedRuntime(runtime, timeout) if runtime else FromOutputs(outputs)  # type: ignore[arg-type]
+        source: IsolatedRuntime | FromOutputs
+        if runtime is not None:
+            source = IsolatedRuntime(runtime, timeout)
+        else:
+            assert outputs is not None
+            source = FromOutputs(outputs)
         stack.callback(source.close)
         with _progress("checking", vectors, select) as advance:
             report = judge(vectors, source, tolerances, select, expectations, advance)
@@ -95,6 +107,8 @@ def _report_file(text: str) -> Path:
     if kind != "json" or not equals or not name:
         raise click.UsageError(f"--report {text}: expected json=FILE")
     path = Path(name)
+    if path.is_dir():
+        raise click.UsageError(f"--report {text}: {path} is a directory")
     if not path.parent.is_dir():
         raise click.UsageError(f"--report {text}: there is no directory {path.parent}")
     return path

@@ -30,6 +30,7 @@ class IsolatedRuntime:
 
     def __init__(self, name: str, timeout: float) -> None:
         self._spec, self._timeout = name, timeout
+        self._gone = ""
         self._start()
 
     def _start(self) -> None:
@@ -51,6 +52,9 @@ class IsolatedRuntime:
             raise RuntimeNotUsable(told[0])
         self.name, self.version = told
 
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """A runtime has just the cases it is asked."""
+
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """A runtime has just the cases it is asked."""
 
@@ -59,8 +63,14 @@ class IsolatedRuntime:
         return stacked(block, [self._ask(case) for case in block.cases()])
 
     def _ask(self, case: Case) -> Answer:
+        if self._gone:
+            return Answer("error", {}, self._gone)
         if not self._process.is_alive():
-            self._start()
+            try:
+                self._start()
+            except RuntimeNotUsable as error:
+                self._gone = f"the runtime does not come back: {error}"
+                return Answer("error", {}, self._gone)
         try:
             self._pipe.send(case)
             if not self._pipe.poll(self._timeout):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from ..cases.dtypes import dtype_name
 from ..vectors.case import Array, Arrays, Block, Case
-from .runtime import Runtime, Unsupported, error_sentence
+from .runtime import Runtime, Unsupported, error_sentence, one_line
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
@@ -39,6 +39,9 @@ class Source(Protocol):
     name: str
     version: str
 
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """Raise VectorFileError if the source has blocks of a file that the vectors do not."""
+
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError if the source has cases of a block that the vectors do not."""
 
@@ -53,6 +56,9 @@ class FromRuntime:
         self.name, self.version = runtime.name, runtime.version
         self._runtime = runtime
 
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """A runtime has just the cases it is asked."""
+
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """A runtime has just the cases it is asked."""
 
@@ -65,41 +71,37 @@ def answer(runtime: Runtime, case: Case) -> Answer:
     """Run one case. Whatever the runtime raises becomes the answer."""
     try:
         outputs = runtime.run(case)
-        return Answer("ok", {name: np.asarray(array) for name, array in outputs.items()})
+        copies = {name: np.array(array) for name, array in outputs.items()}
+        problem = _problem(case, copies)
+        return Answer("error", {}, problem) if problem else Answer("ok", copies)
     except Unsupported as reason:
-        return Answer("unsupported", {}, str(reason))
+        return Answer("unsupported", {}, one_line(str(reason)))
     except Exception as error:
         return Answer("error", {}, error_sentence(error))
 
 
 def stacked(block: Block, answers: Sequence[Answer]) -> Observed:
-    """Answers to the cases of a block as arrays; one of wrong names, shapes or dtypes is an error."""
+    """Answers to the cases of a block as arrays."""
     arrays = {name: np.zeros_like(expected) for name, expected in block.outputs.items()}
-    status: list[Status] = []
-    messages = []
     for row, given in enumerate(answers):
-        problem = _problem(block, given.outputs) if given.status == "ok" else ""
-        status.append("error" if problem else given.status)
-        messages.append(problem or given.message)
-        if status[row] == "ok":
-            for name, array in given.outputs.items():
-                arrays[name][row] = array
-    return Observed(status, messages, arrays)
+        for name, array in given.outputs.items():
+            arrays[name][row] = array
+    return Observed([a.status for a in answers], [a.message for a in answers], arrays)
 
 
-def _problem(block: Block, outputs: Mapping[str, Any]) -> str:
+def _problem(case: Case, outputs: Mapping[str, Array]) -> str:
     """What is wrong with the names, shapes or dtypes of a runtime's outputs."""
-    if set(outputs) != set(block.outputs):
-        return f"returned {_names(outputs)}; expected {_names(block.outputs)}"
-    for name, expected in block.outputs.items():
-        got: Array = outputs[name]
-        if got.shape != expected.shape[1:] or got.dtype != expected.dtype:
+    if set(outputs) != set(case.outputs):
+        return f"returned {_names(outputs)}; expected {_names(case.outputs)}"
+    for name, expected in case.outputs.items():
+        got = outputs[name]
+        if got.shape != expected.shape or got.dtype != expected.dtype:
             return (
                 f"{name} is {dtype_name(got.dtype)} {got.shape}; "
-                f"expected {dtype_name(expected.dtype)} {expected.shape[1:]}"
+                f"expected {dtype_name(expected.dtype)} {expected.shape}"
             )
     return ""
 
 
-def _names(outputs: Mapping[str, Any]) -> str:
-    return ", ".join(outputs) if outputs else "nothing"
+def _names(outputs: Mapping[str, Array]) -> str:
+    return ", ".join(map(str, outputs)) if outputs else "nothing"

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import h5py
 import numpy as np
 
+from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import VectorFileError
 from ..vectors.case import Arrays, Block
 from ..vectors.hdf5 import (
@@ -22,6 +23,9 @@ from ..vectors.hdf5 import (
     Stored,
     atomic_file,
     attribute,
+    damage_of,
+    has_member,
+    member_names,
     open_file,
     subgroup,
     write_array,
@@ -52,32 +56,60 @@ class FromOutputs:
     def observe(self, relative: str, block: Block) -> Observed:
         """The stored outputs of the cases of `block`."""
         path = self._path(relative)
-        if not path.exists():
-            return _missing(block, f"there is no {path}")
-        file = self._file(path)
         where = f"{path}: /{block.path}"
-        if block.path not in file:
-            return _missing(block, f"there is no {where}")
-        group = subgroup(
-            subgroup(file, block.dtype, f"{path}: "), block.path.split("/", 1)[1], where
-        )
-        ids = Stored(group, "id", where)
-        rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
-        if len(rows) != ids.shape[0]:
-            raise VectorFileError(f"{where}/id: names a case twice")
-        return _rows(block, group, rows, where)
+        with damage_of(path):
+            group = self._block(relative, block.path)
+            if group is None:
+                return _missing(block, f"there is no {where if path.exists() else path}")
+            ids = Stored(group, "id", where)
+            rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
+            if len(rows) != ids.shape[0]:
+                raise VectorFileError(f"{where}/id: names a case twice")
+            return _rows(block, group, rows, where)
+
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """Raise VectorFileError for a block that the vectors do not have."""
+        file = self._path(relative)
+        if not file.exists():
+            return
+        with damage_of(file):
+            root = self._file(file)
+            for dtype in member_names(root, f"{file}: "):
+                if dtype in FLOAT_TYPES:
+                    folder = subgroup(root, dtype, f"{file}: ")
+                    for name in member_names(folder, f"{file}: /{dtype}"):
+                        if f"{dtype}/{name}" not in paths:
+                            raise VectorFileError(
+                                f"{file}: /{dtype}/{name}: is not a block of the vectors"
+                            )
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError for rows of a block that the vectors do not have."""
-        file = self._path(relative)
-        if file.exists() and path in self._file(file):
-            where = f"{file}: /{path}"
-            stored = Stored(self._file(file)[path], "id", where)
+        with damage_of(self._path(relative)):
+            group = self._block(relative, path)
+            if group is None:
+                return
+            where = f"{self._path(relative)}: /{path}"
+            stored = Stored(group, "id", where)
             unknown = sorted(set(stored.texts(0, stored.shape[0])) - set(ids))
             if unknown:
                 raise VectorFileError(
                     f"{where}/id: {unknown[0]!r} is not a case of the vectors' block"
                 )
+
+    def _block(self, relative: str, path: str) -> Any:
+        """The group of a block in the outputs; None where it is absent."""
+        file = self._path(relative)
+        if not file.exists():
+            return None
+        dtype, _, name = path.partition("/")
+        root = self._file(file)
+        if not has_member(root, dtype):
+            return None
+        folder = subgroup(root, dtype, f"{file}: ")
+        if not has_member(folder, name):
+            return None
+        return subgroup(folder, name, f"{file}: /{dtype}")
 
     def _path(self, relative: str) -> Path:
         return self._root if self._root.is_file() else self._root / relative
@@ -99,10 +131,8 @@ def _rows(block: Block, group: Any, rows: dict[str, int], where: str) -> Observe
     status: list[Status] = ["ok"] * len(block)
     messages = [""] * len(block)
     if "status" in group:
-        told = Stored(group, "status", where).texts(0, total)
-        said = (
-            Stored(group, "message", where).texts(0, total) if "message" in group else [""] * total
-        )
+        told = _texts(group, "status", where, total)
+        said = _texts(group, "message", where, total) if "message" in group else [""] * total
         for row, source in enumerate(at):
             if source >= 0:
                 if told[source] not in get_args(Status):
@@ -114,6 +144,13 @@ def _rows(block: Block, group: Any, rows: dict[str, int], where: str) -> Observe
         if source < 0:
             status[row], messages[row] = "missing", f"not in {where}"
     return Observed(status, messages, _arrays(block, group, at, total, where))
+
+
+def _texts(group: Any, name: str, where: str, total: int) -> list[str]:
+    stored = Stored(group, name, where)
+    if stored.shape != (total,):
+        raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
+    return stored.texts(0, total)
 
 
 def _arrays(block: Block, group: Any, at: Any, total: int, where: str) -> Arrays:

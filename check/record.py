@@ -30,6 +30,10 @@ def record(
     nothing = True
     for file, relative in find_vectors(vectors):
         path = out if vectors is not None and vectors.is_file() else out / relative
+        if path.exists() and path.samefile(file):
+            raise GrucibleError(
+                f"{path}: is the vector file itself; name another place for the outputs"
+            )
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None

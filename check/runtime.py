@@ -100,11 +100,22 @@ def _load_file(place: str) -> Any:
 
 def _described(name: str, run: Any) -> Runtime:
     about = (getattr(run, "__doc__", None) or "").strip().partition("\n")[0]
-    return Runtime(name, str(getattr(run, "version", "")), run, about)
+    try:
+        version = one_line(str(getattr(run, "version", "")))
+    except Exception as error:
+        raise RuntimeNotUsable(
+            f"runtime {name}: has no version: {error_sentence(error)}"
+        ) from error
+    return Runtime(name, version, run, about)
+
+
+def one_line(text: str) -> str:
+    """A text of someone else's as one line of printable UTF-8."""
+    return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
 
 
 def error_sentence(error: BaseException, most: int = 400) -> str:
     """An error of someone else's in one line: where it is long its head and its tail, which often
     holds the cause."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = one_line(f"{type(error).__name__}: {error}")
     return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

@@ -18,6 +18,8 @@ from ..cases.signature import Attribute
 from ..vectors.case import Array, Case
 from ..vectors.reader import find_vectors, open_vectors
 
+_MOST_NAMED = 5
+
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
     """The one case whose id is, or matches, `wanted`, and the file it is in.
@@ -34,14 +36,16 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
                         return block.read(row, row + 1).case(0), str(file)
                     if fnmatchcase(case_id, wanted):
                         more += 1
-                        found = found or [(block.read(row, row + 1).case(0), str(file))]
+                        if len(found) < _MOST_NAMED:
+                            found.append((block.read(row, row + 1).case(0), str(file)))
     if more == 1:
         return found[0]
     if not found:
         raise GrucibleError(
             f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
         )
-    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {found[0][0].id}")
+    names = ", ".join(case.id for case, _ in found)
+    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {names}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
@@ -106,12 +110,13 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
     yield title
     for name, array in arrays.items():
         yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
-        values = array if array.dtype.kind in "iu" else array.astype(np.float64)
-        digits = {"float64": 17, "float32": 9}.get(dtype_name(array.dtype), 5)
+        if dtype_name(array.dtype) == "bfloat16":
+            array = array.astype(np.float32)
+        # the fewest digits that tell the number from its neighbours, so that it can be copied
         text = np.array2string(
-            values,
+            array,
             max_line_width=76,
-            precision=digits,
+            floatmode="unique",
             threshold=10**9 if full else 24,
             edgeitems=2,
         )

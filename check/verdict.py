@@ -14,6 +14,7 @@ import numpy as np
 from ..cases.errors import GrucibleError
 from ..cases.expand import selected
 from ..vectors.case import Array, Block
+from ..vectors.digest import block_paths
 from ..vectors.reader import find_vectors, open_vectors
 from .compare import Comparison, compare
 from .expectations import Expectation, expectation_for
@@ -172,6 +173,7 @@ def observations(
     for file, relative in files:
         with open_vectors(file, relative) as vectors:
             vectors.verify_content()
+            source.check_blocks(relative, block_paths(vectors.file))
             for stored in vectors.blocks():
                 source.check_ids(relative, stored.path, stored.ids)
                 for whole in stored.slices():

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+
 from oracle import (
     FORMATS,
     FRACTIONS,

@@ -8,6 +8,7 @@ fixed-length string type, and is no larger than what the file can hold.
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ OUTPUTS = "grucible outputs"
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
 _SLACK = 1 << 20
+_MOST_ROWS = 1 << 22
+_MOST_ROW_BYTES = 1 << 30
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
@@ -37,16 +40,32 @@ def atomic_file(path: Path) -> Iterator[h5py.File]:
     Until then it is a temporary file beside `path`; on any error, Ctrl-C included, it is removed
     and what stood at `path` stays.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with h5py.File(temporary, "w", libver=("earliest", "v110")) as file:
+        with _named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            file = h5py.File(temporary, "w", libver=("earliest", "v110"))
+        with file:
             yield file
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
+        with _named(path):
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """An OSError of writing as a VectorFileError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or _first_line(error)
+        raise VectorFileError(f"{path}: cannot be written ({why})") from None
 
 
 @contextlib.contextmanager
@@ -59,7 +78,7 @@ def open_file(path: Path, kind: str) -> Iterator[h5py.File]:
     except OSError as error:
         why = "is truncated" if "truncated" in str(error) else "is not an HDF5 file"
         raise VectorFileError(f"{path}: {why}; expected {kind}") from None
-    with file:
+    with file, damage_of(path):
         found = _text_attribute(file, "format")
         if found != kind:
             raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
@@ -71,6 +90,20 @@ def open_file(path: Path, kind: str) -> Iterator[h5py.File]:
         yield file
 
 
+@contextlib.contextmanager
+def damage_of(path: Path) -> Iterator[None]:
+    """What h5py raises on a damaged file, as a VectorFileError; errors of others pass."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeError) as error:
+        origin = error.__traceback__
+        while origin is not None and origin.tb_next is not None:
+            origin = origin.tb_next
+        if origin is None or "h5py" not in Path(origin.tb_frame.f_code.co_filename).parts:
+            raise
+        raise VectorFileError(f"{path}: is damaged ({_first_line(error)})") from None
+
+
 def attribute(node: Any, name: str) -> Any:
     """A scalar attribute as a Python value; None if there is none or it is not scalar."""
     try:
@@ -79,6 +112,8 @@ def attribute(node: Any, name: str) -> Any:
         return None
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, bytes):  # a text of fixed length
+        value = value.decode("utf-8", "replace")
     return value if isinstance(value, (str, int, float)) else None
 
 
@@ -107,6 +142,11 @@ def member_names(group: Any, where: str) -> list[str]:
     if not all(isinstance(name, str) for name in names):
         raise VectorFileError(f"{where}: holds a name that is not UTF-8")
     return sorted(names)
+
+
+def has_member(group: Any, name: str) -> bool:
+    """Whether `group` has a link of that name, of any kind."""
+    return bool(group.id.links.exists(name.encode()))
 
 
 def subgroup(group: Any, name: str, where: str) -> Any:
@@ -158,6 +198,9 @@ class Stored:
                 )
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
+        row = data.dtype.itemsize * math.prod(self.shape[1:])
+        if self.shape[0] > _MOST_ROWS or row > _MOST_ROW_BYTES:
+            raise VectorFileError(f"{self.where}: is {self.shape}; no block is so large")
         self._data = data
         self._itemsize: int = data.dtype.itemsize
 

@@ -14,9 +14,11 @@ from benchmarks.measure import (
     seconds,
     timed,
     timed_command,
+    undisturbed,
     wait_until_quiet,
 )
 from benchmarks.numpy_gru import evaluate
+
 from grucible import load_vectors
 from grucible.cases.expand import expand_all
 from grucible.cases.spec import SHIPPED, find_specs
@@ -83,11 +85,11 @@ def jobs(directory: Path, rounds: int) -> list[Row]:
             shutil.rmtree(out, ignore_errors=True)
             names = [str(spec) for spec in specs]
             arguments = ["-m", "grucible", "gen", *names, "-o", str(out), "--jobs", str(count)]
-            wait_until_quiet()
             return timed_command(*arguments)
 
-        others = Others()
-        pair = in_turns(lambda: run(1), lambda: run(2), rounds)
+        pair = in_turns(
+            lambda: undisturbed(lambda: run(1)), lambda: undisturbed(lambda: run(2)), rounds
+        )
         rows.append(
             Row(
                 f"gen --jobs 2, {what}",
@@ -97,7 +99,6 @@ def jobs(directory: Path, rounds: int) -> list[Row]:
                 "≥",
                 1.7,
                 pair.cpu_ratio,
-                f"others used {others.cpus():.1f} CPUs",
             )
         )
     return rows

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from grucible import Case
 
 Array = npt.NDArray[np.float64]

@@ -1,0 +1,107 @@
+"""Small vector and outputs files, made with grucible's own writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from grucible import Case
+from grucible.cases.dtypes import numpy_dtype
+from grucible.cases.operators import OPERATORS
+from grucible.vectors.case import Block, BlockKey
+from grucible.vectors.writer import new_vector_file
+
+from .numpy_gru import keeps_h0
+from .numpy_gru import run as numpy_gru
+
+Array = npt.NDArray[Any]
+CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
+KEEPS_H0 = "len-zero.initial-state"
+SIZES = {"batch_size": 2, "seq_length": 3, "input_size": 4, "hidden_size": 2, "num_directions": 1}
+
+
+def make_block(
+    ids: Sequence[str],
+    *,
+    operator: str = CELL,
+    dtype: str = "float32",
+    tier: str = "required",
+    lengths: Sequence[int] = (3, 2),
+    outputs: Mapping[str, Array] | None = None,
+) -> tuple[BlockKey, Block]:
+    """A block of cases of equal attributes and random inputs; the answers are numpy's.
+
+    An `ambiguous` block has the reading that keeps the initial state of a row of length 0.
+    `outputs` replaces the answers, of every case alike.
+    """
+    described = OPERATORS[operator]
+    given: dict[str, Any] = {"hidden_size": SIZES["hidden_size"], "clip": 0.5}
+    if operator == SEQUENCE:
+        given["direction"] = "reverse"
+    attributes = described.with_defaults(given)
+    sizes = {symbol: SIZES[symbol] for symbol in described.sizes}
+    random = np.random.default_rng(7)
+    inputs = {
+        t.name: np.array([lengths] * len(ids), np.int64)
+        if t.role == "lengths"
+        else random.uniform(-1, 1, (len(ids), *described.shape(t, attributes, sizes))).astype(
+            numpy_dtype(dtype)
+        )
+        for t in described.inputs
+    }
+    readings = (KEEPS_H0,) if tier == "ambiguous" else ()
+    key = BlockKey(
+        operator=operator,
+        dtype=dtype,
+        tier=tier,
+        readings=readings,
+        sizes=tuple(sizes.items()),
+        absent=(),
+        types=tuple(
+            (t, dtype if types[0] != "int64" else "int64") for t, types in described.types.items()
+        ),
+        forms=(("B", "3H"),),
+    )
+    block = Block(key.path, operator, dtype, tier, list(ids), [given] * len(ids), inputs, {})
+    block = replace(
+        block,
+        outputs=stacked(block, numpy_gru) if outputs is None else dict(outputs),
+        readings={name: stacked(block, keeps_h0) for name in readings},
+    )
+    return key, block
+
+
+def stacked(block: Block, run: Callable[[Case], Mapping[str, Array]]) -> dict[str, Array]:
+    """What `run` makes of every case of the block, stacked."""
+    answers = [run(case) for case in block.cases()]
+    return {name: np.stack([answer[name] for answer in answers]) for name in answers[0]}
+
+
+def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = CELL) -> None:
+    """Write a vector file of the blocks."""
+    with new_vector_file(
+        path, operator=operator, spec_text="", seed=0, generator="test", made_from="test"
+    ) as writer:
+        for key, block in blocks:
+            writer.start_block(key, block.ids, block.given)
+            writer.write(key, 0, block)
+
+
+def write_outputs(path: Path, vectors: Path) -> None:
+    """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with h5py.File(vectors) as expected, h5py.File(path, "w") as outputs:
+        outputs.attrs.update({"format": "grucible outputs", "format_version": 1, "runtime": "mine"})
+        for dtype in ("float16", "bfloat16", "float32", "float64"):
+            for name, block in expected.get(dtype, {}).items():
+                made = outputs.create_group(f"{dtype}/{name}")
+                made["id"] = block["id"][:]
+                for output, answers in block["outputs"].items():
+                    made[f"outputs/{output}"] = answers[:]
+                    made[f"outputs/{output}"].attrs.update(answers.attrs)

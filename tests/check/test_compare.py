@@ -1,0 +1,209 @@
+"""Comparing: element by element, by an oracle in exact fractions, and every special value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from grucible.check.compare import Comparison, compare
+from grucible.check.tolerance import Tolerance
+
+Array = npt.NDArray[Any]
+NUMPY = {
+    "float16": np.dtype(np.float16),
+    "float32": np.dtype(np.float32),
+    "float64": np.dtype(np.float64),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+}
+DTYPES = sorted(NUMPY)
+INF, NAN = math.inf, math.nan
+EXACT, LOOSE = Tolerance(), Tolerance(0.5, 0.5)
+# precision and least exponent of each type, from IEEE 754 and the definition of bfloat16
+PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+LEAST = {"float16": -24, "bfloat16": -133, "float32": -149, "float64": -1074}
+
+
+def one(
+    expected: float,
+    observed: float,
+    tolerance: Tolerance = LOOSE,
+    dtype: str = "float32",
+    *,
+    signed_zero: bool = False,
+) -> Comparison:
+    """Compare a single element."""
+    e, o = (np.array([[value]], NUMPY[dtype]) for value in (expected, observed))
+    return compare({"Y": e}, {"Y": o}, tolerance, dtype, signed_zero=signed_zero)
+
+
+SPECIAL = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 6.0e4]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("expected", "observed"), list(itertools.product(SPECIAL, repeat=2)))
+def test_every_pair_of_special_values(expected: float, observed: float, dtype: str) -> None:
+    found = one(expected, observed, EXACT, dtype)
+    same = expected == observed or (math.isnan(expected) and math.isnan(observed))
+    assert found.passed[0] == same
+    assert found.ratio[0] == (0.0 if same else INF)
+    if not (math.isfinite(expected) and math.isfinite(observed)):
+        assert found.difference[0] == (0.0 if same else INF)
+        assert one(expected, observed, Tolerance(1e30, 1e30), dtype).passed[0] == same
+        assert one(expected, observed, Tolerance(ulps=1e30), dtype).passed[0] == same
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_largest_numbers(dtype: str) -> None:
+    largest = float(ml_dtypes.finfo(NUMPY[dtype]).max)
+    assert one(largest, largest, EXACT, dtype).ratio[0] == 0
+    assert not one(largest, INF, LOOSE, dtype).passed[0]
+    assert not one(largest, -largest, LOOSE, dtype).passed[0]
+    assert not one(INF, largest, LOOSE, dtype).passed[0]
+
+
+def test_nothing_by_nothing_is_nothing() -> None:
+    found = one(0.0, 0.0, EXACT)
+    assert (found.ratio[0], found.difference[0], found.ulps[0]) == (0.0, 0.0, 0.0)
+    assert found.passed[0]
+    assert one(0.25, 0.25, EXACT).ratio[0] == 0.0
+
+
+def test_a_difference_by_a_zero_tolerance_is_infinite() -> None:
+    least = 2.0**-149
+    for expected, observed in ((1.0, np.nextafter(np.float32(1), np.float32(2))), (0.0, least)):
+        found = one(expected, float(observed), EXACT)
+        assert found.ratio[0] == INF
+        assert not found.passed[0]
+    assert one(0.0, least, Tolerance(relative=0.5)).ratio[0] == INF
+    assert one(least, 0.0, Tolerance(relative=1.0)).ratio[0] == 1.0
+
+
+@pytest.mark.parametrize("signed_zero", [False, True])
+@pytest.mark.parametrize(("expected", "observed"), list(itertools.product([0.0, -0.0], repeat=2)))
+def test_zeros_have_signs_only_where_asked(
+    expected: float, observed: float, signed_zero: bool
+) -> None:
+    found = one(expected, observed, LOOSE, signed_zero=signed_zero)
+    differ = signed_zero and math.copysign(1, expected) != math.copysign(1, observed)
+    assert found.ratio[0] == (INF if differ else 0.0)
+    assert found.passed[0] != differ
+
+
+def test_signs_of_zeros_are_of_zeros_alone() -> None:
+    assert one(-1e-30, 1e-30, LOOSE, signed_zero=True).passed[0]
+    assert one(0.0, -1e-30, LOOSE, signed_zero=True).passed[0]
+
+
+def test_a_difference_beyond_float32_is_not_lost() -> None:
+    """float32 outputs are subtracted in float64: 2^24 + 2 from 1 is 2^24 + 1, which is no float32."""
+    found = one(1.0, 2.0**24 + 2, Tolerance(0, 2.0**24))
+    assert found.difference[0] == 2.0**24 + 1
+    assert found.ratio[0] > 1
+    assert not found.passed[0]
+    assert one(1.0, 2.0**24 + 2, Tolerance(0, 2.0**24 + 1)).ratio[0] == 1.0
+
+
+def test_float16_differences_do_not_overflow() -> None:
+    found = one(65504.0, -65504.0, Tolerance(0, 131008), "float16")
+    assert found.difference[0] == 131008.0
+    assert found.passed[0]
+
+
+def units(value: float, dtype: str) -> Fraction:
+    """One unit in the last place at a finite value, by definition."""
+    if value == 0:
+        return Fraction(2) ** LEAST[dtype]
+    exponent = math.frexp(value)[1] - PRECISION[dtype]
+    return Fraction(2) ** max(exponent, LEAST[dtype])
+
+
+def exact_ratio(
+    expected: float, observed: float, tolerance: Tolerance, dtype: str
+) -> tuple[Fraction, Fraction]:
+    """|observed - expected| and what is admitted."""
+    e, o = Fraction(expected), Fraction(observed)
+    admitted = (
+        Fraction(tolerance.absolute)
+        + Fraction(tolerance.relative) * abs(e)
+        + Fraction(tolerance.ulps) * units(expected, dtype)
+    )
+    return abs(o - e), admitted
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "tolerance", [Tolerance(2.0**-6, 2.0**-10), Tolerance(0, 2.0**-5), Tolerance(ulps=3)], ids=str
+)
+def test_the_worst_element_is_the_worst(dtype: str, tolerance: Tolerance) -> None:
+    """Against every element, one by one, in exact fractions."""
+    random = np.random.default_rng(5)
+    count, shapes = 20, {"Y": (3, 4), "Ho": (5,)}
+    expected, observed = {}, {}
+    for name, shape in shapes.items():
+        e = random.standard_normal((count, *shape)).astype(NUMPY[dtype])
+        admitted = [float(exact_ratio(v, v, tolerance, dtype)[1]) for v in e.ravel().tolist()]
+        noise = random.uniform(-1.5, 1.5, e.shape) * np.reshape(admitted, e.shape)
+        noise[: count // 2] *= 0.3  # half of the cases are within their tolerance
+        expected[name], observed[name] = e, (e.astype(np.float64) + noise).astype(NUMPY[dtype])
+    found = compare(expected, observed, tolerance, dtype, signed_zero=False)
+    verdicts = set()
+    for row in range(count):
+        elements = [
+            (name, index, *exact_ratio(float(e), float(o), tolerance, dtype))
+            for name in shapes
+            for index, (e, o) in enumerate(
+                zip(expected[name][row].ravel(), observed[name][row].ravel(), strict=True)
+            )
+        ]
+        worst = max(difference / admitted for _, _, difference, admitted in elements)
+        name = list(shapes)[found.output[row]]
+        difference, admitted = next(
+            (d, a) for n, i, d, a in elements if (n, i) == (name, found.element[row])
+        )
+        assert float(worst) == pytest.approx(found.ratio[row], rel=1e-12)
+        assert float(difference / admitted) == pytest.approx(float(worst), rel=1e-12)
+        assert float(difference) == found.difference[row]
+        at = float(expected[name][row].ravel()[found.element[row]])
+        assert float(difference / units(at, dtype)) == pytest.approx(found.ulps[row], rel=1e-12)
+        within = all(d <= a for _, _, d, a in elements)
+        assert found.passed[row] == within
+        verdicts.add(within)
+    assert verdicts == {True, False}
+
+
+def test_the_worst_is_found_in_any_output_and_element() -> None:
+    shapes = {"A": (2, 3), "B": (4,), "C": (1,)}
+    places = [(n, i) for n, shape in shapes.items() for i in range(math.prod(shape))]
+    expected = {name: np.ones((len(places), *shape), np.float32) for name, shape in shapes.items()}
+    observed = {name: array + np.float32(0.25) for name, array in expected.items()}
+    for row, (name, index) in enumerate(places):
+        observed[name][row].reshape(-1)[index] = 2.0
+    found = compare(expected, observed, Tolerance(0, 0.5), "float32", signed_zero=False)
+    named = [
+        (list(shapes)[output], index)
+        for output, index in zip(found.output, found.element, strict=True)
+    ]
+    assert named == places
+    assert set(found.ratio) == {2.0}
+
+
+def test_a_nan_is_worse_than_any_number() -> None:
+    expected = {"Y": np.array([[1.0, 1.0, 1.0]], np.float32)}
+    observed = {"Y": np.array([[3e38, NAN, 1.0]], np.float32)}
+    found = compare(expected, observed, LOOSE, "float32", signed_zero=False)
+    assert (found.element[0], found.ratio[0]) == (1, INF)
+
+
+def test_cases_do_not_influence_each_other() -> None:
+    expected = {"Y": np.ones((3, 2), np.float32)}
+    observed = {"Y": np.array([[1, 1], [NAN, 1], [1, 1.25]], np.float32)}
+    found = compare(expected, observed, LOOSE, "float32", signed_zero=False)
+    assert found.passed.tolist() == [True, False, True]
+    assert found.ratio.tolist() == [0.0, INF, 0.25]

@@ -1,0 +1,165 @@
+"""A right runtime conforms; wrong ones do not, and the report names their cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from grucible import Case, load_vectors, verify
+from grucible.check.reports.terminal import report_lines
+
+from .conftest import HERE, Command
+from .made import CELL, KEEPS_H0, SEQUENCE, make_block, write_vectors
+from .numpy_gru import MISTAKES, Array, keeps_h0, run
+
+CORE = {case.id: case for case in load_vectors()}
+
+
+def test_the_right_one_passes_every_case() -> None:
+    report = verify(runtime=run)
+    assert (report.verdict, report.exit_status) == ("conforms", 0)
+    assert report.counts == {"passed": len(CORE)}
+    assert {result.id for result in report.results} == set(CORE)
+    assert max(result.worst_ratio for result in report.results) < 0.5
+    assert any(result.worst_ratio > 0 for result in report.results)
+
+
+def test_the_right_one_by_its_file(command: Command) -> None:
+    ended = command("check", "--runtime", f"{HERE / 'numpy_gru.py'}:run")
+    assert ended.status == 0
+    assert ended.out.startswith("conforms: 408 of 408 cases passed\n")
+    assert ended.err == ""
+
+
+def touched(mistake: str) -> set[str]:
+    """The core cases in which a mistake shows, by what they ask."""
+    found = set()
+    for case_id, case in CORE.items():
+        a = case.attributes
+        lengths = case.inputs.get("sequence_lengths")
+        time = case.inputs["X"].shape[1]
+        shows = {
+            "gates z and r exchanged": True,
+            "linear_before_reset inverted": True,
+            "Rbh outside the product": a["linear_before_reset"] and "B" in case.inputs,
+            "activations exchanged": len(set(a["activations"])) == 2,
+            "clip ignored": a["clip"] < 1e9,
+            "h0 ignored": True,
+            "sequence_lengths ignored": lengths is not None and (lengths < time).any(),
+            "reverse ignored": a.get("direction", "forward") != "forward"
+            and lengths is not None
+            and (lengths > 1).any(),
+            "directions exchanged in Y": a.get("direction") == "bidirectional",
+        }
+        if shows[mistake]:
+            found.add(case_id)
+    return found
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
+    report = verify(runtime=MISTAKES[mistake])
+    failed = {result.id for result in report.results if result.verdict == "failed"}
+    may_show = touched(mistake)
+    assert (report.verdict, report.exit_status) == ("does not conform", 1)
+    assert failed <= may_show
+    assert len(failed) > 0.75 * len(may_show)
+    assert set(Counter(r.verdict for r in report.results)) <= {"failed", "passed"}
+    text = "\n".join(report_lines(report))
+    worst = max(report.results, key=lambda result: result.worst_ratio)
+    assert worst.id in text
+    assert worst.where.startswith(("Y[", "Ho["))
+    assert "expected " in worst.message
+    assert f"{len(failed)} failed" in text.splitlines()[0]
+
+
+def test_only_y_is_wrong_where_only_y_is_exchanged() -> None:
+    report = verify(runtime=MISTAKES["directions exchanged in Y"], select=["*bidirectional*"])
+    assert {r.where[:2] for r in report.results if r.verdict == "failed"} == {"Y["}
+
+
+@pytest.fixture
+def length_zero(tmp_path: Path) -> Path:
+    """An ambiguous file: rows of length 0, and rows of length 3; and the same without any 0."""
+    path = tmp_path / "ambiguous.h5"
+    with_zero = make_block(
+        ["zero-a", "zero-b"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3)
+    )
+    full = make_block(["full"], operator=SEQUENCE, dtype="float64", tier="ambiguous")
+    write_vectors(path, with_zero, full, operator=SEQUENCE)
+    return path
+
+
+@pytest.mark.parametrize(("runtime", "reading"), [("run", "stored"), ("keeps_h0", KEEPS_H0)])
+def test_either_reading_is_accepted_and_named(
+    runtime: str, reading: str, length_zero: Path, command: Command
+) -> None:
+    ended = command(
+        "check", length_zero, "--runtime", f"{HERE / 'numpy_gru.py'}:{runtime}", "--json"
+    )
+    assert ended.status == 0
+    assert ended.report["verdict"] == "conforms"
+    assert {c["id"]: (c["verdict"], c["reading"], c["tier"]) for c in ended.report["cases"]} == {
+        "zero-a": ("passed", reading, "ambiguous"),
+        "zero-b": ("passed", reading, "ambiguous"),
+        "full": ("passed", "stored", "ambiguous"),
+    }
+    text = command("check", length_zero, "--runtime", f"{HERE / 'numpy_gru.py'}:{runtime}").out
+    assert "ambiguous cases, by the reading followed:" in text
+    assert f"{3 if reading == 'stored' else 2}  {reading}" in text
+
+
+def test_neither_reading_fails(length_zero: Path) -> None:
+    def neither(case: Case) -> dict[str, Array]:
+        outputs = run(case)
+        return outputs | {"Ho": outputs["Ho"] + 1}
+
+    report = verify(length_zero, runtime=neither)
+    assert report.verdict == "does not conform"
+    assert [r.verdict for r in report.results] == ["failed"] * 3
+    assert [r.reading for r in report.results] == [""] * 3
+
+
+def test_one_output_of_each_reading_fails(tmp_path: Path) -> None:
+    """All outputs must follow the same reading."""
+    path = tmp_path / "mixed.h5"
+    key, block = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
+    block.readings[KEEPS_H0]["Y"] += 1
+    write_vectors(path, (key, block), operator=SEQUENCE)
+    report = verify(path, runtime=keeps_h0)
+    assert [r.verdict for r in report.results] == ["failed"]
+
+
+def test_a_reading_is_not_accepted_where_the_tier_is_required(tmp_path: Path) -> None:
+    key, block = make_block(["zero"], operator=SEQUENCE, lengths=(0, 3))
+    write_vectors(tmp_path / "required.h5", (key, block), operator=SEQUENCE)
+    assert verify(tmp_path / "required.h5", runtime=keeps_h0).verdict == "does not conform"
+
+
+def test_cells_are_checked_as_well(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a"], operator=CELL))
+    assert verify(tmp_path / "cell.h5", runtime=run).verdict == "conforms"
+    assert (
+        verify(tmp_path / "cell.h5", runtime=MISTAKES["h0 ignored"]).verdict == "does not conform"
+    )
+
+
+def test_a_runtime_may_give_the_same_array_each_time(tmp_path: Path) -> None:
+    """Native runtimes write into one buffer: what they wrote must be taken before the next case."""
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "b", "c"]))
+    kept = run(next(iter(load_vectors(tmp_path / "cell.h5"))))
+
+    def in_place(case: Case) -> dict[str, Array]:
+        for name, array in run(case).items():
+            kept[name][...] = array
+        return kept
+
+    report = verify(tmp_path / "cell.h5", runtime=in_place)
+    assert [r.verdict for r in report.results] == ["passed"] * 3
+
+
+def test_verify_needs_a_runtime() -> None:
+    with pytest.raises(TypeError, match="runtime="):
+        verify()

@@ -1,0 +1,119 @@
+"""The real OpenVINO by the core vectors: every deciding case passes but the known findings.
+
+Seen on 2026.4.1 and set down in check/known/openvino.yaml: a GRUCell-3 without B and a
+GRUSequence-5 without activations give errors, and float64 is computed in float32.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grucible
+from grucible import Case, load_vectors
+
+pytest.importorskip("openvino", reason="the extra [openvino] is not installed")
+
+KNOWN = Path(grucible.__file__).parent / "check" / "known" / "openvino.yaml"
+CASES = {case.id: case for case in load_vectors()}
+NAMES = ("openvino", "openvino-constant")
+
+
+def finding(case: Case) -> str:
+    """What comes of a case: `error`, `failed` or `passed`, from what the case is."""
+    if case.operator == "openvino.GRUCell-3" and "B" not in case.inputs:
+        return "error"
+    if case.operator == "openvino.GRUSequence-5" and "activations" not in case.given:
+        return "error"
+    return "failed" if case.dtype == "float64" else "passed"
+
+
+class Judged:
+    """A report of `grucible check`, with the exit status and what was said."""
+
+    def __init__(self, status: int, report: dict[str, Any], stderr: str) -> None:
+        self.status, self.report, self.stderr = status, report, stderr
+
+    def ids(self, verdict: str) -> set[str]:
+        return {case["id"] for case in self.report["cases"] if case["verdict"] == verdict}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Judged]]:
+    """Both runtimes at once, each in a process of its own."""
+    folder = tmp_path_factory.mktemp("openvino")
+    started = {}
+    for name in NAMES:
+        command = ["check", "--runtime", name, "--expect", str(KNOWN), "--json"]
+        with (folder / name).open("w") as out, (folder / f"{name}.err").open("w") as err:
+            started[name] = subprocess.Popen(
+                [sys.executable, "-m", "grucible", *command], stdout=out, stderr=err
+            )
+    yield {
+        name: Judged(
+            process.wait(timeout=300),
+            json.loads((folder / name).read_text()),
+            (folder / f"{name}.err").read_text(),
+        )
+        for name, process in started.items()
+    }
+    for process in started.values():
+        process.kill()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_fails_is_what_is_known(name: str, judged: dict[str, Judged]) -> None:
+    for verdict in ("passed", "failed", "error", "missing", "unsupported"):
+        wanted = {case.id for case in CASES.values() if finding(case) == verdict}
+        assert judged[name].ids(verdict) == wanted
+    assert judged[name].ids("error")
+    assert judged[name].ids("failed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_known_findings_cover_it_and_no_more(name: str, judged: dict[str, Judged]) -> None:
+    summary = judged[name].report["summary"]
+    assert judged[name].status == 0
+    assert judged[name].report["verdict"] == "does not conform"
+    assert summary["unexpected_passes"] == 0
+    assert summary["expected_failures"] == summary["failed"] + summary["errors"] == 153
+    assert summary["passed"] == 255
+    for case in judged[name].report["cases"]:
+        assert ("expected" in case) == (case["verdict"] != "passed")
+    assert judged[name].stderr == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float64_is_off_by_float32(name: str, judged: dict[str, Judged]) -> None:
+    """The failures are of single precision, and not of structure."""
+    off = [c["worst_abs"] for c in judged[name].report["cases"] if c["verdict"] == "failed"]
+    assert 1e-9 < max(off) < 1e-4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_named_with_its_version(name: str, judged: dict[str, Judged]) -> None:
+    runtime = judged[name].report["runtime"]
+    assert runtime["name"] == name
+    assert runtime["version"].startswith("20")
+    assert " CPU, " in runtime["version"]
+
+
+def test_both_ways_give_different_numbers(judged: dict[str, Judged]) -> None:
+    """Weights as Parameters and as Constants take other kernels: both are really run."""
+    ratios = [{c["id"]: c["worst_ratio"] for c in judged[name].report["cases"]} for name in NAMES]
+    assert ratios[0] != ratios[1]
+
+
+def test_another_operator_is_unsupported() -> None:
+    from grucible import Unsupported
+    from grucible.check.runtimes.openvino import parameters
+
+    case = Case("x", "onnx.GRU-14", "float32", "required", {}, {}, {})
+    with pytest.raises(Unsupported, match=r"not onnx.GRU-14"):
+        parameters(case)

@@ -1,0 +1,374 @@
+"""Outputs files made elsewhere: matched by id, missing where absent, refused where wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from .conftest import Command
+from .made import SEQUENCE, make_block, write_outputs, write_vectors
+
+F32, BF16 = "float32/2x4x2-B3H", "bfloat16/2x4x2-B3H"
+Change = Callable[[Any], object]
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    """A directory of two vector files, of a float32 and a bfloat16 block, and of a sequence."""
+    root = tmp_path / "vectors"
+    (root / "deep").mkdir(parents=True)
+    ids = [f"case-{number}" for number in range(5)]
+    write_vectors(
+        root / "cell.h5", make_block(ids), make_block([f"b{i}" for i in ids], dtype="bfloat16")
+    )
+    write_vectors(root / "deep" / "seq.h5", make_block(["s"], operator=SEQUENCE), operator=SEQUENCE)
+    return root
+
+
+@pytest.fixture
+def outputs(vectors: Path, tmp_path: Path) -> Path:
+    """Outputs that are what is expected, in a directory laid out as the vectors."""
+    root = tmp_path / "outputs"
+    for relative in ("cell.h5", "deep/seq.h5"):
+        write_outputs(root / relative, vectors / relative)
+    return root
+
+
+def edit(outputs: Path, change: Change) -> None:
+    with h5py.File(outputs / "cell.h5", "r+") as file:
+        change(file)
+
+
+def put(where: str, value: Any) -> Change:
+    def change(file: Any) -> None:
+        if where in file:
+            del file[where]
+        file[where] = value
+
+    return change
+
+
+def delete(where: str) -> Change:
+    return lambda file: file.pop(where)
+
+
+def rows(block: str, order: list[int]) -> Change:
+    """Keep these rows of a block, in this order."""
+
+    def change(file: Any) -> None:
+        group = file[block]
+        for name in ("id", "outputs/Ho"):
+            kept, attributes = group[name][()][order], dict(group[name].attrs)
+            del group[name]
+            group[name] = kept
+            group[name].attrs.update(attributes)
+
+    return change
+
+
+def verdicts(command: Command, vectors: Path, outputs: Path) -> tuple[str, int, dict[str, str]]:
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    report = ended.report
+    return report["verdict"], ended.status, {c["id"]: c["verdict"] for c in report["cases"]}
+
+
+def test_whole_and_right(vectors: Path, outputs: Path, command: Command) -> None:
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status) == ("conforms", 0)
+    assert len(cases) == 11
+    assert set(cases.values()) == {"passed"}
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    assert ended.report["runtime"] == {"name": "mine", "version": ""}
+
+
+def test_the_runtime_that_made_them_is_named(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    for relative in ("cell.h5", "deep/seq.h5"):
+        with h5py.File(outputs / relative, "r+") as file:
+            file.attrs.update({"runtime": "kernel", "runtime_version": "3.1"})
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    assert ended.report["runtime"] == {"name": "kernel", "version": "3.1"}
+
+
+def test_attributes_of_fixed_length(vectors: Path, outputs: Path, command: Command) -> None:
+    """As C and MATLAB write texts."""
+    for relative in ("cell.h5", "deep/seq.h5"):
+        with h5py.File(outputs / relative, "r+") as file:
+            for name in ("format", "runtime"):
+                text = file.attrs[name]
+                file.attrs[name] = np.array(text, h5py.string_dtype("utf-8", len(text)))
+            data = file.get("bfloat16", {})
+            for block in data.values():
+                mark = np.array("bfloat16", h5py.string_dtype("ascii", 8))
+                block["outputs/Ho"].attrs["dtype"] = mark
+    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
+
+
+@pytest.mark.parametrize("order", [[4, 3, 2, 1, 0], [1, 2, 3, 4, 0], [2, 0, 4, 1, 3]])
+@pytest.mark.parametrize("block", [F32, BF16])
+def test_rows_match_by_id(
+    block: str, order: list[int], vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, rows(block, order))
+    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
+
+
+def test_ids_exchanged_are_wrong_answers(vectors: Path, outputs: Path, command: Command) -> None:
+    edit(outputs, lambda file: file[f"{F32}/id"].__setitem__(slice(0, 2), [b"case-1", b"case-0"]))
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status) == ("does not conform", 1)
+    assert [i for i, v in cases.items() if v == "failed"] == ["case-0", "case-1"]
+
+
+@pytest.mark.parametrize("kept", [[0, 1, 2, 3], [1, 2, 3, 4], [3, 1], [2]])
+def test_absent_rows_are_missing(
+    kept: list[int], vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, rows(F32, kept))
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status) == ("incomplete", 1)
+    wanted = {f"case-{i}": "passed" if i in kept else "missing" for i in range(5)}
+    assert {i: v for i, v in cases.items() if i.startswith("case")} == wanted
+    text = command("check", vectors, "--outputs", outputs).out
+    assert f"{5 - len(kept)} missing" in text.splitlines()[0]
+
+
+def test_no_rows_at_all(vectors: Path, outputs: Path, command: Command) -> None:
+    edit(outputs, rows(F32, []))
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status) == ("incomplete", 1)
+    assert list(cases.values()).count("missing") == 5
+
+
+ABSENT: dict[str, Callable[[Path], object]] = {
+    "block": lambda outputs: edit(outputs, delete(F32)),
+    "dtype": lambda outputs: edit(outputs, delete("float32")),
+    "file": lambda outputs: (outputs / "cell.h5").unlink(),
+    "directory": lambda outputs: ((outputs / "deep/seq.h5").unlink(), (outputs / "deep").rmdir()),
+    "everything": lambda outputs: [file.unlink() for file in outputs.rglob("*.h5")],
+}
+
+
+@pytest.mark.parametrize(
+    ("absent", "missing"),
+    [("block", 5), ("dtype", 5), ("file", 10), ("directory", 1), ("everything", 11)],
+)
+def test_what_is_absent_is_missing(
+    absent: str, missing: int, vectors: Path, outputs: Path, command: Command
+) -> None:
+    ABSENT[absent](outputs)
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    assert (ended.report["verdict"], ended.status) == ("incomplete", 1)
+    assert ended.report["summary"]["missing"] == missing
+    assert ended.report["summary"]["passed"] == 11 - missing
+    said = {c["message"] for c in ended.report["cases"] if c["verdict"] == "missing"}
+    assert all(str(outputs) in message for message in said)
+
+
+def test_a_wrong_answer_and_a_missing_one_do_not_conform(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, lambda file: file[f"{F32}/outputs/Ho"].__setitem__(0, 9.0))
+    edit(outputs, rows(BF16, [0]))
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status) == ("does not conform", 1)
+    assert cases["case-0"] == "failed"
+
+
+def test_compressed_chunked_and_big_endian(vectors: Path, outputs: Path, command: Command) -> None:
+    def change(file: Any) -> None:
+        for where, dtype in ((f"{F32}/outputs/Ho", ">f4"), (f"{BF16}/outputs/Ho", "<u2")):
+            values, attributes = file[where][()], dict(file[where].attrs)
+            del file[where]
+            file.create_dataset(
+                where, data=values.astype(dtype), chunks=(2, 2, 1), compression="gzip", shuffle=True
+            ).attrs.update(attributes)
+        ids = file[f"{F32}/id"][()]
+        del file[f"{F32}/id"]
+        file.create_dataset(f"{F32}/id", data=ids, chunks=(2,), compression="lzf")
+
+    edit(outputs, change)
+    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
+
+
+def test_a_status_per_case(vectors: Path, outputs: Path, command: Command) -> None:
+    status = [b"ok", b"unsupported", b"error", b"missing", b"ok"]
+    edit(outputs, put(f"{F32}/status", np.array(status)))
+    edit(outputs, put(f"{F32}/message", np.array([b"", b"no clip", b"crashed", b"later", b"fine"])))
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    assert ended.status == 1
+    assert [(c["id"], c["verdict"], c["message"]) for c in ended.report["cases"]][5:10] == [
+        ("case-0", "passed", ""),
+        ("case-1", "unsupported", "no clip"),
+        ("case-2", "error", "crashed"),
+        ("case-3", "missing", "later"),
+        ("case-4", "passed", ""),
+    ]
+
+
+def test_a_status_goes_with_its_row(vectors: Path, outputs: Path, command: Command) -> None:
+    edit(outputs, rows(F32, [4, 0, 2]))
+    edit(outputs, put(f"{F32}/status", np.array([b"error", b"ok", b"unsupported"])))
+    cases = verdicts(command, vectors, outputs)[2]
+    assert [cases[f"case-{i}"] for i in range(5)] == [
+        "passed",
+        "missing",
+        "unsupported",
+        "missing",
+        "error",
+    ]
+
+
+def test_arrays_of_cases_that_are_not_ok_do_not_count(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, lambda file: file[f"{F32}/outputs/Ho"].__setitem__(1, np.nan))
+    edit(outputs, put(f"{F32}/status", np.array([b"ok", b"unsupported", b"ok", b"ok", b"ok"])))
+    verdict, status, cases = verdicts(command, vectors, outputs)
+    assert (verdict, status, cases["case-1"]) == ("conforms", 0, "unsupported")
+
+
+@pytest.mark.parametrize("extra", ["probes", "outputs/Z"])
+def test_more_than_was_asked_for(
+    extra: str, vectors: Path, outputs: Path, command: Command
+) -> None:
+    """A runtime's own notes beside the outputs are its own affair."""
+    edit(outputs, put(f"{F32}/{extra}", np.zeros((5, 2))))
+    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
+
+
+def soft(file: Any) -> None:
+    file.move(F32, "elsewhere")
+    file[F32] = h5py.SoftLink("/elsewhere")
+
+
+def external(file: Any) -> None:
+    """The block is a link to another file."""
+    path = Path(file.filename).with_name("other.hdf5")
+    with h5py.File(path, "w") as other:
+        file.copy(F32, other, "block")
+    del file[F32]
+    file[F32] = h5py.ExternalLink(path.name, "/block")
+
+
+HO = f"{F32}/outputs/Ho"
+BAD: dict[str, tuple[Change, str]] = {
+    "format": (lambda f: f.attrs.update({"format": "grucible vectors"}),
+               "format is 'grucible vectors'; expected 'grucible outputs'"),
+    "version": (lambda f: f.attrs.update({"format_version": 2}), "format_version is 2"),
+    "shape": (put(HO, np.zeros((5, 2, 3), "f4")),
+              r"/outputs/Ho: is float32 \(5, 2, 3\); expected float32 \(5, 2, 2\)"),
+    "shape transposed": (put(HO, np.zeros((2, 2, 5), "f4")), r"is float32 \(2, 2, 5\)"),
+    "shape flat": (put(HO, np.zeros(20, "f4")), r"is float32 \(20,\)"),
+    "rows": (put(HO, np.zeros((4, 2, 2), "f4")), r"is float32 \(4, 2, 2\); expected float32 \(5,"),
+    "dtype wider": (put(HO, np.zeros((5, 2, 2))), r"is float64 .*expected float32"),
+    "dtype integer": (put(HO, np.zeros((5, 2, 2), "i2")), r"is int16 .*expected float32"),
+    "bfloat16 unmarked": (put(f"{BF16}/outputs/Ho", np.zeros((5, 2, 2), "u2")),
+                          r"is uint16 .*expected bfloat16"),
+    "bfloat16 as float32": (put(f"{BF16}/outputs/Ho", np.zeros((5, 2, 2), "f4")),
+                            r"is float32 .*expected bfloat16"),
+    "type": (put(HO, np.zeros((5, 2, 2), [("a", "f4")])), "is damaged"),
+    "output missing": (delete(HO), "/outputs/Ho: is missing"),
+    "outputs missing": (delete(f"{F32}/outputs"), "/outputs: is missing"),
+    "outputs a dataset": (put(f"{F32}/outputs", np.zeros(3)), "/outputs: is not a group"),
+    "id missing": (delete(f"{F32}/id"), "/id: is missing"),
+    "id numbers": (put(f"{F32}/id", np.arange(5)), "/id: is not a list of texts"),
+    "id scalar": (put(f"{F32}/id", b"case-0"), "/id: is damaged|/id: is not"),
+    "id not utf-8": (put(f"{F32}/id", np.array([b"\xff", b"a", b"b", b"c", b"d"])), "not UTF-8"),
+    "id unknown": (lambda f: f[f"{F32}/id"].__setitem__(0, b"case-9"),
+                   "/id: 'case-9' is not a case of the vectors' block"),
+    "id of another block": (put(f"{F32}/id", np.array([b"bcase-0", *(b"case-%d" % i for i in range(1, 5))])),
+                            "/id: 'bcase-0' is not a case"),
+    "id twice": (lambda f: f[f"{F32}/id"].__setitem__(0, b"case-1"), "/id: names a case twice"),
+    "status unknown": (put(f"{F32}/status", np.array([b"ok", b"good", b"ok", b"ok", b"ok"])),
+                       "/status: 'good'; expected one of ok, unsupported, error, missing"),
+    "status passed": (put(f"{F32}/status", np.array([b"passed"] * 5)), "/status: 'passed'"),
+    "status empty": (put(f"{F32}/status", np.array([b""] * 5)), "/status: ''"),
+    "status numbers": (put(f"{F32}/status", np.zeros(5)), "/status: is not a list of texts"),
+    "status shorter": (put(f"{F32}/status", np.array([b"ok"] * 4)), "/status"),
+    "status longer": (put(f"{F32}/status", np.array([b"ok"] * 6)), "/status"),
+    "message shorter": (lambda f: (put(f"{F32}/status", np.array([b"ok"] * 5))(f),
+                                   put(f"{F32}/message", np.array([b"x"] * 4))(f)), "/message"),
+    "message numbers": (lambda f: (put(f"{F32}/status", np.array([b"ok"] * 5))(f),
+                                   put(f"{F32}/message", np.zeros(5))(f)), "/message"),
+    "block a dataset": (put(F32, np.zeros(3)), f"/{F32}: is not a group"),
+    "block a soft link": (soft, f"/{F32}: is a link"),
+    "block dangling": (put(F32, h5py.SoftLink("/nowhere")), f"/{F32}: is a link"),
+    "block external": (external, f"/{F32}: is a link"),
+    "output a soft link": (put(HO, h5py.SoftLink(f"/{F32}/id")), "/outputs/Ho: is a link"),
+    "output external": (lambda f: (f.pop(HO), f.create_dataset(
+        HO, (5, 2, 2), "f4", external=[(f.filename + ".raw", 0, 80)])), "does not hold its data"),
+    "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "claims"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_outputs_are_refused_in_one_line(
+    name: str, vectors: Path, outputs: Path, command: Command
+) -> None:
+    change, says = BAD[name]
+    edit(outputs, change)
+    for against, made in ((vectors, outputs), (vectors / "cell.h5", outputs / "cell.h5")):
+        said = command("check", against, "--outputs", made).said_in_one_line()
+        assert re.search(says, said), said
+        assert said.startswith(f"grucible: {outputs / 'cell.h5'}: ")
+        assert said.count(F32) <= 1, said
+
+
+@pytest.mark.parametrize("other", [np.zeros(3), h5py.ExternalLink("gone.hdf5", "/float32")])
+def test_a_dtype_that_is_no_group_is_never_passed(
+    other: Any, vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, put("float32", other))
+    ended = command("check", vectors, "--outputs", outputs)
+    assert ended.status == 2 or (ended.status == 1 and ended.out.startswith("incomplete: "))
+
+
+def test_a_block_that_the_vectors_do_not_have(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    """Its rows belong to no case of the vectors: perhaps to other vectors."""
+    edit(outputs, lambda file: file.copy(F32, file, "float32/3x4x2-B3H"))
+    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
+    assert "float32/3x4x2-B3H" in said
+
+
+@pytest.mark.parametrize("content", [b"", b"no HDF5", None])
+def test_no_outputs_file(
+    content: bytes | None, vectors: Path, outputs: Path, command: Command
+) -> None:
+    if content is None:
+        said = command("check", vectors, "--outputs", outputs / "gone").said_in_one_line()
+        assert "gone: no such file or directory; expected outputs" in said
+        return
+    (outputs / "cell.h5").write_bytes(content)
+    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
+    assert f"{outputs / 'cell.h5'}: is not an HDF5 file; expected grucible outputs" in said
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_truncated(share: float, vectors: Path, outputs: Path, command: Command) -> None:
+    raw = (outputs / "cell.h5").read_bytes()
+    (outputs / "cell.h5").write_bytes(raw[: int(len(raw) * share)])
+    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
+    assert f"{outputs / 'cell.h5'}: " in said
+
+
+def test_outputs_in_slices(
+    vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the vectors are cut, rows match by id."""
+    from grucible.vectors import reader
+
+    edit(outputs, rows(F32, [2, 0, 4, 3]))
+    whole = verdicts(command, vectors, outputs)
+    monkeypatch.setattr(reader, "SLICE_BYTES", 1)
+    assert verdicts(command, vectors, outputs) == whole
+    assert whole[2]["case-1"] == "missing"

@@ -1,0 +1,209 @@
+"""Finding a runtime by name or place; one that cannot be used is one line and status 2."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from grucible.cases.errors import RuntimeNotUsable
+from grucible.check import runtime
+from grucible.check.runtime import load_runtime, registered_runtimes
+
+from .conftest import HERE, Command
+from .made import make_block, write_vectors
+
+MODULES = {
+    "good": '"""A module."""\ndef run(case):\n    """Echoes what is expected.\n\n    More."""\n    return dict(case.outputs)\n',
+    "imports_nothing": "import a_module_that_is_not_there\n",
+    "not_python": "def run(case:\n",
+    "raises": "raise RuntimeError('no licence\\nwas found')\n",
+    "exits": "import sys\nsys.exit('bye')\n",
+    "aborts": "import os\nos.abort()\n",
+    "constant": "run = 3\n",
+}
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in MODULES.items():
+        (tmp_path / f"rt_{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "b"]))
+    return tmp_path
+
+
+UNUSABLE = [
+    (
+        "nonsense",
+        r"runtime 'nonsense' is unknown; expected one of openvino, openvino-constant, or ",
+    ),
+    ("", r"runtime '' is unknown|give one of --runtime"),
+    ("rt_good:walk", r"rt_good has no function 'walk'"),
+    ("./rt_good.py:walk", r"rt_good\.py has no function 'walk'"),
+    ("./rt_good.py:", r"rt_good\.py has no function ''"),
+    ("rt_constant:run", r"rt_constant has no function 'run'"),
+    ("rt_gone:run", r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'"),
+    ("./rt_gone.py:run", r"rt_gone\.py: no such file"),
+    ("rt_imports_nothing:run", r"does not import: ModuleNotFoundError: No module named 'a_module"),
+    ("./rt_imports_nothing.py:run", r"does not import: ModuleNotFoundError: No module named"),
+    ("./rt_not_python.py:run", r"does not import: SyntaxError: "),
+    ("rt_raises:run", r"does not import: RuntimeError: no licence was found"),
+    (":run", r"does not import: "),
+    (".rt_good:run", r"does not import: "),
+    ("rt good:run", r"does not import: "),
+]
+
+
+@pytest.mark.parametrize(("spec", "says"), UNUSABLE, ids=[spec for spec, _ in UNUSABLE])
+@pytest.mark.usefixtures("modules")
+def test_unusable(spec: str, says: str, command: Command) -> None:
+    said = command("check", "cell.h5", "--runtime", spec).said_in_one_line()
+    assert re.search(says, said), said
+
+
+@pytest.mark.usefixtures("modules")
+def test_unusable_to_run(command: Command) -> None:
+    said = command("run", "cell.h5", "--runtime", "rt_gone:run", "-o", "out.h5").said_in_one_line()
+    assert "rt_gone does not import" in said
+    assert not Path("out.h5").exists()
+
+
+@pytest.mark.parametrize(("name", "says"), [("exits", "exit status 1"), ("aborts", "SIGABRT")])
+@pytest.mark.usefixtures("modules")
+def test_a_module_that_ends_the_process(name: str, says: str, command: Command) -> None:
+    """Its own last words may stand on stderr as well."""
+    ended = command("check", "cell.h5", "--runtime", f"./rt_{name}.py:run")
+    assert (ended.status, ended.out) == (2, "")
+    (ours,) = [line for line in ended.err.splitlines() if line.startswith("grucible: ")]
+    assert "while loading" in ours
+    assert says in ours
+
+
+@pytest.mark.parametrize("spec", ["rt_good:run", "./rt_good.py:run", "{absolute}:run"])
+def test_usable(spec: str, modules: Path, command: Command) -> None:
+    spec = spec.format(absolute=modules / "rt_good.py")
+    ended = command("check", "cell.h5", "--runtime", spec, "--json")
+    assert ended.status == 0
+    assert ended.report["runtime"] == {"name": spec, "version": ""}
+
+
+def test_a_package_in_the_working_directory(modules: Path, command: Command) -> None:
+    (modules / "deep").mkdir()
+    (modules / "deep" / "er.py").write_text(MODULES["good"] + "run.version = '1.2'\n")
+    ended = command("check", "cell.h5", "--runtime", "deep.er:run", "--json")
+    assert ended.report["runtime"] == {"name": "deep.er:run", "version": "1.2"}
+
+
+def test_a_file_shadows_no_module(modules: Path, command: Command) -> None:
+    """A runtime in `json.py` does not stand in for the standard library's module."""
+    (modules / "json.py").write_text(MODULES["good"])
+    assert command("check", "cell.h5", "--runtime", "./json.py:run").status == 0
+
+
+def test_an_object_with_a_call_is_a_function(modules: Path) -> None:
+    (modules / "rt_object.py").write_text(
+        "class Engine:\n"
+        '    """An engine."""\n'
+        "    version = 7\n"
+        "    def __call__(self, case):\n"
+        "        return dict(case.outputs)\n"
+        "engine = Engine()\n"
+    )
+    loaded = load_runtime("./rt_object.py:engine")
+    assert (loaded.version, loaded.about) == ("7", "An engine.")
+
+
+def test_the_about_line_is_the_first_of_the_docstring(modules: Path) -> None:
+    assert load_runtime(f"{modules / 'rt_good.py'}:run").about == "Echoes what is expected."
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
+    points = [EntryPoint(name, place, runtime.GROUP) for name, place in places.items()]
+    monkeypatch.setattr(runtime, "entry_points", lambda group: points)  # noqa: ARG005
+
+
+def test_registered_runtimes() -> None:
+    assert [point.name for point in registered_runtimes()] == ["openvino", "openvino-constant"]
+
+
+def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered(monkeypatch, **{"torch-eager": "a_package_that_is_not_there:run"})
+    with pytest.raises(RuntimeNotUsable) as refused:
+        load_runtime("torch-eager")
+    assert str(refused.value) == (
+        "runtime torch-eager is not installed (ModuleNotFoundError: No module named "
+        "'a_package_that_is_not_there'); pip install 'grucible[torch]'"
+    )
+
+
+def test_one_that_does_not_load(modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(modules)
+    registered(monkeypatch, broken="rt_raises:run")
+    with pytest.raises(
+        RuntimeNotUsable, match="broken does not load: RuntimeError: no licence was"
+    ):
+        load_runtime("broken")
+
+
+def test_runtimes_lists_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    place = f"grucible_test_{'x' * 8}"
+    registered(monkeypatch, here="importlib.metadata:version", gone=f"{place}:run")
+    ended = command("runtimes")
+    assert ended.status == 0
+    assert (
+        "gone  not installed\n    runtime gone is not installed (ModuleNotFoundError" in ended.out
+    )
+    assert "here  " in ended.out
+    assert "any other: --runtime package.module:function, or ./file.py:function" in ended.out
+
+
+VERSION_FAILS = """
+class Engine:
+    '''An engine whose device is not there.'''
+    @property
+    def version(self):
+        raise RuntimeError('no device')
+    def __call__(self, case):
+        return dict(case.outputs)
+engine = Engine()
+"""
+
+
+def test_a_version_that_cannot_be_had(
+    modules: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """OpenVINO's version asks for its CPU device: where there is none, that is one line."""
+    (modules / "rt_engine.py").write_text(VERSION_FAILS)
+    said = command("check", "cell.h5", "--runtime", "./rt_engine.py:engine").said_in_one_line()
+    assert "no device" in said
+    monkeypatch.syspath_prepend(modules)
+    registered(monkeypatch, engine="rt_engine:engine")
+    listed = command("runtimes")
+    assert listed.status == 0
+    assert "no device" in listed.out
+
+
+def test_the_module_is_loaded_as_a_user_would(modules: Path) -> None:
+    """`python -m grucible` from a shell finds what is in the working directory."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "grucible", "check", "cell.h5", "--runtime", "rt_good:run"],
+        capture_output=True,
+        text=True,
+        cwd=modules,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("conforms: 2 of 2 cases passed\n")
+
+
+def test_not_callable(command: Command, modules: Path) -> None:
+    place = HERE / "misbehaving.py"
+    said = command("check", modules / "cell.h5", "--runtime", f"{place}:not_callable")
+    assert "has no function 'not_callable'" in said.said_in_one_line()

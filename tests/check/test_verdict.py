@@ -1,0 +1,309 @@
+"""From what was observed to counts, verdict and exit status, in every combination."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from grucible import Case, GrucibleError, Report, Unsupported, verify
+from grucible.check.expectations import Expectation
+from grucible.check.observe import Observed, Status
+from grucible.check.reports.json import report_value
+from grucible.check.reports.terminal import report_lines
+from grucible.check.tolerance import DEFAULTS
+from grucible.check.verdict import judge
+from grucible.vectors.case import Block
+
+from .made import CELL, SEQUENCE, make_block, write_vectors
+from .numpy_gru import run
+
+# What may be true of a case, by a word of its id. `expected` is what the expectations name.
+KINDS = (
+    "passed",
+    "failed",
+    "error",
+    "missing",
+    "unsupported",
+    "expected-failed",
+    "expected-error",
+    "expected-passed",
+    "nonportable-failed",
+    "nonportable-missing",
+)
+EXPECTATIONS = [Expectation("expected-*", "known", "https://example.org/1")]
+
+
+class Planned:
+    """A source of observed outputs in which every id says what comes of its case."""
+
+    name, version = "planned", "1.0"
+
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """Any blocks will do."""
+
+    def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
+        """Any ids will do."""
+
+    def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
+        words = [case_id.split("/")[0].split("-")[-1] for case_id in block.ids]
+        outputs = {name: array.copy() for name, array in block.outputs.items()}
+        for row, word in enumerate(words):
+            if word == "failed":
+                outputs["Ho"][row] += 1
+        status = [word if word in get_args(Status) else "ok" for word in words]
+        return Observed(status, [f"about {i}" for i in block.ids], outputs)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vector file with two cases of every kind."""
+    path = tmp_path_factory.mktemp("kinds") / "kinds.h5"
+    ids = [f"{kind}/{number}" for kind in KINDS for number in (1, 2)]
+    special = [case_id for case_id in ids if case_id.startswith("nonportable")]
+    write_vectors(
+        path,
+        make_block(sorted(set(ids) - set(special))),
+        make_block(sorted(special), tier="nonportable"),
+    )
+    return path
+
+
+def verdict_of(present: set[str]) -> tuple[str, int]:
+    """DESIGN.md's words: verdict, exit status."""
+    wrong = present & {"failed", "error", "expected-failed", "expected-error"}
+    compared = wrong or present & {"passed", "expected-passed"}
+    if wrong:
+        verdict = "does not conform"
+    elif "missing" in present or not compared:
+        verdict = "incomplete"
+    else:
+        verdict = "conforms"
+    only_expected = not present & {"failed", "error", "missing"} and compared
+    return verdict, 0 if verdict == "conforms" or (wrong and only_expected) else 1
+
+
+SUBSETS = [set(s) for n in range(1, len(KINDS) + 1) for s in itertools.combinations(KINDS, n)]
+
+
+def judged(path: Path, present: set[str]) -> Report:
+    return judge(path, Planned(), DEFAULTS, [f"{kind}/*" for kind in present], EXPECTATIONS)
+
+
+def test_every_combination(all_kinds: Path) -> None:
+    whole = judged(all_kinds, set(KINDS))
+    by_kind = {kind: [r for r in whole.results if r.id.startswith(f"{kind}/")] for kind in KINDS}
+    assert [len(results) for results in by_kind.values()] == [2] * len(KINDS)
+    seen = set()
+    for present in SUBSETS:
+        results = [result for kind in sorted(present) for result in by_kind[kind]]
+        report = Report("planned", "1", "vectors", 1, DEFAULTS, results, EXPECTATIONS)
+        assert (report.verdict, report.exit_status) == verdict_of(present), present
+        seen.add(verdict_of(present))
+        check_counts(report, present)
+    assert len(seen) == 4
+
+
+def check_counts(report: Report, present: set[str]) -> None:
+    value = report_value(report)
+    summary, special = value["summary"], value["other_tiers"]["nonportable"]
+    assert summary == {
+        "cases": 2 * len({kind for kind in present if not kind.startswith("nonportable")}),
+        "passed": 2 * len(present & {"passed", "expected-passed"}),
+        "failed": 2 * len(present & {"failed", "expected-failed"}),
+        "errors": 2 * len(present & {"error", "expected-error"}),
+        "missing": 2 * ("missing" in present),
+        "unsupported": 2 * ("unsupported" in present),
+        "expected_failures": 2 * len(present & {"expected-failed", "expected-error"}),
+        "unexpected_passes": 2 * ("expected-passed" in present),
+    }
+    added = ("passed", "failed", "errors", "missing", "unsupported")
+    assert summary["cases"] == sum(summary[name] for name in added)
+    assert special == {
+        "cases": 2 * len({kind for kind in present if kind.startswith("nonportable")}),
+        "passed": 0,
+        "failed": 2 * ("nonportable-failed" in present),
+        "errors": 0,
+        "missing": 2 * ("nonportable-missing" in present),
+        "unsupported": 0,
+    }
+    assert value["other_tiers"]["invalid"]["cases"] == 0
+
+
+@pytest.mark.parametrize("present", [s for s in SUBSETS if len(s) in (1, 2, 10)], ids="+".join)
+def test_judged_from_the_file(present: set[str], all_kinds: Path) -> None:
+    report = judged(all_kinds, present)
+    assert (report.verdict, report.exit_status) == verdict_of(present)
+    check_counts(report, present)
+    assert {r.id.partition("/")[0] for r in report.results} == present
+    headline = next(report_lines(report))
+    assert headline.startswith(f"{report.verdict}: ")
+    json.dumps(report_value(report), allow_nan=False)
+
+
+def test_cases_say_what_was_observed(all_kinds: Path) -> None:
+    found = {r.id: r for r in judged(all_kinds, set(KINDS)).results}
+    for kind in KINDS:
+        result = found[f"{kind}/1"]
+        word = kind.rpartition("-")[2]
+        assert result.verdict == word
+        assert (result.expected is not None) == kind.startswith("expected-")
+        assert result.decides == (not kind.startswith("nonportable"))
+        if word in ("missing", "error", "unsupported"):
+            assert result.message == f"about {kind}/1"
+        elif word == "failed":
+            assert result.where.startswith("Ho[")
+            assert result.worst_abs == pytest.approx(1, rel=1e-6)
+        else:
+            assert (result.worst_ratio, result.message) == (0, "")
+
+
+def test_the_terminal_report_names_them(all_kinds: Path) -> None:
+    text = "\n".join(report_lines(judged(all_kinds, set(KINDS))))
+    for title, ids in {
+        "failed (the worst first):": ["failed/1", "failed/2"],
+        "errors:": ["error/1", "error/2"],
+        "missing:": ["missing/1", "missing/2"],
+    }.items():
+        _, _, listed = text.partition(f"\n{title}\n")
+        paragraph = listed.partition("\n\n")[0]
+        assert [
+            line.strip()
+            for line in paragraph.splitlines()
+            if "about" not in line and ":" not in line
+        ] == ids
+    assert "passed unexpectedly: expected-passed/1" in text
+    assert "4 failed, 2 passed unexpectedly: expected-*" in text
+    assert "known" in text
+    assert text.startswith(
+        "does not conform: 4 of 16 cases passed, 4 failed, 4 errors, 2 missing, 2 unsupported"
+    )
+
+
+def test_the_first_expectation_that_names_a_case_counts(all_kinds: Path) -> None:
+    both = [Expectation("expected-failed/1", "the first"), *EXPECTATIONS]
+    report = judge(all_kinds, Planned(), DEFAULTS, ["expected-failed/*"], both)
+    assert [r.expected.reason for r in report.results if r.expected] == ["the first", "known"]
+
+
+def test_an_expectation_is_a_glob_over_the_whole_id(all_kinds: Path) -> None:
+    for glob, status in {
+        "failed/?": 0,
+        "failed/[12]": 0,
+        "*": 0,
+        "failed": 1,
+        "FAILED/*": 1,
+        "failed/1": 1,
+        "ailed/*": 1,
+    }.items():
+        expectations = [Expectation(glob, "known")]
+        report = judge(all_kinds, Planned(), DEFAULTS, ["failed/*"], expectations)
+        assert (report.verdict, report.exit_status) == ("does not conform", status), glob
+
+
+def test_missing_is_not_excused_by_expecting_it(all_kinds: Path) -> None:
+    report = judge(all_kinds, Planned(), DEFAULTS, ["missing/*"], [Expectation("*", "known")])
+    assert (report.verdict, report.exit_status) == ("incomplete", 1)
+    assert report.expected_failures == []
+
+
+def test_selection_is_a_union(all_kinds: Path) -> None:
+    def selected(*globs: str) -> set[str]:
+        return {r.id for r in judge(all_kinds, Planned(), DEFAULTS, globs).results}
+
+    assert selected("passed/*", "failed/1") == {"passed/1", "passed/2", "failed/1"}
+    assert selected("*/2") == {f"{kind}/2" for kind in KINDS}
+    assert len(selected()) == 2 * len(KINDS)
+    assert selected("*1", "nothing") == {f"{kind}/1" for kind in KINDS}
+
+
+def test_selecting_nothing_is_an_error(all_kinds: Path) -> None:
+    with pytest.raises(GrucibleError, match="no case is selected by --select 'Passed/\\*'"):
+        judge(all_kinds, Planned(), DEFAULTS, ["Passed/*"])
+
+
+def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> None:
+    key, block = make_block(["special"], dtype=dtype, tier="nonportable")
+    ho = np.resize(np.array(expected, block.outputs["Ho"].dtype), block.outputs["Ho"].shape)
+    write_vectors(
+        path,
+        make_block(["plain"]),
+        (key, make_block(["special"], dtype=dtype, tier="nonportable", outputs={"Ho": ho})[1]),
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, np.nan, np.inf])
+def test_nonportable_cases_are_reported_and_decide_nothing(value: float, tmp_path: Path) -> None:
+    nonportable(tmp_path / "special.h5", [-0.0, 1.0, np.nan, np.inf])
+
+    def runtime(case: Case) -> dict[str, np.ndarray]:
+        return run(case) if case.id == "plain" else {"Ho": np.full_like(case.outputs["Ho"], value)}
+
+    report = verify(tmp_path / "special.h5", runtime=runtime)
+    assert (report.verdict, report.exit_status) == ("conforms", 0)
+    assert report.counts == {"passed": 1}
+    assert Counter((r.tier, r.verdict) for r in report.results) == {
+        ("required", "passed"): 1,
+        ("nonportable", "failed"): 1,
+    }
+
+
+@pytest.mark.parametrize(("tier", "verdict"), [("required", "passed"), ("nonportable", "failed")])
+def test_the_sign_of_zero_counts_in_nonportable_cases_alone(
+    tier: str, verdict: str, tmp_path: Path
+) -> None:
+    zeros = {"Ho": np.zeros((1, 2, 2), np.float32)}
+    write_vectors(tmp_path / "zero.h5", make_block(["zero"], tier=tier, outputs=zeros))
+    report = verify(tmp_path / "zero.h5", runtime=lambda case: {"Ho": -case.outputs["Ho"]})
+    assert [r.verdict for r in report.results] == [verdict]
+
+
+def test_infinities_in_the_report_are_texts(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a"]))
+    report = verify(
+        tmp_path / "cell.h5",
+        runtime=lambda case: {"Ho": np.full_like(case.outputs["Ho"], np.nan)},
+    )
+    (case,) = report_value(report)["cases"]
+    assert (case["worst_ratio"], case["worst_abs"], case["worst_ulp"]) == ("inf", "inf", "inf")
+    assert case["verdict"] == "failed"
+    assert "got nan" in case["message"]
+
+
+def test_where_is_the_worst_element(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "s.h5", make_block(["a"], operator=SEQUENCE), operator=SEQUENCE)
+
+    def runtime(case: Case) -> dict[str, np.ndarray]:
+        outputs = {name: array.copy() for name, array in case.outputs.items()}
+        outputs["Y"][1, 0, 2, 1] += 0.5
+        outputs["Ho"][0, 0, 1] += 0.25
+        return outputs
+
+    (result,) = verify(tmp_path / "s.h5", runtime=runtime).results
+    assert result.where == "Y[1, 0, 2, 1]"
+    assert result.worst_abs == pytest.approx(0.5)
+
+
+def test_verify_in_this_process_reports_exceptions(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "b", "c"]), operator=CELL)
+
+    def runtime(case: Case) -> dict[str, np.ndarray]:
+        if case.id == "a":
+            raise ZeroDivisionError("here")
+        if case.id == "b":
+            raise Unsupported("not this")
+        return run(case)
+
+    report = verify(str(tmp_path / "cell.h5"), runtime=runtime)
+    assert [(r.id, r.verdict, r.message) for r in report.results] == [
+        ("a", "error", "ZeroDivisionError: here"),
+        ("b", "unsupported", "not this"),
+        ("c", "passed", ""),
+    ]
+    assert report.runtime == "runtime"

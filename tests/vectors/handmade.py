@@ -1,0 +1,186 @@
+"""A vector file made, signed and read with h5py alone; nothing of grucible is imported here.
+
+It is small: a GRUSequence-5 with a required float32 block, a bidirectional bfloat16 block and an
+ambiguous float16 block. Its numbers are arbitrary: structure is what the tests of this room need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+READING = "len-zero.initial-state"
+BATCH, TIME, INPUT, HIDDEN = 2, 3, 4, 2
+
+
+class HandmadeBlock(NamedTuple):
+    """A block: where it stands, and what its cases share."""
+
+    path: str
+    tier: str
+    direction: str
+    lengths: str
+    reading: str
+    cases: Sequence[str]
+
+    @property
+    def dtype(self) -> str:
+        return self.path.partition("/")[0]
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.direction == "bidirectional" else 1
+
+    def ids(self) -> list[str]:
+        return [f"openvino.GRUSequence-5/handmade/{self.dtype}/{case}" for case in self.cases]
+
+
+REQUIRED = HandmadeBlock(
+    "float32/2x3x4x2x1-B3H", "required", "forward", "int64", "", ("forward-a", "forward-b", "ü")
+)
+BIDIRECTIONAL = HandmadeBlock(
+    "bfloat16/2x3x4x2x2-B3H-int32", "required", "bidirectional", "int32", "", ("both-a", "both-b")
+)
+AMBIGUOUS = HandmadeBlock(
+    f"float16/2x3x4x2x1-B3H-ambiguous-{READING}",
+    "ambiguous",
+    "reverse",
+    "int64",
+    READING,
+    ("reverse-zero-a", "reverse-zero-b"),
+)
+BLOCKS = (REQUIRED, BIDIRECTIONAL, AMBIGUOUS)
+
+
+def write_handmade(path: Path) -> None:
+    """Write the handmade vector file, signed; its attributes are h5py's, of variable length."""
+    random = np.random.default_rng(20240229)
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        file.attrs["format"] = "grucible vectors"
+        file.attrs["format_version"] = 1
+        file.attrs["operator"] = "openvino.GRUSequence-5"
+        file.attrs["generator"] = "by hand"
+        file.attrs["seed"] = 0
+        file["spec"] = np.frombuffer(b"about: handmade\n", np.uint8)
+        for block in BLOCKS:
+            _write_block(file.create_group(block.path), block, random)
+    sign(path)
+
+
+def _write_block(group: Any, block: HandmadeBlock, random: np.random.Generator) -> None:
+    sizes = {
+        "batch_size": BATCH,
+        "seq_length": TIME,
+        "input_size": INPUT,
+        "hidden_size": HIDDEN,
+        "num_directions": block.directions,
+    }
+    for name, value in {**sizes, "tier": block.tier}.items():
+        group.attrs[name] = value
+    count, directions = len(block.cases), block.directions
+    put_texts(group, "id", block.ids())
+    given = [
+        {"direction": block.direction, "hidden_size": HIDDEN, "clip": "inf" if row else 0.5}
+        for row in range(count)
+    ]
+    put_texts(group, "attributes", [json.dumps(one, sort_keys=True) for one in given])
+    shapes = {
+        "inputs/X": (BATCH, TIME, INPUT),
+        "inputs/initial_hidden_state": (BATCH, directions, HIDDEN),
+        "inputs/W": (directions, 3 * HIDDEN, INPUT),
+        "inputs/R": (directions, 3 * HIDDEN, HIDDEN),
+        "inputs/B": (directions, 3 * HIDDEN),
+        "outputs/Y": (BATCH, directions, TIME, HIDDEN),
+        "outputs/Ho": (BATCH, directions, HIDDEN),
+    }
+    if block.reading:
+        for name in ("Y", "Ho"):
+            shapes[f"readings/{block.reading}/outputs/{name}"] = shapes[f"outputs/{name}"]
+    for name, shape in shapes.items():
+        put_numbers(group, name, random.uniform(-1, 1, (count, *shape)), block.dtype)
+    first = 0 if block.tier == "ambiguous" else TIME
+    group["inputs/sequence_lengths"] = np.full((count, BATCH), [first, 2], block.lengths)
+
+
+def put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
+    """Write a dataset of fixed-length UTF-8 texts."""
+    encoded = [text.encode() for text in texts]
+    dtype = h5py.string_dtype("utf-8", max(map(len, encoded)))
+    group.create_dataset(name, data=np.array(encoded, dtype))
+
+
+def put_numbers(group: Any, name: str, values: npt.NDArray[Any], dtype: str) -> None:
+    """Write a dataset of numbers; bfloat16 as marked uint16, the upper half of a float32."""
+    if dtype == "bfloat16":
+        group[name] = (values.astype("<f4").view("<u4") >> 16).astype("<u2")
+        group[name].attrs["dtype"] = "bfloat16"
+    else:
+        group[name] = values.astype(np.dtype(dtype).newbyteorder("<"))
+
+
+def content_sha256(path: Path) -> str:
+    """The content digest, read from the description in vectors/digest.py."""
+    digest = hashlib.sha256()
+    with h5py.File(path) as file:
+        blocks = [f"{dtype}/{block}" for dtype in file if dtype != "spec" for block in file[dtype]]
+        for block in sorted(blocks):
+            names: list[str] = []
+            file[block].visit(names.append)
+            covered = [
+                name
+                for name in names
+                if isinstance(file[block][name], h5py.Dataset)
+                and (name.startswith(("inputs/", "outputs/")) or "/outputs/" in name)
+            ]
+            for name in ["attributes", "id", *sorted(covered)]:
+                digest.update(_described(f"{block}/{name}", file[block][name]))
+    return digest.hexdigest()
+
+
+def _described(path: str, data: Any) -> bytes:
+    values = data[()]
+    if values.dtype.kind == "S":
+        dtype, held = "text", b"".join(text + b"\n" for text in values.tolist())
+    else:
+        dtype = data.attrs.get("dtype", values.dtype.name)
+        held = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    return f"{path} {dtype} {'x'.join(map(str, data.shape))}\n".encode() + held
+
+
+def fixed(text: str) -> npt.NDArray[Any]:
+    """A text attribute of fixed length, as C, MATLAB and Fortran write it."""
+    return np.array(text.encode(), h5py.string_dtype("utf-8", len(text.encode())))
+
+
+def copy_with_fixed_texts(source: Path, path: Path) -> None:
+    """Write what `source` holds again, with text attributes of fixed length."""
+
+    def copy(name: str, node: Any) -> None:
+        made = (
+            new.create_group(name)
+            if isinstance(node, h5py.Group)
+            else new.create_dataset(name, data=node[()])
+        )
+        copy_attributes(node, made)
+
+    def copy_attributes(node: Any, made: Any) -> None:
+        for name, value in node.attrs.items():
+            made.attrs[name] = fixed(value) if isinstance(value, str) else value
+
+    with h5py.File(source) as old, h5py.File(path, "w", libver=("earliest", "v110")) as new:
+        copy_attributes(old, new)
+        old.visititems(copy)
+
+
+def sign(path: Path) -> None:
+    """Store the digest of the content that the file now has."""
+    digest = content_sha256(path)
+    with h5py.File(path, "r+") as file:
+        file.attrs["content_sha256"] = digest

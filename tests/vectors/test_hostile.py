@@ -1,0 +1,58 @@
+"""Bad vector files: each gives VectorFileError, and on the command line one line and status 2."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grucible import load_vectors
+from grucible.cases.errors import VectorFileError
+
+from .conftest import Command
+from .damage import DAMAGES, FLIPS, Damage
+
+
+def ids_of(damages: list[Damage]) -> list[str]:
+    return [damage.name for damage in damages]
+
+
+def check_one_line(status: int, out: str, err: str, path: Path, says: str) -> None:
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"grucible: [^\n]+\n", err), err
+    assert str(path) in err
+    assert re.search(says, err), err
+
+
+def test_undamaged(handmade: Path, command: Command) -> None:
+    assert len(list(load_vectors(handmade))) == 7
+    status, out, err = command("check", handmade, "--outputs", handmade.parent / "none")
+    assert (status, out) == (2, "")
+    assert err == f"grucible: {handmade.parent}/none: no such file or directory; expected outputs\n"
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=ids_of(DAMAGES))
+def test_load_vectors_refuses(damage: Damage, handmade: Path) -> None:
+    damage(handmade)
+    with pytest.raises(VectorFileError) as refused:
+        list(load_vectors(handmade))
+    assert str(handmade) in str(refused.value)
+    assert re.search(damage.says, str(refused.value)), refused.value
+
+
+@pytest.mark.parametrize("damage", DAMAGES + FLIPS, ids=ids_of(DAMAGES + FLIPS))
+def test_check_refuses_in_one_line(
+    damage: Damage, handmade: Path, tmp_path: Path, command: Command
+) -> None:
+    damage(handmade)
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    says = damage.says if damage.signed or damage in FLIPS else ""
+    check_one_line(*command("check", handmade, "--outputs", outputs), handmade, says)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=ids_of(DAMAGES))
+def test_show_refuses_in_one_line(damage: Damage, handmade: Path, command: Command) -> None:
+    damage(handmade)
+    check_one_line(*command("show", handmade, "*forward-a"), handmade, damage.says)

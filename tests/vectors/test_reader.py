@@ -1,0 +1,150 @@
+"""Good vector files: what a case holds, where vectors are found, what a file says of itself."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import h5py
+import ml_dtypes
+import numpy as np
+import pytest
+
+import grucible
+from grucible import Case, load_vectors
+from grucible.cases.errors import VectorFileError
+from grucible.vectors import reader
+from grucible.vectors.hdf5 import attribute
+from grucible.vectors.reader import case_ids, find_vectors, open_vectors
+
+from .conftest import CORE
+from .handmade import (
+    AMBIGUOUS,
+    BIDIRECTIONAL,
+    BLOCKS,
+    READING,
+    REQUIRED,
+    copy_with_fixed_texts,
+)
+
+DTYPES = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32}
+
+
+def by_id(path: Path) -> dict[str, Case]:
+    cases = list(load_vectors(path))
+    assert len({case.id for case in cases}) == len(cases)
+    return {case.id: case for case in cases}
+
+
+def test_every_case_as_it_was_written(handmade: Path) -> None:
+    cases = by_id(handmade)
+    assert set(cases) == {case_id for block in BLOCKS for case_id in block.ids()}
+    with h5py.File(handmade) as file:
+        for block in BLOCKS:
+            group = file[block.path]
+            for row, case_id in enumerate(block.ids()):
+                case = cases[case_id]
+                assert (case.operator, case.dtype, case.tier) == (
+                    "openvino.GRUSequence-5",
+                    block.dtype,
+                    block.tier,
+                )
+                for name in group["inputs"]:
+                    same_bits(case.inputs[name], group["inputs"][name][row])
+                for name in group["outputs"]:
+                    same_bits(case.outputs[name], group["outputs"][name][row])
+                assert set(case.inputs) == set(group["inputs"])
+                assert set(case.outputs) == {"Y", "Ho"}
+                assert case.inputs["X"].dtype == DTYPES[block.dtype]
+                assert case.inputs["sequence_lengths"].dtype == block.lengths
+                assert set(case.readings) == ({block.reading} if block.reading else set())
+
+
+def same_bits(array: np.ndarray, stored: np.ndarray) -> None:
+    assert array.shape == stored.shape
+    assert array.tobytes() == stored.tobytes()
+
+
+def test_outputs_of_a_reading(handmade: Path) -> None:
+    case = by_id(handmade)[AMBIGUOUS.ids()[1]]
+    with h5py.File(handmade) as file:
+        for name in ("Y", "Ho"):
+            stored = file[f"{AMBIGUOUS.path}/readings/{READING}/outputs/{name}"][1]
+            same_bits(case.readings[READING][name], stored)
+            assert case.outputs[name].tobytes() != stored.tobytes()
+
+
+def test_bfloat16_has_its_values(handmade: Path) -> None:
+    case = by_id(handmade)[BIDIRECTIONAL.ids()[0]]
+    with h5py.File(handmade) as file:
+        bits = file[f"{BIDIRECTIONAL.path}/inputs/X"][0].astype(np.uint32)
+    assert np.array_equal(case.inputs["X"].astype(np.float32), (bits << 16).view(np.float32))
+
+
+def test_attributes_given_and_defaults_filled_in(handmade: Path) -> None:
+    first, second, _ = (by_id(handmade)[case_id] for case_id in REQUIRED.ids())
+    assert first.given == {"clip": 0.5, "direction": "forward", "hidden_size": 2}
+    assert second.given["clip"] == math.inf
+    assert first.attributes == {
+        "hidden_size": 2,
+        "activations": ["sigmoid", "tanh"],
+        "clip": 0.5,
+        "linear_before_reset": False,
+        "direction": "forward",
+    }
+
+
+def test_an_input_left_out_is_not_there() -> None:
+    cases = list(load_vectors(CORE / "openvino/gru_cell/core.h5"))
+    without = [case for case in cases if "noB" in case.id]
+    assert len(without) == 40
+    assert all("B" not in case.inputs for case in without)
+    assert all("B" in case.inputs for case in cases if "noB" not in case.id)
+
+
+def test_without_a_path_the_core_vectors() -> None:
+    ids = [case.id for case in load_vectors()]
+    assert len(ids) == len(set(ids)) == 408
+    assert ids == list(case_ids(None))
+    assert ids == [case.id for case in grucible.load_vectors(str(CORE))]
+
+
+def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b" / "inner.h5"
+    inner.parent.mkdir(parents=True)
+    handmade.rename(inner)
+    (tmp_path / "a" / ".inner.h5.1.tmp").write_bytes(b"half")
+    assert find_vectors(tmp_path) == [(inner, "a/b/inner.h5")]
+    assert find_vectors(inner) == [(inner, "inner.h5")]
+
+
+def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small the slices, the same cases in the same order."""
+    whole = [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)]
+    monkeypatch.setattr(reader, "SLICE_BYTES", 1)
+    with open_vectors(handmade) as vectors:
+        assert all(len(rows) == 1 for block in vectors.blocks() for rows in block.slices())
+    assert [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)] == whole
+
+
+@pytest.mark.parametrize("what", ["absent", "directory without .h5"])
+def test_nothing_there_says_how_to_make_some(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
+    if what != "absent":
+        path.mkdir()
+        (path / "notes.txt").write_text("no vectors")
+    with pytest.raises(VectorFileError, match="grucible gen -o") as refused:
+        list(load_vectors(path))
+    assert str(path) in str(refused.value)
+
+
+def test_text_attributes_of_fixed_length(handmade: Path, tmp_path: Path) -> None:
+    """Whatever wrote them: texts of fixed length are as good as h5py's of variable length."""
+    path = tmp_path / "fixed.h5"
+    copy_with_fixed_texts(handmade, path)
+    with h5py.File(path) as file:
+        assert attribute(file, "operator") == "openvino.GRUSequence-5"
+    assert set(by_id(path)) == set(by_id(handmade))
+    with open_vectors(path) as vectors:
+        vectors.verify_content()
+        assert vectors.generator == "by hand"

@@ -1,0 +1,200 @@
+"""Writing: the same content again, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from grucible import load_vectors
+from grucible.cases.errors import VectorFileError
+from grucible.check.outputs import new_outputs_file
+from grucible.vectors.case import BlockKey
+from grucible.vectors.hdf5 import atomic_file
+from grucible.vectors.reader import StoredBlock, open_vectors
+from grucible.vectors.writer import new_vector_file
+
+from .conftest import CORE
+from .handmade import content_sha256
+
+PROVENANCE = {"spec_text": "about: ü\n", "seed": 3, "generator": "test 1", "made_from": "{}"}
+
+
+def key_of(block: StoredBlock) -> BlockKey:
+    """The key of a block that is in a file."""
+    operator, attributes = block.operator, block.operator.with_defaults(block.given[0])
+    return BlockKey(
+        operator=operator.name,
+        dtype=block.dtype,
+        tier=block.tier,
+        readings=tuple(block.readings),
+        sizes=tuple(block.sizes.items()),
+        absent=tuple(t.name for t in operator.inputs if t.name not in block.inputs),
+        types=tuple(
+            (
+                variable,
+                next(block.inputs[t.name].dtype for t in operator.inputs if t.type == variable),
+            )
+            for variable in operator.types
+        ),
+        forms=tuple(
+            (t.name, t.form(attributes).name)
+            for t in operator.inputs
+            if len(t.forms) > 1 and t.name in block.inputs
+        ),
+    )
+
+
+def written_again(source: Path, path: Path, rows: int) -> None:
+    """The vectors in `source`, written by grucible, some rows at a time."""
+    with (
+        open_vectors(source) as vectors,
+        new_vector_file(path, operator=vectors.operator, **PROVENANCE) as writer,  # type: ignore[arg-type]
+    ):
+        for block in vectors.blocks():
+            key = key_of(block)
+            writer.start_block(key, block.ids, block.given)
+            for start in range(0, len(block), rows):
+                writer.write(key, start, block.read(start, start + rows))
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("relative", ["openvino/gru_cell/core.h5", "openvino/gru_sequence/core.h5"])
+def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: Path) -> None:
+    again = tmp_path / "again.h5"
+    written_again(CORE / relative, again, rows)
+    digest = content_sha256(CORE / relative)
+    assert content_sha256(again) == digest
+    with h5py.File(again) as file, h5py.File(CORE / relative) as core:
+        assert dict(file.attrs) == {
+            "format": "grucible vectors",
+            "format_version": 1,
+            "operator": core.attrs["operator"],
+            "generator": "test 1",
+            "seed": 3,
+            "made_from": "{}",
+            "content_sha256": digest,
+        }
+        assert bytes(file["spec"][()]).decode() == "about: ü\n"
+        assert file["spec"].dtype == np.uint8
+
+
+def test_ambiguous_blocks_are_written_again(handmade: Path, tmp_path: Path) -> None:
+    written_again(handmade, tmp_path / "again.h5", 1)
+    before, after = (list(load_vectors(path)) for path in (handmade, tmp_path / "again.h5"))
+    assert [case.id for case in after] == [case.id for case in before]
+    for one, other in zip(before, after, strict=True):
+        assert one.given == other.given
+        for name, array in one.inputs.items():
+            assert array.tobytes() == other.inputs[name].tobytes()
+        for reading, outputs in one.readings.items():
+            for name, array in outputs.items():
+                assert array.tobytes() == other.readings[reading][name].tobytes()
+
+
+def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
+    made = (
+        new_vector_file(path, operator="openvino.GRUCell-3", **PROVENANCE)  # type: ignore[arg-type]
+        if kind == "vectors"
+        else new_outputs_file(path, "runtime", "1")
+    )
+    with made:
+        raise error("in the middle")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("kind", ["vectors", "outputs"])
+def test_what_fails_leaves_what_was_there(
+    kind: str, error: type[BaseException], tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.h5"
+    path.write_bytes(b"what was there")
+    with pytest.raises(error, match="in the middle"):
+        write_and_fail(path, kind, error)
+    assert path.read_bytes() == b"what was there"
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.h5"]
+
+
+@pytest.mark.parametrize("kind", ["vectors", "outputs"])
+def test_what_fails_leaves_nothing_where_nothing_was(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="in the middle"):
+        write_and_fail(tmp_path / "deep" / "er" / "new.h5", kind, RuntimeError)
+    assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == []
+
+
+def test_a_failing_rename_leaves_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("not here")
+
+    path = tmp_path / "kept.h5"
+    path.write_bytes(b"what was there")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with (
+        pytest.raises(VectorFileError, match=r"kept\.h5: cannot be written \(not here\)"),
+        atomic_file(path),
+    ):
+        pass
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [
+        ("kept.h5", b"what was there")
+    ]
+
+
+def test_written_to_the_disk_before_it_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (happened.append("fsync"), fsync(fd)))
+    monkeypatch.setattr(
+        Path, "replace", lambda self, to: (happened.append("replace"), replace(self, to))[1]
+    )
+    with atomic_file(tmp_path / "new.h5") as file:
+        file["x"] = [1]
+        assert not (tmp_path / "new.h5").exists()
+    assert happened[:2] == ["fsync", "replace"]
+
+
+WRITE_FOREVER = """
+import sys
+from pathlib import Path
+import h5py
+from grucible.vectors.hdf5 import atomic_file
+source, path = Path(sys.argv[1]), Path(sys.argv[2])
+print("started", flush=True)
+while True:
+    with h5py.File(source) as old, atomic_file(path) as new:
+        new.attrs.update(old.attrs)
+        for name in old:
+            old.copy(name, new)
+            new.flush()
+"""
+
+
+def test_concurrent_readers_never_see_half(handmade: Path, tmp_path: Path) -> None:
+    """While another process writes the file again and again, every reading finds it whole."""
+    path = tmp_path / "busy" / "busy.h5"
+    path.parent.mkdir()
+    path.write_bytes(handmade.read_bytes())
+    versions, reads = set(), 0
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITE_FOREVER, str(handmade), str(path)], stdout=subprocess.PIPE
+    ) as writer:
+        try:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"started\n"
+            while reads < 60 or (len(versions) < 20 and reads < 5000):
+                versions.add(path.stat().st_mtime_ns)
+                with open_vectors(path) as vectors:
+                    vectors.verify_content()
+                assert len(list(load_vectors(path))) == 7
+                reads += 1
+        finally:
+            writer.kill()
+    assert len(versions) >= 20
