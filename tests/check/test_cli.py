@@ -49,7 +49,7 @@ def bad_usage(ended: Ended, says: str) -> None:
 # the JSON report
 
 COUNTS = {"cases", "passed", "failed", "unsupported", "missing", "errors"}
-CASE = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
+CASE: dict[str, Any] = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
         "worst_ulp": (float, str), "where": str, "reading": str, "message": str}  # fmt: skip
 
 

@@ -164,11 +164,11 @@ def test_the_worst_element_is_the_worst(dtype: str, tolerance: Tolerance) -> Non
         ]
         worst = max(difference / admitted for _, _, difference, admitted in elements)
         name = list(shapes)[found.output[row]]
-        difference, admitted = next(
+        difference, limit = next(
             (d, a) for n, i, d, a in elements if (n, i) == (name, found.element[row])
         )
         assert float(worst) == pytest.approx(found.ratio[row], rel=1e-12)
-        assert float(difference / admitted) == pytest.approx(float(worst), rel=1e-12)
+        assert float(difference / limit) == pytest.approx(float(worst), rel=1e-12)
         assert float(difference) == found.difference[row]
         at = float(expected[name][row].ravel()[found.element[row]])
         assert float(difference / units(at, dtype)) == pytest.approx(found.ulps[row], rel=1e-12)

@@ -202,6 +202,10 @@ def _deep_attributes() -> str:
     return '{"clip":' + "[" * 100_000 + "]" * 100_000 + "}"
 
 
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
 def _truncated(share: float) -> Callable[[Path], None]:
     return rewrite(lambda raw: raw[: int(len(raw) * share)])
 
@@ -215,8 +219,8 @@ def _newline_ids(path: Path) -> None:
 DAMAGES = [
     # not the file it should be
     Damage("missing", "no such file", Path.unlink),
-    Damage("empty", "not an HDF5 file; expected grucible vectors", lambda path: path.write_bytes(b"") and None),
-    Damage("not-hdf5", "not an HDF5 file", lambda path: path.write_bytes(b"PK\3\4" * 999) and None),
+    Damage("empty", "not an HDF5 file; expected grucible vectors", lambda path: _write(path, b"")),
+    Damage("not-hdf5", "not an HDF5 file", lambda path: _write(path, b"PK\3\4" * 999)),
     *(
         Damage(f"truncated-{share:g}", "truncated|not an HDF5 file|damaged|is missing", _truncated(share))
         for share in (0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)

@@ -11,6 +11,7 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
+from grucible.vectors import digest
 from grucible.vectors.digest import content_digest
 from grucible.vectors.published import published_digests
 from grucible.vectors.reader import open_vectors
@@ -36,20 +37,28 @@ def test_the_core_vectors_are_the_ones_tested() -> None:
 @pytest.mark.parametrize("relative", CORE_FILES)
 def test_core_vectors_by_an_independent_reader(relative: str) -> None:
     path = CORE / relative
-    digest = content_sha256(path)
+    computed = content_sha256(path)
     with h5py.File(path) as file:
-        assert file.attrs["content_sha256"] == digest
+        assert file.attrs["content_sha256"] == computed
     published = (CORE / "digests.txt").read_text(encoding="utf-8").splitlines()
-    assert f"{digest}  {relative}" in published
-    assert published_digests()[relative] == digest
-    assert digest_of(path) == digest
+    assert f"{computed}  {relative}" in published
+    assert published_digests()[relative] == computed
+    assert digest_of(path) == computed
 
 
 def test_published_digests_are_one_line_per_file() -> None:
     lines = (CORE / "digests.txt").read_text(encoding="utf-8").splitlines()
-    assert set(lines) == {f"{digest}  {name}" for name, digest in published_digests().items()}
-    assert all(len(digest) == 64 for digest in published_digests().values())
+    assert set(lines) == {f"{sha256}  {name}" for name, sha256 in published_digests().items()}
+    assert all(len(sha256) == 64 for sha256 in published_digests().values())
     assert len(set(published_digests().values())) == len(lines)
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_read_in_slices_it_is_the_same(
+    size: int, handmade: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digest, "_SLICE_BYTES", size)
+    assert digest_of(handmade) == content_sha256(handmade)
 
 
 def reversed_copy(path: Path) -> None:

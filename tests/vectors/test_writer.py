@@ -182,7 +182,8 @@ def test_concurrent_readers_never_see_half(handmade: Path, tmp_path: Path) -> No
     path = tmp_path / "busy" / "busy.h5"
     path.parent.mkdir()
     path.write_bytes(handmade.read_bytes())
-    versions, reads = set(), 0
+    versions: set[object] = set()
+    reads = 0
     with subprocess.Popen(
         [sys.executable, "-c", WRITE_FOREVER, str(handmade), str(path)], stdout=subprocess.PIPE
     ) as writer:
