@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -31,8 +32,7 @@ def expand(
     found: dict[str, CaseSpec] = {}
     for index, entry in enumerate(spec.model.cases):
         for assignment in _assignments(spec, index, entry):
-            for dtype in spec.model.dtypes:
-                case = _case(spec, index, assignment, dtype)
+            for case in _cases(spec, index, assignment):
                 if case.id in found:
                     raise spec.document.error(("cases", index), f"makes {case.id} a second time")
                 found[case.id] = case
@@ -95,7 +95,8 @@ def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignm
         yield dict(zip(names, row, strict=True))
 
 
-def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) -> CaseSpec:
+def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
+    """The case of each dtype; they share everything but the dtype."""
     operator = OPERATORS[spec.model.operator]
     known = factors(operator.name)
     shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(
@@ -120,27 +121,44 @@ def _case(spec: CaseSpecFile, index: int, assignment: Assignment, dtype: str) ->
         raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
     given = _given(operator, full)
     directions = semantics(operator, operator.with_defaults(given)).directions
-    all_sizes = {
-        symbol: len(directions) if axis == "direction" else full[symbol]
+    sizes = _shared(
+        (symbol, len(directions) if axis == "direction" else full[symbol])
         for symbol, axis in operator.sizes.items()
-    }
-    return CaseSpec(
-        id=f"{operator.name}/{spec.theme}/{dtype}/{'-'.join(filter(None, tokens)) or 'default'}",
-        operator=operator.name,
-        dtype=dtype,
-        tier=spec.model.tier,
-        readings=tuple(spec.model.readings),
-        given=given,
-        sizes=all_sizes,
-        absent=frozenset(t.name for t in operator.inputs if full.get(t.name, PRESENT) == ABSENT),
-        types={
-            variable: dtype if dtypes == operator.dtypes() else full.get(variable, dtypes[0])
-            for variable, dtypes in operator.types.items()
-        },
-        lengths=_lengths(spec, index, operator, full),
-        draw=full["draw"],
-        factors=full,
     )
+    name = "-".join(filter(None, tokens)) or "default"
+    absent = frozenset(t.name for t in operator.inputs if full.get(t.name, PRESENT) == ABSENT)
+    lengths = _lengths(spec, index, operator, full)
+    for dtype in spec.model.dtypes:
+        yield CaseSpec(
+            id=f"{operator.name}/{spec.theme}/{dtype}/{name}",
+            operator=operator.name,
+            dtype=dtype,
+            tier=spec.model.tier,
+            readings=tuple(spec.model.readings),
+            given=given,
+            sizes=sizes,
+            absent=absent or _NONE,
+            types=_shared(
+                (variable, dtype if of == operator.dtypes() else full.get(variable, of[0]))
+                for variable, of in operator.types.items()
+            ),
+            lengths=lengths,
+            draw=full["draw"],
+            factors=full,
+        )
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _shared(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The dict of `items`, the same object for the same items: there may be very many cases."""
+    return _shared_dict(tuple(items))
+
+
+@functools.cache
+def _shared_dict(items: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    return dict(items)
 
 
 def _given(operator: Operator, full: Assignment) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class Tensor:
     def form(self, attributes: Mapping[str, Any]) -> Form:
         """The form that holds for `attributes` (defaults filled in)."""
         for form in self.forms:
-            if all(attributes[name] == value for name, value in form.when.items()):
+            if not form.when or all(attributes[n] == value for n, value in form.when.items()):
                 return form
         raise AssertionError(f"{self.name}: no form for {attributes}")
 

@@ -65,13 +65,17 @@ def _compare_output(
     e = expected.reshape(count, -1).astype(np.float64)
     o = observed.reshape(count, -1).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        difference = np.abs(o - e)
-        special = ~np.isfinite(difference)
-        if special.any():
+        difference = np.subtract(o, e)
+        np.abs(difference, out=difference)
+        if not np.isfinite(difference.max(initial=0.0)):
             same = (o == e) | (np.isnan(o) & np.isnan(e))
+            special = ~np.isfinite(difference)
             difference[special] = np.where(same, 0.0, np.inf)[special]
-        ratio = difference / tolerance.admitted(e, FLOAT_TYPES[dtype])
-    ratio[difference == 0.0] = 0.0
+        ratio = tolerance.admitted(e, FLOAT_TYPES[dtype])
+        exact = not ratio.all()  # some admit no difference, and 0/0 is 0
+        np.divide(difference, ratio, out=ratio)
+    if exact:
+        ratio[difference == 0.0] = 0.0
     if signed_zero:
         ratio[(e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))] = np.inf
     element = ratio.argmax(axis=1)

@@ -28,6 +28,8 @@ class IsolatedRuntime:
     A case may take `timeout` seconds. Raises RuntimeNotUsable where the runtime does not load.
     """
 
+    needs_inputs = True
+
     def __init__(self, name: str, timeout: float) -> None:
         self._spec, self._timeout = name, timeout
         self._gone = ""

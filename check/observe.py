@@ -38,6 +38,8 @@ class Source(Protocol):
 
     name: str
     version: str
+    needs_inputs: bool
+    """Whether `observe` looks at the inputs of a block."""
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Raise VectorFileError if the source has blocks of a file that the vectors do not."""
@@ -51,6 +53,8 @@ class Source(Protocol):
 
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error."""
+
+    needs_inputs = True
 
     def __init__(self, runtime: Runtime) -> None:
         self.name, self.version = runtime.name, runtime.version

@@ -41,11 +41,14 @@ class FromOutputs:
     the vectors, or arrays of other shapes or dtypes. What is absent is missing.
     """
 
+    needs_inputs = False
+
     def __init__(self, path: Path) -> None:
         if not path.exists():
             raise VectorFileError(f"{path}: no such file or directory; expected outputs")
         self._root = path
         self._open: tuple[Path, h5py.File] | None = None
+        self._at: tuple[tuple[str, str], tuple[Any, dict[str, int]] | None] | None = None
         self._stack = contextlib.ExitStack()
         self.name, self.version = str(path), ""
 
@@ -58,14 +61,10 @@ class FromOutputs:
         path = self._path(relative)
         where = f"{path}: /{block.path}"
         with damage_of(path):
-            group = self._block(relative, block.path)
-            if group is None:
+            stored = self._block(relative, block.path)
+            if stored is None:
                 return _missing(block, f"there is no {where if path.exists() else path}")
-            ids = Stored(group, "id", where)
-            rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
-            if len(rows) != ids.shape[0]:
-                raise VectorFileError(f"{where}/id: names a case twice")
-            return _rows(block, group, rows, where)
+            return _rows(block, *stored, where)
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Raise VectorFileError for a block that the vectors do not have."""
@@ -85,20 +84,22 @@ class FromOutputs:
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError for rows of a block that the vectors do not have."""
-        with damage_of(self._path(relative)):
-            group = self._block(relative, path)
-            if group is None:
-                return
-            where = f"{self._path(relative)}: /{path}"
-            stored = Stored(group, "id", where)
-            unknown = sorted(set(stored.texts(0, stored.shape[0])) - set(ids))
+        file = self._path(relative)
+        with damage_of(file):
+            stored = self._block(relative, path)
+            unknown = sorted(set(stored[1]) - set(ids)) if stored else []
             if unknown:
                 raise VectorFileError(
-                    f"{where}/id: {unknown[0]!r} is not a case of the vectors' block"
+                    f"{file}: /{path}/id: {unknown[0]!r} is not a case of the vectors' block"
                 )
 
-    def _block(self, relative: str, path: str) -> Any:
-        """The group of a block in the outputs; None where it is absent."""
+    def _block(self, relative: str, path: str) -> tuple[Any, dict[str, int]] | None:
+        """The group of a block in the outputs and the row of each id; None where it is absent."""
+        if self._at is None or self._at[0] != (relative, path):
+            self._at = (relative, path), self._find_block(relative, path)
+        return self._at[1]
+
+    def _find_block(self, relative: str, path: str) -> tuple[Any, dict[str, int]] | None:
         file = self._path(relative)
         if not file.exists():
             return None
@@ -109,7 +110,12 @@ class FromOutputs:
         folder = subgroup(root, dtype, f"{file}: ")
         if not has_member(folder, name):
             return None
-        return subgroup(folder, name, f"{file}: /{dtype}")
+        group = subgroup(folder, name, f"{file}: /{dtype}")
+        ids = Stored(group, "id", f"{file}: /{path}")
+        rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
+        if len(rows) != ids.shape[0]:
+            raise VectorFileError(f"{file}: /{path}/id: names a case twice")
+        return group, rows
 
     def _path(self, relative: str) -> Path:
         return self._root if self._root.is_file() else self._root / relative

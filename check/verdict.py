@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -176,8 +176,8 @@ def observations(
             source.check_blocks(relative, block_paths(vectors.file))
             for stored in vectors.blocks():
                 source.check_ids(relative, stored.path, stored.ids)
-                for whole in stored.slices():
-                    keep = np.array([selected(case_id, select) for case_id in whole.ids])
+                for whole in stored.slices(inputs=source.needs_inputs):
+                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
                     if keep.any():
                         block = whole if keep.all() else whole.rows(keep)
                         yield block, source.observe(relative, block)
@@ -194,61 +194,66 @@ def _judge_block(
             dict(outputs), observed.outputs, tolerance, block.dtype, signed_zero=signed_zero
         )
 
-    stored = against(block.outputs)
-    others = {name: against(outputs) for name, outputs in block.readings.items()}
+    stored = _Rows(against(block.outputs), STORED if block.readings else "", block.outputs)
+    others = [_Rows(against(outputs), name, outputs) for name, outputs in block.readings.items()]
     results = []
     for row, case_id in enumerate(block.ids):
-        expected = expectation_for(case_id, expectations)
-        if observed.status[row] != "ok":
-            status: Any = observed.status[row]
+        expected = expectation_for(case_id, expectations) if expectations else None
+        status: Any = observed.status[row]
+        if status != "ok":
+            told = observed.messages[row]
             results.append(
                 CaseResult(
-                    case_id,
-                    block.tier,
-                    block.dtype,
-                    status,
-                    message=observed.messages[row],
-                    expected=expected,
+                    case_id, block.tier, block.dtype, status, message=told, expected=expected
                 )
             )
             continue
-        reading, comparison = STORED if others else "", stored
-        for name, other in others.items():
-            if not comparison.passed[row] and other.passed[row]:
-                reading, comparison = name, other
-        results.append(_result(block, observed, row, comparison, reading, expected))
+        followed = stored
+        if not stored.passed[row]:
+            followed = next((other for other in others if other.passed[row]), stored)
+        results.append(_result(block, observed, row, followed, expected))
     return results
 
 
+class _Rows:
+    """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
+
+    def __init__(self, found: Comparison, reading: str, answers: Mapping[str, Array]) -> None:
+        self.reading, self.answers = reading, answers
+        self.passed: list[bool] = found.passed.tolist()
+        worst = (found.ratio, found.difference, found.ulps)
+        self.worst: list[tuple[float, float, float]] = list(
+            zip(*(array.tolist() for array in worst), strict=True)
+        )
+        names = list(answers)
+        self.output: list[str] = [names[number] for number in found.output.tolist()]
+        self.element: list[int] = found.element.tolist()
+
+
 def _result(
-    block: Block,
-    observed: Observed,
-    row: int,
-    comparison: Comparison,
-    reading: str,
-    expected: Expectation | None,
+    block: Block, observed: Observed, row: int, found: _Rows, expected: Expectation | None
 ) -> CaseResult:
-    passed = bool(comparison.passed[row])
-    name = list(block.outputs)[comparison.output[row]]
-    index = np.unravel_index(comparison.element[row], block.outputs[name].shape[1:])
-    where = f"{name}[{', '.join(map(str, index))}]"
+    passed, name = found.passed[row], found.output[row]
+    index, where = _place(name, block.outputs[name].shape[1:], found.element[row])
     message = ""
     if not passed:
-        answers = block.readings[reading] if reading not in ("", STORED) else block.outputs
-        message = (
-            f"expected {answers[name][row][index]!s}, got {observed.outputs[name][row][index]!s}"
-        )
-        reading = ""
+        wanted, got = found.answers[name][row][index], observed.outputs[name][row][index]
+        message = f"expected {wanted!s}, got {got!s}"
     return CaseResult(
         block.ids[row],
         block.tier,
         block.dtype,
         "passed" if passed else "failed",
-        float(comparison.ratio[row]),
-        float(comparison.difference[row]),
-        float(comparison.ulps[row]),
+        *found.worst[row],
         where,
-        reading,
+        found.reading if passed else "",
         message,
         expected,
     )
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str, shape: tuple[int, ...], element: int) -> tuple[tuple[int, ...], str]:
+    """The index of a flat element, and what a report calls it."""
+    index = tuple(int(i) for i in np.unravel_index(element, shape))
+    return index, f"{name}[{', '.join(map(str, index))}]"

@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -75,9 +75,7 @@ def _doubles(array: Array) -> list[float]:
 
 
 def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array.reshape(shape)
+    return np.fromiter(values, object, len(values)).reshape(shape)
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
@@ -188,7 +186,6 @@ def exact_outputs(
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
-    finite = all(np.isfinite(array).all() for array in _all_numbers(inputs))
     large = inputs.h0.shape[-1] * inputs.x.shape[-2] > LARGE
     bits = FIRST_BITS_LARGE if large else FIRST_BITS
     while bits <= MOST_BITS:
@@ -200,7 +197,7 @@ def exact_outputs(
                     for role, balls in (("y", y), ("ho", ho))
                     if role in wanted
                 }
-                if finite and any(np.isnan(array).any() for array in rounded.values()):
+                if any(np.isnan(a).any() for a in rounded.values()) and _finite(inputs):
                     raise Undecided  # an enclosure that knows nothing, not an answer
                 return rounded
             except Undecided:
@@ -208,8 +205,6 @@ def exact_outputs(
     raise Undecided
 
 
-def _all_numbers(inputs: GruInputs) -> Iterator[Array]:
-    yield inputs.x
-    yield inputs.h0
-    for gates in (inputs.w, inputs.r, inputs.b):
-        yield from gates.values()
+def _finite(inputs: GruInputs) -> bool:
+    gates = (*inputs.w.values(), *inputs.r.values(), *inputs.b.values())
+    return all(np.isfinite(array).all() for array in (inputs.x, inputs.h0, *gates))

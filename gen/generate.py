@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,7 @@ class Made:
 
 def block_key(case: CaseSpec) -> BlockKey:
     """The block a case belongs to."""
-    operator = OPERATORS[case.operator]
+    operator, attributes = OPERATORS[case.operator], case.attributes
     return BlockKey(
         operator=case.operator,
         dtype=case.dtype,
@@ -53,7 +54,7 @@ def block_key(case: CaseSpec) -> BlockKey:
         absent=tuple(sorted(case.absent)),
         types=tuple(case.types.items()),
         forms=tuple(
-            (tensor.name, tensor.form(case.attributes).name)
+            (tensor.name, tensor.form(attributes).name)
             for tensor in operator.inputs
             if len(tensor.forms) > 1 and tensor.name not in case.absent
         ),
@@ -72,9 +73,9 @@ def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[Case
 
 
 def _case_bytes(case: CaseSpec) -> int:
-    operator = OPERATORS[case.operator]
+    operator, attributes = OPERATORS[case.operator], case.attributes
     tensors = (*operator.inputs, *operator.outputs)
-    return 8 * sum(int(np.prod(operator.shape(t, case.attributes, case.sizes))) for t in tensors)
+    return 8 * sum(math.prod(operator.shape(t, attributes, case.sizes)) for t in tensors)
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
@@ -118,10 +119,10 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
 
 
 def _evaluate(case: CaseSpec, inputs: Arrays) -> Made:
-    operator = OPERATORS[case.operator]
+    operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: str = "") -> Arrays:
-        return exact_answer(operator, case.attributes, case.dtype, inputs, reading)
+        return exact_answer(operator, attributes, case.dtype, inputs, reading)
 
     return Made(inputs, answer(), {name: answer(name) for name in case.readings})
 

@@ -13,6 +13,9 @@ zero, nothing is symmetric, X past a row's length is as large as before it, h0 i
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from ..cases.draws import DRAWS
 from ..cases.dtypes import FLOAT_TYPES, FloatType, numpy_dtype
 from ..cases.operators import OPERATORS
 from ..cases.semantics import semantics
-from ..cases.signature import Operator, Tensor
+from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays
 
 
@@ -30,6 +33,7 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     operator = OPERATORS[case.operator]
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
+    exponents = _exponents(operator, case, attributes)
     arrays: Arrays = {}
     for tensor in operator.inputs:
         if tensor.name in case.absent:
@@ -39,9 +43,8 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
             continue
         shape = operator.shape(tensor, attributes, case.sizes)
         name = f"{case.id}\0{seed}\0{attempt}\0{tensor.name}"
-        mantissas = _mantissas(name, int(np.prod(shape)), dtype.precision)
-        exponent = _exponent(operator, tensor, case)
-        values = np.ldexp(mantissas, exponent - dtype.precision)  # exact: see the test of the grid
+        mantissas = _mantissas(name, math.prod(shape), dtype.precision)
+        values = np.ldexp(mantissas, exponents[tensor.role] - dtype.precision)  # exact
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays
@@ -55,18 +58,17 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
     return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
-def _exponent(operator: Operator, tensor: Tensor, case: CaseSpec) -> int:
-    """e such that the tensor's values are below 2^e in magnitude."""
+def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
+    """For each role of an input, e such that its values are below 2^e in magnitude."""
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
-    scale = {
+    less = 1 if semantics(operator, attributes).f == "relu" else 0
+    return {
         "x": 1 + DRAWS[case.draw].x_exponent,
         "h0": 0,
-        "w": -_half_log2(axes["input"]),
-        "r": -_half_log2(axes["hidden"]),
-        "b": 0,
-    }[tensor.role]
-    unbounded = semantics(operator, case.attributes).f == "relu"
-    return scale - (1 if unbounded and tensor.role in ("w", "r", "b") else 0)
+        "w": -_half_log2(axes["input"]) - less,
+        "r": -_half_log2(axes["hidden"]) - less,
+        "b": -less,
+    }
 
 
 def _half_log2(size: int) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,11 @@ def gru_inputs(
         parts = tensor.form(attributes).parts
         if parts:
             axis = _AXES[tensor.role].index("gates") - len(_AXES[tensor.role])
-            pieces = np.split(array, len(parts), axis=axis)
-            gates[tensor.role] |= dict(zip(parts, pieces, strict=True))
+            size = array.shape[axis] // len(parts)
+            after = (slice(None),) * (-1 - axis)
+            for number, part in enumerate(parts):
+                rows = slice(number * size, (number + 1) * size)
+                gates[tensor.role][part] = array[(..., rows, *after)]
         else:
             plain[tensor.role] = array
     x = plain["x"]
@@ -86,10 +90,10 @@ def operator_outputs(
     }
 
 
-def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> list[str]:
+def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """The tensor's axes in the shared vocabulary, in the operator's order."""
     form = tensor.form(attributes)
-    return ["gates" if "*" in axis else operator.sizes[axis] for axis in form.axes]
+    return tuple("gates" if "*" in axis else operator.sizes[axis] for axis in form.axes)
 
 
 def _ordered(
@@ -97,13 +101,19 @@ def _ordered(
 ) -> Array:
     """`array` with the axes of the shared layout, in its order; missing ones inserted."""
     have = _axes_of(operator, tensor, attributes)
+    order, inserted = _layout(have, _AXES[tensor.role])
     stack = array.ndim - len(have)
-    want = [axis for axis in _AXES[tensor.role] if axis in have]
-    array = array.transpose(*range(stack), *(stack + have.index(axis) for axis in want))
-    for position, axis in enumerate(_AXES[tensor.role]):
-        if axis not in have:
-            array = np.expand_dims(array, stack + position)
-    return array
+    array = array.transpose(*range(stack), *(stack + axis for axis in order))
+    return np.asarray(array[(..., *inserted)])
+
+
+@cache
+def _layout(
+    have: tuple[str, ...], shared: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[slice | None, ...]]:
+    """Which of the axes `have` comes first, second … in `shared`, and where one is inserted (None)."""
+    order = tuple(have.index(axis) for axis in shared if axis in have)
+    return order, tuple(slice(None) if axis in have else None for axis in shared)
 
 
 def _reordered(

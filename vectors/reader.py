@@ -42,8 +42,8 @@ class StoredBlock:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def read(self, start: int, stop: int) -> Block:
-        """Rows start … stop."""
+    def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
+        """Rows start … stop; without `inputs`, where nobody looks at them, there are none."""
 
         def rows(stored: Mapping[str, Stored]) -> Arrays:
             return {name: data.read(start, stop) for name, data in stored.items()}
@@ -55,16 +55,18 @@ class StoredBlock:
             self.tier,
             self.ids[start:stop],
             self.given[start:stop],
-            rows(self.inputs),
+            rows(self.inputs) if inputs else {},
             rows(self.outputs),
             {name: rows(outputs) for name, outputs in self.readings.items()},
         )
 
-    def slices(self) -> Iterator[Block]:
+    def slices(self, *, inputs: bool = True) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
         row = sum(s.row_bytes for s in (*self.inputs.values(), *self.outputs.values()))
         step = max(1, SLICE_BYTES // max(1, row))
-        return (self.read(start, start + step) for start in range(0, len(self), step))
+        return (
+            self.read(start, start + step, inputs=inputs) for start in range(0, len(self), step)
+        )
 
 
 @dataclass(frozen=True)

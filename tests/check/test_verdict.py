@@ -44,6 +44,7 @@ class Planned:
     """A source of observed outputs in which every id says what comes of its case."""
 
     name, version = "planned", "1.0"
+    needs_inputs = True
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Any blocks will do."""
