@@ -69,8 +69,8 @@ def gru_inputs(
             size = array.shape[axis] // len(parts)
             after = (slice(None),) * (-1 - axis)
             for number, part in enumerate(parts):
-                rows = slice(number * size, (number + 1) * size)
-                gates[tensor.role][part] = array[(..., rows, *after)]
+                rows: tuple[Any, ...] = (..., slice(number * size, (number + 1) * size), *after)
+                gates[tensor.role][part] = array[rows]
         else:
             plain[tensor.role] = array
     x = plain["x"]

@@ -13,7 +13,7 @@ generator, seed, tolerances or probes are in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h5py
@@ -66,33 +66,37 @@ def block_paths(file: Any) -> list[str]:
     return sorted(found)
 
 
-def block_datasets(block: Any, where: str) -> Iterator[tuple[str, Stored]]:
+Opener = Callable[[Any, str, str], Stored]
+"""Opens the dataset of a name in a group; `Stored` does, or something that remembers what it opened."""
+
+
+def block_datasets(block: Any, where: str, opened: Opener) -> Iterator[tuple[str, Stored]]:
     """The datasets of a block that the digest covers, with their paths, in its order."""
     for name in ("attributes", "id"):
-        yield name, Stored(block, name, where)
-    yield from _folder(block, "inputs", where)
-    yield from _folder(block, "outputs", where)
+        yield name, opened(block, name, where)
+    yield from _folder(block, "inputs", where, opened)
+    yield from _folder(block, "outputs", where, opened)
     if "readings" in block:
         readings = subgroup(block, "readings", where)
         found = []
         for reading in children(readings, h5py.Group, f"{where}/readings"):
             path = f"readings/{reading}"
-            for name, stored in _folder(readings[reading], "outputs", f"{where}/{path}"):
+            for name, stored in _folder(readings[reading], "outputs", f"{where}/{path}", opened):
                 found.append((f"{path}/{name}", stored))
         yield from sorted(found, key=lambda pair: pair[0])
 
 
-def _folder(group: Any, folder: str, where: str) -> Iterator[tuple[str, Stored]]:
+def _folder(group: Any, folder: str, where: str, opened: Opener) -> Iterator[tuple[str, Stored]]:
     inside = subgroup(group, folder, where)
     for name in member_names(inside, f"{where}/{folder}"):
-        yield f"{folder}/{name}", Stored(inside, name, f"{where}/{folder}")
+        yield f"{folder}/{name}", opened(inside, name, f"{where}/{folder}")
 
 
-def content_digest(file: Any) -> str:
+def content_digest(file: Any, opened: Opener = Stored) -> str:
     """The content digest of an open vector file, read in slices."""
     digest = ContentDigest()
     for path in block_paths(file):
-        for name, stored in block_datasets(file[path], f"{file.filename}: /{path}"):
+        for name, stored in block_datasets(file[path], f"{file.filename}: /{path}", opened):
             digest.header(f"{path}/{name}", stored.dtype, stored.shape)
             step = max(1, _SLICE_BYTES // max(1, stored.row_bytes))
             for start in range(0, stored.shape[0], step):

@@ -184,25 +184,26 @@ class Stored:
         self.where = f"{where}/{name}"
         data = _member(group, name, h5py.Dataset, where)
         try:
-            if data.shape is None or data.is_virtual or data.external:
+            shape, dtype, creation = data.shape, data.dtype, data.id.get_create_plist()
+            layout = creation.get_layout()
+            if shape is None or layout == h5py.h5d.VIRTUAL or creation.get_external_count():
                 raise VectorFileError(f"{self.where}: does not hold its data in this file")
-            self.shape: tuple[int, ...] = data.shape
-            if not self.shape:
+            if not shape:
                 raise TypeError("a scalar")
-            self.dtype = _stored_dtype(data)
+            self.shape: tuple[int, ...] = shape
+            self.dtype = _stored_dtype(data, dtype)
+            self._itemsize: int = dtype.itemsize
             stored = data.id.get_storage_size()
-            factor = _MOST_EXPANSION if data.chunks else 1
-            if data.dtype.itemsize * math.prod(self.shape) > stored * factor + _SLACK:
+            factor = _MOST_EXPANSION if layout == h5py.h5d.CHUNKED else 1
+            if self._itemsize * math.prod(shape) > stored * factor + _SLACK:
                 raise VectorFileError(
                     f"{self.where}: claims shape {self.shape} but stores {stored} bytes"
                 )
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{self.where}: is damaged ({_first_line(error)})") from None
-        row = data.dtype.itemsize * math.prod(self.shape[1:])
-        if self.shape[0] > _MOST_ROWS or row > _MOST_ROW_BYTES:
+        if self.shape[0] > _MOST_ROWS or self.row_bytes > _MOST_ROW_BYTES:
             raise VectorFileError(f"{self.where}: is {self.shape}; no block is so large")
         self._data = data
-        self._itemsize: int = data.dtype.itemsize
 
     @property
     def row_bytes(self) -> int:
@@ -234,8 +235,7 @@ class Stored:
         return texts
 
 
-def _stored_dtype(data: Any) -> str:
-    dtype = data.dtype
+def _stored_dtype(data: Any, dtype: np.dtype[Any]) -> str:
     if dtype.kind == "S":
         return "text"
     if dtype.kind not in "fiu" or dtype.fields is not None or dtype.subdtype is not None:

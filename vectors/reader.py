@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ class VectorFile:
     seed: int
     content_sha256: str
     file: Any
+    datasets: dict[str, Stored] = field(default_factory=dict)
 
     def blocks(self) -> Iterator[StoredBlock]:
         """The blocks of the file, each checked against the operator's description."""
@@ -97,9 +98,16 @@ class VectorFile:
             seen.update(block.ids)
             yield block
 
+    def opened(self, group: Any, name: str, where: str) -> Stored:
+        """The dataset `name` of `group`, opened and checked once."""
+        key = f"{where}/{name}"
+        if key not in self.datasets:
+            self.datasets[key] = Stored(group, name, where)
+        return self.datasets[key]
+
     def verify_content(self) -> None:
         """Raise VectorFileError unless the content is what `content_sha256` says."""
-        if content_digest(self.file) != self.content_sha256:
+        if content_digest(self.file, self.opened) != self.content_sha256:
             raise VectorFileError(
                 f"{self.path}: content does not match its content_sha256; generate the file again"
             )
@@ -186,7 +194,10 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
             raise VectorFileError(
                 f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer"
             )
-    id_data, attributes_data = Stored(group, "id", where), Stored(group, "attributes", where)
+    id_data, attributes_data = (
+        vectors.opened(group, "id", where),
+        vectors.opened(group, "attributes", where),
+    )
     ids = id_data.texts(0, id_data.shape[0])
     texts = attributes_data.texts(0, attributes_data.shape[0])
     if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
@@ -216,7 +227,7 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
         stored = {}
         for tensor in wanted:
             if tensor.name in names or tensor.required:
-                data = stored[tensor.name] = Stored(inside, tensor.name, f"{below}/{name}")
+                data = stored[tensor.name] = vectors.opened(inside, tensor.name, f"{below}/{name}")
                 _check_tensor(data, tensor, operator, first, sizes, dtype, len(ids))
         return stored
 

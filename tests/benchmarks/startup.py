@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import Others, Row, in_turns, seconds, timed_command, wait_until_quiet
@@ -18,8 +19,8 @@ def startup(directory: Path, rounds: int) -> list[Row]:  # noqa: ARG001
     ):
         others = Others()
         pair = in_turns(
-            lambda command=command: timed_command(*command),
-            lambda: timed_command("-c", "import numpy"),
+            partial(timed_command, *command),
+            partial(timed_command, "-c", "import numpy"),
             rounds,
         )
         rows.append(
