@@ -159,7 +159,7 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
         initargs=(signal.SIGINT, signal.SIG_IGN),  # Ctrl-C is the parent's to handle
     )
     try:
-        yield _windowed(pool, tasks, ahead=3 * jobs)
+        yield _windowed(pool, tasks, ahead=8 * jobs)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
