@@ -100,9 +100,11 @@ def test_a_package_in_the_working_directory(modules: Path, command: Command) -> 
 
 
 def test_a_file_shadows_no_module(modules: Path, command: Command) -> None:
-    """A runtime in `json.py` does not stand in for the standard library's module."""
-    (modules / "json.py").write_text(MODULES["good"])
-    assert command("check", "cell.h5", "--runtime", "./json.py:run").status == 0
+    """A runtime in a file `wave.py` that imports the standard library's `wave` gets that one."""
+    (modules / "deep").mkdir()
+    (modules / "deep" / "wave.py").write_text(MODULES["good"] + "import wave\nwave.Wave_read\n")
+    ended = command("check", "cell.h5", "--runtime", "./deep/wave.py:run")
+    assert (ended.status, ended.err) == (0, "")
 
 
 def test_an_object_with_a_call_is_a_function(modules: Path) -> None:
