@@ -19,7 +19,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 class Float64:
     """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
 
-    zero = 0.0
+    zero: Any = 0.0
 
     def numbers(self, array: Array) -> Array:
         """The array as float64, exactly."""

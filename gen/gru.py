@@ -123,7 +123,7 @@ def gru(
     arithmetic: Arithmetic,
     semantics: AnySemantics,
     inputs: GruInputs,
-    watch: Callable[[Direction, int, Array, Step], None] = lambda *_: None,
+    watch: Callable[[Direction, int, Array, Array, Step], None] = lambda *_: None,
 ) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
@@ -132,8 +132,8 @@ def gru(
     length (ledger: y-padding); Ho is the state after a row's own last step (ledger: ho-ragged), and
     for a row of length 0 what `semantics.empty_row` says (ledger: len-zero).
 
-    `watch(direction, number, old, step)` sees every step: its number in processing order, the state
-    it starts from and what it makes, of those rows that are not over in every stacked case.
+    `watch(direction, number, rows, old, step)` sees every step: its number in processing order, the
+    rows that are not over in every stacked case, the state they start from and what it makes of them.
     """
     lengths = inputs.lengths
     time = inputs.x.shape[-2]
@@ -151,7 +151,7 @@ def gru(
             wx = {gate: values[..., rows, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]
             new = step(arithmetic, semantics, d, wx, old)
-            watch(d, number, old, new)
+            watch(d, number, rows, old, new)
             keep = alive[..., rows, None]
             h[..., rows, :] = np.where(keep, new.state, old)
             y[..., rows, number, :] = np.where(keep, new.state, arithmetic.zero)

@@ -1,0 +1,266 @@
+"""Derived tolerances: how far each output of a correct implementation may be from the exact value.
+
+One forward march in float64 over stacked cases, all classes of arithmetic at once. With ε the error
+of the state before a step, |ε| ≤ e element by element, the error after it is J·ε, J the *signed*
+Jacobian of the exact step, plus what the step itself adds, at most its `source`: all rounding, with
+magnitudes as large as the errors allow, and all that is not linear in ε. So
+
+    e_t ≤ Σ_{s≤t} |J_t ⋯ J_{s+1}| · source_s(e_{s-1}),
+
+which induction over t proves. Arrays of this module have the shape (n, batch, hidden, classes), the
+last two axes being those of a column per class.
+
+See README.md in this room for the derivation, and for what is rigorous and what is fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..cases.semantics import StackedSemantics
+from ..vectors.case import Array
+from ..vectors.convert import GruInputs
+from .activation_error import BOUNDS, remainder, slope
+from .arithmetic import Arithmetic
+from .float64 import Float64
+from .gru import GATES, Direction, Step, gru, in_order, processing_order
+
+VACUOUS = 1e30
+"""A bound this large says nothing; it is kept from growing further."""
+
+
+def error_bounds(
+    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[Arithmetic]
+) -> tuple[Array, Array, Array, Array]:
+    """The values of y and ho in float64, and the bounds e of their errors in each class.
+
+    Shapes: y (n, direction, batch, time, hidden), ho without the time axis, and their bounds with
+    one more axis (classes) at the end.
+    """
+    marches = [
+        _March(semantics, inputs, classes, index) for index in range(len(semantics.directions))
+    ]
+
+    def watch(direction: Direction, number: int, rows: Array, old: Array, step: Step) -> None:
+        marches[direction.index].step(direction, number, rows, old, step)
+
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
+        y, ho = gru(Float64(), semantics, inputs, watch)
+        bounds = [march.bounds() for march in marches]
+    return y, ho, np.stack([b[0] for b in bounds], 1), np.stack([b[1] for b in bounds], 1)
+
+
+class _Units:
+    """The numbers of each class, as arrays along the last axis."""
+
+    def __init__(self, classes: Sequence[Arithmetic]) -> None:
+        def each(field: str) -> Array:
+            return np.array([getattr(c, field) for c in classes])
+
+        self.unit, self.tiny, self.stored = each("unit"), each("tiny"), each("stored")
+        self.state, self.operand, self.kept = each("state"), each("operands"), each("elementwise")
+        self.element = np.maximum(self.kept, self.unit)
+        self.functions = {
+            "sigmoid": np.array([c.sigmoid for c in classes]).T * self.unit,
+            "tanh": np.array([c.tanh for c in classes]).T * self.unit,
+            "relu": np.zeros((2, len(classes))),
+        }
+
+    def gamma(self, n: int) -> Array:
+        """γ_n, the relative error of n roundings, for n·unit < ½."""
+        return np.asarray(n * self.unit / (1.0 - n * self.unit))
+
+    def dot(self, n: int, products: Array, b: Array) -> Array:
+        """The error of a sum of products and biases, each given as its sum of absolute values."""
+        cut = 2.0 * self.operand + self.operand**2
+        sums = self.gamma(n) * (products + b) + n * self.tiny
+        return np.asarray(sums + cut * products + self.operand * b)
+
+
+class _March:
+    """The bounds of one direction, step after step.
+
+    `total` bounds a quantity's whole error, `source` the part of it that is not linear in the error
+    of the state before the step.
+    """
+
+    def __init__(
+        self,
+        semantics: StackedSemantics,
+        inputs: GruInputs,
+        classes: Sequence[Arithmetic],
+        index: int,
+    ) -> None:
+        self.units, self.semantics = _Units(classes), semantics
+        self.lengths, time = inputs.lengths, inputs.x.shape[-2]
+        self.order = processing_order(semantics.directions[index], inputs.lengths, time)
+        x = np.abs(in_order(inputs.x.astype(np.float64), self.order))
+        self.w_abs = {g: x @ _matrix(inputs.w[g], index)[:, None].swapaxes(-1, -2) for g in GATES}
+        self.r_abs = {g: _matrix(inputs.r[g], index)[:, None] for g in GATES}
+        self.r = {g: inputs.r[g][:, index].astype(np.float64)[:, None] for g in GATES}
+        self.b = {
+            part: np.abs(b[:, index].astype(np.float64))[:, None, :, None]
+            for part, b in inputs.b.items()
+        }
+        h0 = np.abs(inputs.h0[:, index].astype(np.float64))[..., None]
+        self.inputs_size, self.hidden = inputs.x.shape[-1], h0.shape[-2]
+        self.first = h0 * self.units.state * (self.units.operand > 0)  # h0 rounded on the way in
+        self.e = self.first.copy()
+        self.sources = [self.first.copy()]
+        shape = (time + 1, *h0.shape[:2], self.hidden, self.hidden)
+        self.chains = np.zeros(shape)  # J_t ⋯ J_{s+1} for each source s
+        self.chains[0] = np.eye(self.hidden)
+        self.y = np.zeros((*h0.shape[:2], time, self.hidden, len(classes)))
+
+    def bounds(self) -> tuple[Array, Array]:
+        """The bounds of y, at the times of its inputs, and of ho."""
+        n, batch, time, hidden, classes = self.y.shape
+        flat = in_order(self.y.reshape(n, batch, time, hidden * classes), self.order)
+        empty = self.lengths[..., None, None] == 0
+        zero = self.semantics.empty_row == "zeros"
+        return flat.reshape(self.y.shape), np.where(empty & zero, 0.0, self.e)
+
+    def step(self, d: Direction, number: int, rows: Array, old: Array, step: Step) -> None:
+        """Take the step `number` of `rows` from the state `old`."""
+        e = self.e[:, rows]
+        source, jacobian = self._source_and_jacobian(d, number, rows, old, step, e)
+        alive = (number < self.lengths)[:, rows, None, None]
+        jacobian = np.where(alive, jacobian, np.eye(self.hidden))
+        count = len(self.sources)
+        chains = self.chains[:count, :, rows]
+        chains = jacobian @ chains
+        self.chains[:count, :, rows] = chains
+        sources = np.stack(self.sources)[:, :, rows]
+        arrived = (np.abs(chains) @ sources).sum(axis=0)
+        units = self.units
+        source = source + units.state * (np.abs(step.state)[..., None] + arrived + source)
+        source = np.where(alive, np.minimum(source, VACUOUS), 0.0)
+        self.chains[count] = np.eye(self.hidden)
+        added = np.zeros_like(self.e)
+        added[:, rows] = source
+        self.sources.append(added)
+        now = np.minimum(np.where(alive, arrived + source, e), VACUOUS)
+        self.e[:, rows] = now
+        self.y[:, rows, number] = np.where(alive, now, 0.0)
+
+    def _gate(
+        self, name: Any, a: Array, value: Array, source: Array, linear: Array
+    ) -> tuple[Array, Array, Array]:
+        """A function of a pre-activation with error ≤ linear + source: its slope, source, total."""
+        clip, units = self.semantics.clip, self.units
+        slope_, rest, relative, absolute, most = (
+            np.empty((*a.shape, 1)),
+            np.empty(source.shape),
+            *(np.empty((len(a), 1, 1, len(units.unit))) for _ in range(2)),
+            np.empty((len(a), 1, 1, 1)),
+        )
+        reach = linear + source
+        for one in set(name):
+            at = np.array(name) == one
+            slope_[at] = slope(one, a[at], clip[at])[..., None]
+            rest[at] = remainder(one, a[at][..., None], clip[at][..., None], reach[at])
+            relative[at], absolute[at] = units.functions[one]
+            most[at] = BOUNDS[one].range
+        before = np.minimum(np.abs(slope_) * reach + rest, most)
+        rounded = (
+            (relative + units.kept) * (np.abs(value)[..., None] + before) + absolute + units.tiny
+        )
+        source = np.abs(slope_) * source + rest + rounded
+        return slope_, source, np.minimum(np.abs(slope_) * linear + source, most + rounded)
+
+    def _source_and_jacobian(
+        self, d: Direction, number: int, rows: Array, old: Array, step: Step, e: Array
+    ) -> tuple[Array, Array]:
+        u, n = self.units, self.inputs_size + self.hidden + 2
+        h_size, semantics = np.abs(old)[..., None], self.semantics
+        w = {g: self.w_abs[g][:, rows, number][..., None] for g in GATES}
+        wx = {g: np.abs(d.input[g][:, rows, number])[..., None] for g in GATES}
+        zero = np.zeros(1)
+
+        def bias(*parts: str) -> Array:
+            return sum((self.b[p] for p in parts if p in self.b), zero)
+
+        def gate(g: str, a: Array, value: Array) -> tuple[Array, Array, Array]:
+            linear = self.r_abs[g] @ e
+            b = bias(g, f"w{g}", f"r{g}")
+            source = u.dot(n, w[g] + self.r_abs[g] @ h_size + linear, b)
+            recurrent = np.abs(self.r[g] @ old[..., None])
+            source = source + u.stored * (
+                3.0 * (wx[g] + recurrent + linear + b) + np.abs(a)[..., None] + linear + source
+            )
+            return self._gate(semantics.f, a, value, source, linear)
+
+        slope_z, source_z, total_z = gate("z", step.a_z, step.z)
+        slope_r, source_r, total_r = gate("r", step.a_r, step.r)
+        r, q = np.abs(step.r)[..., None], np.abs(step.u)[..., None]
+        a_size = np.abs(step.a_h)[..., None]
+        if semantics.reset_after:
+            linear_q = self.r_abs["h"] @ e
+            recurrent_h = np.abs(self.r["h"] @ old[..., None])
+            inner = bias("rh")
+            source_q = u.dot(self.hidden + 3, self.r_abs["h"] @ h_size + linear_q, inner)
+            source_q = source_q + u.stored * (recurrent_h + linear_q + q + linear_q + source_q)
+            source_p, total_p = self._product(
+                r, source_r, total_r, q, source_q, linear_q + source_q
+            )
+            outer = bias("wh", "h")
+            source_w = u.dot(self.inputs_size + 3, w["h"], outer)
+            source_w = source_w + u.stored * (2.0 * wx["h"] + outer)
+            rounded = u.element * (a_size + source_w + total_p)
+            source_a, total_a = source_w + source_p + rounded, source_w + total_p + rounded
+        else:
+            source_p, total_p = self._product(r, source_r, total_r, h_size, 0.0, e)
+            b = bias("h", "wh", "rh")
+            carried = self.r_abs["h"] @ total_p
+            rounded = u.dot(n, w["h"] + self.r_abs["h"] @ (r * h_size) + carried, b)
+            recurrent_h = np.abs(self.r["h"] @ (step.r * old)[..., None])
+            rounded = rounded + u.stored * (
+                3.0 * (wx["h"] + recurrent_h + carried + b) + a_size + carried + rounded
+            )
+            source_a, total_a = rounded + self.r_abs["h"] @ source_p, rounded + carried
+        slope_h, source_t, total_t = self._gate(
+            semantics.g, step.a_h, step.t, source_a, total_a - source_a
+        )
+        jacobian = self._jacobian(old, step, slope_z, slope_r, slope_h)
+        z, t = np.abs(step.z)[..., None], np.abs(step.t)[..., None]
+        keep, gap = np.abs(1.0 - step.z)[..., None], np.abs(old - step.t)[..., None]
+        source = keep * source_t + gap * source_z + total_z * (total_t + e)
+        z_most, t_most, h_most, keep_most = z + total_z, t + total_t, h_size + e, keep + total_z
+        forms = (
+            3.0 * keep_most * t_most + 2.0 * z_most * h_most + t_most,
+            (3.0 * z_most + 1.0) * (h_most + t_most),
+            (3.0 * keep_most + 1.0) * (h_most + t_most),
+        )
+        source = source + u.element * np.maximum.reduce(forms) + 3.0 * u.tiny
+        return source, jacobian
+
+    def _product(
+        self, r: Array, source_r: Array, total_r: Array, q: Array, source_q: Any, total_q: Array
+    ) -> tuple[Array, Array]:
+        """r∘q: its source and total error."""
+        cross = total_r * total_q
+        total = r * total_q + q * total_r + cross
+        rounded = self.units.element * (r * q + total) + self.units.tiny
+        return r * source_q + q * source_r + cross + rounded, total + rounded
+
+    def _jacobian(
+        self, old: Array, step: Step, slope_z: Array, slope_r: Array, slope_h: Array
+    ) -> Array:
+        """∂Ht/∂Ht-1, signed: (n, rows, hidden, hidden)."""
+        r, u = step.r[..., None], step.u[..., None]
+        through_r = u * slope_r * self.r["r"]
+        if self.semantics.reset_after:
+            inner = through_r + r * self.r["h"]
+        else:
+            inner = self.r["h"] @ (r * np.eye(self.hidden) + through_r)
+        jacobian = (1.0 - step.z)[..., None] * slope_h * inner
+        jacobian += (old - step.t)[..., None] * slope_z * self.r["z"]
+        return jacobian + step.z[..., None] * np.eye(self.hidden)
+
+
+def _matrix(gates: Array, index: int) -> Array:
+    """|weights| of one direction, in float64."""
+    return np.abs(gates[:, index].astype(np.float64))

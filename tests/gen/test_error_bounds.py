@@ -1,0 +1,215 @@
+"""Error bounds: that they hold for arithmetic of their class, and that they are not loose."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.dtypes import FLOAT_TYPES
+from grucible.cases.expand import expand
+from grucible.cases.operators import OPERATORS
+from grucible.cases.semantics import Semantics, semantics, stack
+from grucible.cases.spec import find_specs
+from grucible.gen.activation_error import remainder, slope
+from grucible.gen.arithmetic import BFLOAT16_OPERANDS, FLOAT16_STATE, FLOAT32, FLOAT64, Arithmetic
+from grucible.gen.exact import exact_outputs
+from grucible.gen.float64 import Float64
+from grucible.gen.gru import gru
+from grucible.gen.inputs import draw_inputs
+from grucible.gen.stored_tolerance import against_answer, round_to, round_up
+from grucible.gen.tolerance import error_bounds
+from grucible.vectors.convert import GruInputs, gru_inputs
+
+mpmath: Any = importlib.import_module("mpmath")  # it has no type information
+
+SPECS = {spec.path: spec for spec in find_specs()}
+SEQUENCE = OPERATORS["openvino.GRUSequence-5"]
+PATHS = ["attributes", "magnitudes", "sizes", "with_zero"]
+
+
+class Float32(Float64):
+    """The GRU in numpy float32, the state optionally rounded further: a member of a class."""
+
+    zero: Any = np.float32(0)
+
+    def __init__(self, form: str = "plain", state: str = "float32") -> None:
+        self.form, self.state = form, FLOAT_TYPES[state].numpy
+
+    def numbers(self, array: Any) -> Any:
+        return array.astype(np.float32)
+
+    def factor(self, matrix: Any) -> Any:
+        return matrix.astype(np.float32).swapaxes(-1, -2)
+
+    def blend(self, z: Any, t: Any, h: Any) -> Any:
+        one = np.float32(1)
+        forms = {
+            "plain": lambda: (one - z) * t + z * h,
+            "lerp": lambda: t + z * (h - t),
+            "other": lambda: h + (one - z) * (t - h),
+        }
+        return forms[self.form]().astype(self.state).astype(np.float32)
+
+
+class Truncated(Float32):
+    """Products of factors cut to bfloat16."""
+
+    def product(self, x: Any, factor: Any) -> Any:
+        return _cut(x) @ _cut(factor)
+
+
+def _cut(values: Any) -> Any:
+    return (values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def _cases(path: str, dtype: str = "float32", most: int = 40) -> list[CaseSpec]:
+    cases = expand(SPECS[f"openvino/gru_sequence/{path}"], [dtype])
+    return cases[:: max(1, len(cases) // most)]
+
+
+def _one(case: CaseSpec, seed: int) -> tuple[Semantics, GruInputs]:
+    inputs = {n: a[None] for n, a in draw_inputs(case, seed, 0).items()}
+    return semantics(SEQUENCE, case.attributes), gru_inputs(SEQUENCE, case.attributes, inputs)
+
+
+def _unstacked(inputs: GruInputs) -> GruInputs:
+    gates = ({g: a[0] for g, a in part.items()} for part in (inputs.w, inputs.r, inputs.b))
+    return GruInputs(inputs.x[0], inputs.h0[0], inputs.lengths[0], *gates)
+
+
+def _worst(case: CaseSpec, one: Arithmetic, runtime: Float64) -> tuple[float, float]:
+    """The largest |computed - exact| / bound of a case, and its median bound of Ho."""
+    meant, inputs = _one(case, seed=99)
+    _, _, y_bounds, ho_bounds = error_bounds(stack([meant]), inputs, [one])
+    exact = exact_outputs(meant, _unstacked(inputs), FLOAT_TYPES["float64"], frozenset(["y", "ho"]))
+    y, ho = gru(runtime, stack([meant]), inputs)
+    worst = 0.0
+    for computed, bound, role in ((y, y_bounds, "y"), (ho, ho_bounds, "ho")):
+        error = np.abs(computed[0].astype(np.float64) - exact[role])
+        limit = bound[0, ..., 0] + 2.0**-53 * np.abs(exact[role])
+        assert (error <= limit).all(), (case.id, (error / np.maximum(limit, 1e-300)).max())
+        worst = max(worst, float((error[limit > 0] / limit[limit > 0]).max(initial=0.0)))
+    return worst, float(np.median(ho_bounds))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("form", ["plain", "lerp", "other"])
+def test_float32_holds(path: str, form: str) -> None:
+    ratios = [_worst(case, FLOAT32, Float32(form))[0] for case in _cases(path)]
+    assert 0.005 < max(ratios) <= 1.0
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_float64_holds(path: str) -> None:
+    assert max(_worst(case, FLOAT64, Float64())[0] for case in _cases(path, most=20)) <= 1.0
+
+
+def test_a_coarser_state_breaks_float32_and_holds_its_own_class() -> None:
+    runtime = Float32(state="float16")
+    broken = 0
+    for case in _cases("attributes"):
+        _worst(case, FLOAT16_STATE, runtime)
+        try:
+            _worst(case, FLOAT32, runtime)
+        except AssertionError:
+            broken += 1
+    assert broken == len(_cases("attributes"))
+
+
+def test_bfloat16_products_break_float32_and_hold_their_own_class() -> None:
+    cases = _cases("magnitudes", most=30)
+    for case in cases:
+        _worst(case, BFLOAT16_OPERANDS, Truncated())
+    with pytest.raises(AssertionError):
+        [_worst(case, FLOAT32, Truncated()) for case in cases]
+
+
+def test_stacking_changes_no_bound() -> None:
+    cases = [c for c in _cases("attributes", most=400) if c.sizes["num_directions"] == 1]
+    cases = [c for c in cases if c.attributes["linear_before_reset"]]
+    cases = [*cases[:6], *cases[-6:]]
+    assert len({c.attributes["direction"] for c in cases}) == 2
+    pairs = [_one(case, seed=5) for case in cases]
+    names = draw_inputs(cases[0], 5, 0)
+    stacked = {n: np.stack([draw_inputs(c, 5, 0)[n] for c in cases]) for n in names}
+    together = error_bounds(
+        stack([meant for meant, _ in pairs]),
+        gru_inputs(SEQUENCE, cases[0].attributes, stacked),
+        [FLOAT32, FLOAT16_STATE],
+    )
+    for row, (meant, inputs) in enumerate(pairs):
+        alone = error_bounds(stack([meant]), inputs, [FLOAT32, FLOAT16_STATE])
+        for both, single in zip(together, alone, strict=True):
+            np.testing.assert_allclose(both[row], single[0], rtol=1e-9, atol=1e-30)
+
+
+def test_sharp_at_hidden_16_and_8_steps() -> None:
+    [case, *_] = _cases("long", most=10**6)
+    sizes = case.sizes | {"seq_length": 8, "hidden_size": 16, "input_size": 16, "batch_size": 4}
+    given = {"hidden_size": 16, "direction": "forward", "activations": ["sigmoid", "tanh"]}
+    medians = []
+    for linear_before_reset in (False, True):
+        one = given | {"linear_before_reset": linear_before_reset}
+        made = CaseSpec(
+            f"sharp/{linear_before_reset}", case.operator, "float32", "required", (), one,
+            sizes | {"num_directions": 1}, frozenset(), case.types, (8,) * 4, "ordinary", {},
+        )  # fmt: skip
+        medians.append(_worst(made, FLOAT32, Float32())[1] / 2.0**-24)
+    assert np.median(medians) < 2 * 93  # NUMERICS: a prototype of the same mathematics had 93 u
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "relu"])
+@pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
+def test_remainder_bounds_the_remainder(name: str, clip: float) -> None:
+    rng = np.random.default_rng(7)
+    a = np.concatenate([rng.normal(0, 2, 400), [0.0, clip if clip < 9 else 3.0, -0.5, 1e-9]])
+    functions = {
+        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+        "tanh": mpmath.tanh,
+        "relu": lambda x: max(x, mpmath.mpf(0)),
+    }
+
+    def phi(x: Any) -> Any:
+        return functions[name](min(max(x, mpmath.mpf(-clip)), mpmath.mpf(clip)))
+
+    with mpmath.workprec(200):
+        for reach in (1e-12, 1e-6, 1e-3, 0.1, 1.0, 5.0):
+            bound = remainder(name, a, clip, np.full(a.shape, reach))
+            slopes = slope(name, a, clip)
+            for at, limit, rise in zip(a, bound, slopes, strict=True):
+                for share in (-1.0, -0.4, 0.3, 1.0):
+                    x, d = mpmath.mpf(float(at)), mpmath.mpf(share * reach)
+                    rest = abs(phi(x + d) - phi(x) - mpmath.mpf(float(rise)) * d)
+                    assert rest <= limit * (1 + 1e-9) + abs(d) * 1e-15, (at, reach, share)
+
+
+def test_rounding_against_the_stored_answer() -> None:
+    kind = FLOAT_TYPES["float16"]
+    x = np.array([1.0, 1.0 + 2.0**-11, 0.0, 3.0])
+    answer = x.astype(np.float16)
+    e = np.array([2.0**-20, 2.0**-20, 0.0, 1.0])
+    limit = against_answer(x, e, answer, FLOAT32, kind)
+    # 1 is safe; beside a tie both neighbours are right; padding admits nothing
+    np.testing.assert_array_equal(limit, [0.0, 2.0**-10, 0.0, 1.0])
+    state = against_answer(x, e, answer, FLOAT16_STATE, kind)
+    assert (state[:2] > 2.0**-11).all()
+    assert state[2] == 0.0
+    values = np.random.default_rng(3).normal(size=1000) * 10.0 ** np.arange(-5, 5).repeat(100)
+    np.testing.assert_array_equal(round_to(values, kind), values.astype(np.float16).astype(float))
+
+
+def test_round_up_is_up_and_short() -> None:
+    limit = np.abs(np.random.default_rng(4).normal(size=1000)) * 2.0 ** np.arange(-300, 100, 0.4)
+    stored = round_up(limit)
+    assert stored.dtype == np.float32
+    assert (stored >= limit).all()
+    big = limit > 2.0**-140
+    assert (stored[big] <= limit[big] * (1 + 2.0**-7)).all()
+    mantissa, _ = np.frexp(stored[stored > 0].astype(np.float64))
+    assert (mantissa * 256 == np.rint(mantissa * 256)).all()
+    assert round_up(np.array([0.0]))[0] == 0.0
+    assert round_up(np.array([np.inf]))[0] == np.inf
