@@ -16,6 +16,8 @@ from .spec_model import SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text
 
 SHIPPED = Path(__file__).parent
+SCHEMA = "spec.schema.json"
+"""The file that marks the root of a tree of specs: of the shipped ones, in a checkout or installed."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +66,18 @@ def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """The spec files at `path`, each with its path below the root of its specs, without suffix."""
     if path.is_dir():
-        root = SHIPPED if path.resolve().is_relative_to(SHIPPED.resolve()) else path
         files = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
         if not files:
             raise SpecError(f"{path}: holds no case spec (*.yaml)")
     else:
-        root = SHIPPED if path.resolve().is_relative_to(SHIPPED.resolve()) else path.parent
         files = [path]
+    own = path if path.is_dir() else path.parent
     for file in files:
-        relative = file.resolve().relative_to(root.resolve()).with_suffix("")
-        yield file, relative.as_posix()
+        place = file.resolve()
+        root = next((p for p in place.parents if (p / SCHEMA).exists()), own.resolve())
+        yield file, place.relative_to(root).with_suffix("").as_posix()
 
 
 def _first_error(document: Document, error: ValidationError, operator: str) -> SpecError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -74,7 +74,12 @@ class FromRuntime:
 def answer(runtime: Runtime, case: Case) -> Answer:
     """Run one case. Whatever the runtime raises becomes the answer."""
     try:
-        outputs = runtime.run(case)
+        outputs: Any = runtime.run(case)  # whatever it returns
+        if not isinstance(outputs, Mapping):
+            wanted = ", ".join(case.outputs)
+            return Answer(
+                "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {wanted}"
+            )
         copies = {name: np.array(array) for name, array in outputs.items()}
         problem = _problem(case, copies)
         return Answer("error", {}, problem) if problem else Answer("ok", copies)

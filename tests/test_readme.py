@@ -64,9 +64,9 @@ def test_the_case_spec_makes_what_it_says(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     ids = listed.stdout.split()
     assert len(ids) == 2 * (3 * 2 * 2 - 2 + 1)
-    assert "openvino.GRUSequence-5/my_theme/float16/reverse-relu_tanh" in ids
-    made = grucible("gen", "my_theme.yaml", "-o", "out", cwd=tmp_path)
-    assert "made 1 files with 22 cases in out" in made.stdout
+    assert "openvino.GRUSequence-5/my_theme/float16/reverse-lbr-relu_tanh" in ids
+    made = grucible("gen", "my_theme.yaml", "-o", "my_out", cwd=tmp_path)
+    assert "made 1 files with 22 cases in my_out" in made.stdout
 
 
 def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def _headline(report: Report) -> str:
 
 
 def _table(report: Report) -> Iterator[str]:
-    yield f"{'':12}{'cases':>7}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupp.':>9}  tolerance"
+    yield f"{'':11}{'cases':>6}{'passed':>7}{'failed':>7}{'errors':>7}{'missing':>8}{'unsupp.':>8}  tolerance"
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
         groups.setdefault(result.dtype if result.decides else result.tier, []).append(result)
@@ -58,8 +58,8 @@ def _table(report: Report) -> Iterator[str]:
         c = Counter(result.verdict for result in results)
         tolerance = report.tolerances.get(name, "does not decide")
         yield (
-            f"{name:12}{len(results):7}{c['passed']:8}{c['failed']:8}{c['error']:8}"
-            f"{c['missing']:9}{c['unsupported']:9}  {tolerance}"
+            f"{name:11}{len(results):6}{c['passed']:7}{c['failed']:7}{c['error']:7}"
+            f"{c['missing']:8}{c['unsupported']:8}  {tolerance}"
         )
 
 
@@ -86,7 +86,7 @@ def _listed(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
                 indent=4,
             )
         elif result.message:
-            yield f"    {_clipped(result.message, _WIDTH - 4)}"
+            yield f"    {_head_and_tail(result.message, _WIDTH - 4)}"
     if len(results) > _SHOWN:
         yield f"  … and {len(results) - _SHOWN} more; --report json=FILE has all of them"
 
@@ -121,6 +121,12 @@ def _unsupported(report: Report) -> Iterator[str]:
 
 def _wrapped(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
+
+
+def _head_and_tail(text: str, width: int) -> str:
+    """A text in one line: of a long one its head, and its tail, where errors have their cause."""
+    head = (width - 3) // 3
+    return text if len(text) <= width else f"{text[:head]} … {text[3 + head - width :]}"
 
 
 def _clipped(text: str, width: int) -> str:

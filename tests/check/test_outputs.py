@@ -361,6 +361,25 @@ def test_truncated(share: float, vectors: Path, outputs: Path, command: Command)
     assert f"{outputs / 'cell.h5'}: " in said
 
 
+def test_files_may_have_blocks_of_the_same_path(tmp_path: Path, command: Command) -> None:
+    """Block by block, outputs are taken from the file that belongs to the vectors' file."""
+    for name in ("a", "b", "c"):
+        write_vectors(tmp_path / f"v/{name}.h5", make_block([f"{name}-{row}" for row in range(3)]))
+        write_outputs(tmp_path / f"o/{name}.h5", tmp_path / f"v/{name}.h5")
+    (tmp_path / "o/b.h5").unlink()
+    verdict, status, cases = verdicts(command, tmp_path / "v", tmp_path / "o")
+    assert (verdict, status) == ("incomplete", 1)
+    assert [i for i, v in cases.items() if v == "passed"] == [
+        "a-0",
+        "a-1",
+        "a-2",
+        "c-0",
+        "c-1",
+        "c-2",
+    ]
+    assert [i for i, v in cases.items() if v == "missing"] == ["b-0", "b-1", "b-2"]
+
+
 def test_outputs_in_slices(
     vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,5 +200,24 @@ def test_verify_says_and_decides(tmp_path: Path) -> None:
     result = gen(core, "-o", tmp_path, "--verify")
     assert result.exit_code == 1
     assert "openvino/gru_cell/core.h5: content differs from the published digest" in result.output
-    result = gen(core, "-o", tmp_path / "seed1", "--seed", "1", "--verify")
+    for option in (("--seed", "1"), ("--dtype", "float16"), ("--select", "*")):
+        result = gen(core, "-o", tmp_path / "part", *option, "--verify")
+        assert result.exit_code == 2
+        assert not (tmp_path / "part").exists()
+
+
+def test_what_is_not_published_does_not_verify(spec: Path, tmp_path: Path) -> None:
+    result = gen(spec, "-o", tmp_path / "out", "--verify")
     assert result.exit_code == 1
+    assert "content digests: 0 of 1 equal a published one" in result.output
+
+
+def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
+    from grucible.cases.spec import SHIPPED
+
+    tree = tmp_path / "checkout" / "cases" / "openvino" / "gru_cell"
+    tree.mkdir(parents=True)
+    for name in ("spec.schema.json", "openvino/gru_cell/core.yaml"):
+        (tmp_path / "checkout" / "cases" / name).write_bytes((SHIPPED / name).read_bytes())
+    for given in (tree / "core.yaml", tree, tmp_path / "checkout" / "cases"):
+        assert [spec.path for spec in find_specs((given,))] == ["openvino/gru_cell/core"]
