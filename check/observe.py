@@ -80,7 +80,7 @@ def answer(runtime: Runtime, case: Case) -> Answer:
             return Answer(
                 "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {wanted}"
             )
-        copies = {name: np.array(array) for name, array in outputs.items()}
+        copies = {name: _native(np.array(array)) for name, array in outputs.items()}
         problem = _problem(case, copies)
         return Answer("error", {}, problem) if problem else Answer("ok", copies)
     except Unsupported as reason:
@@ -96,6 +96,11 @@ def stacked(block: Block, answers: Sequence[Answer]) -> Observed:
         for name, array in given.outputs.items():
             arrays[name][row] = array
     return Observed([a.status for a in answers], [a.message for a in answers], arrays)
+
+
+def _native(array: Array) -> Array:
+    """The same numbers in the machine's byte order."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _problem(case: Case, outputs: Mapping[str, Array]) -> str:

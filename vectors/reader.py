@@ -187,6 +187,13 @@ def _stored_block(vectors: VectorFile, path: str) -> StoredBlock:
     tier = attribute(group, "tier")
     if tier not in TIERS:
         raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
+    named = next((t for t in TIERS if f"-{t}" in path), "required")  # the digest covers the path
+    if tier != named:
+        raise VectorFileError(
+            f"{where}: tier is {tier!r}; expected {named!r} from the block's name"
+        )
+    if ("readings" in group) != (tier == "ambiguous"):
+        raise VectorFileError(f"{where}: readings are there exactly where tier is ambiguous")
     sizes = {}
     for symbol in operator.sizes:
         sizes[symbol] = attribute(group, symbol)

@@ -16,6 +16,7 @@ from grucible.check.compare import Comparison, compare
 from grucible.check.tolerance import Tolerance
 
 Array = npt.NDArray[Any]
+finfo: Any = ml_dtypes.finfo
 NUMPY = {
     "float16": np.dtype(np.float16),
     "float32": np.dtype(np.float32),
@@ -61,7 +62,7 @@ def test_every_pair_of_special_values(expected: float, observed: float, dtype: s
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_largest_numbers(dtype: str) -> None:
-    largest = float(ml_dtypes.finfo(NUMPY[dtype]).max)
+    largest = float(finfo(NUMPY[dtype]).max)
     assert one(largest, largest, EXACT, dtype).ratio[0] == 0
     assert not one(largest, INF, LOOSE, dtype).passed[0]
     assert not one(largest, -largest, LOOSE, dtype).passed[0]

@@ -90,6 +90,15 @@ def test_an_answer_that_is_none(runtime: str, verdict: str, says: str, vectors: 
     check_finding(report_value(report)["cases"], verdict, says)
 
 
+def test_the_other_byte_order(vectors: Path) -> None:
+    """The same numbers in another order of bytes pass, or it is said what is wrong with them."""
+    case = verify(vectors, runtime=misbehaving.big_endian).results[1]
+    if case.verdict != "passed":
+        got, _, wanted = case.message.removeprefix("Ho is ").partition("; expected ")
+        assert case.verdict == "error"
+        assert got != wanted, case.message
+
+
 @pytest.mark.parametrize(("runtime", "verdict", "says"), ISOLATED, ids=[i[0] for i in ISOLATED])
 def test_a_finding_about_one_case(
     runtime: str, verdict: str, says: str, vectors: Path, command: Command

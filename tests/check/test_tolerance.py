@@ -16,6 +16,7 @@ from grucible.check.compare import compare
 from grucible.check.tolerance import DEFAULTS, Tolerance, chosen_tolerances, spacing
 
 Array = npt.NDArray[Any]
+finfo: Any = ml_dtypes.finfo
 DTYPES = sorted(FLOAT_TYPES)
 
 
@@ -57,8 +58,8 @@ def test_spacing_of_bfloat16_is_that_of_its_neighbours() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_smallest_unit_is_the_least_subnormal(dtype: str) -> None:
-    least = float(ml_dtypes.finfo(FLOAT_TYPES[dtype].numpy).smallest_subnormal)
-    normal = float(ml_dtypes.finfo(FLOAT_TYPES[dtype].numpy).tiny)
+    least = float(finfo(FLOAT_TYPES[dtype].numpy).smallest_subnormal)
+    normal = float(finfo(FLOAT_TYPES[dtype].numpy).tiny)
     at = np.array([0.0, -0.0, least, 3 * least, normal / 2, normal])
     assert spacing(at, FLOAT_TYPES[dtype]).tolist() == [least] * 6
 

@@ -379,6 +379,13 @@ FLIPS = [
     for where in (X, LENGTHS, HO, f"{AMBIGUOUS.path}/readings/{READING}/outputs/Y")
 ]  # fmt: skip
 FLIPS += [
+    # the tier decides what counts: a failing case must not be moved out of the verdict unnoticed
+    Damage("tier-changed", "tier|content", attribute(BLOCK, "tier", "nonportable")),
+    Damage(
+        "tier-required-with-readings",
+        "tier|readings|content",
+        attribute(AMBIGUOUS.path, "tier", "required"),
+    ),
     Damage("digest-absent", "content_sha256", no_attribute("/", "content_sha256")),
     Damage("digest-a-number", "content_sha256", attribute("/", "content_sha256", 7)),
     Damage("digest-array", "content_sha256", attribute("/", "content_sha256", [7, 8])),

@@ -12,6 +12,8 @@ import random
 import resource
 import sys
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from grucible import GrucibleError, load_vectors
@@ -53,10 +55,10 @@ def judged(vectors: Path, outputs: Path) -> None:
 
 def outcome(kind: str, path: Path, vectors: Path) -> str:
     """What came of a mutant at `path`, in one line."""
-    attempts = (
-        [lambda: read_vectors(path), lambda: judged(path, vectors)]
+    attempts: list[Callable[[], None]] = (
+        [partial(read_vectors, path), partial(judged, path, vectors)]
         if kind == "vectors"
-        else [lambda: judged(vectors, path)]
+        else [partial(judged, vectors, path)]
     )
     refused = 0
     for attempt in attempts:

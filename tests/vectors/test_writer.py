@@ -151,10 +151,17 @@ def test_written_to_the_disk_before_it_appears(
 ) -> None:
     happened: list[str] = []
     fsync, replace = os.fsync, Path.replace
-    monkeypatch.setattr(os, "fsync", lambda fd: (happened.append("fsync"), fsync(fd)))
-    monkeypatch.setattr(
-        Path, "replace", lambda self, to: (happened.append("replace"), replace(self, to))[1]
-    )
+
+    def noted_fsync(descriptor: int) -> None:
+        happened.append("fsync")
+        fsync(descriptor)
+
+    def noted_replace(self: Path, target: Path) -> Path:
+        happened.append("replace")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
     with atomic_file(tmp_path / "new.h5") as file:
         file["x"] = [1]
         assert not (tmp_path / "new.h5").exists()
