@@ -49,7 +49,7 @@ def gen_command(
     from ..cases.expand import check_dtypes, expand_all
     from ..cases.spec import find_specs
     from ..vectors.published import published_digests
-    from .files import make_files, plan_files, up_to_date
+    from .files import make_files, plan_files, remember_interrupts, up_to_date
     from .progress import progress_bar
 
     if verify and (seed or dtypes or select):
@@ -60,6 +60,7 @@ def gen_command(
     found = {plan.relative: outcome for plan in plans if (outcome := up_to_date(plan))}
     missing = [plan for plan in plans if plan.relative not in found]
     outcomes = list(found.values())
+    remember_interrupts()
     try:
         with (
             progress_bar("generating", sum(len(plan.cases) for plan in missing)) as advance,

@@ -122,6 +122,27 @@ def make_files(
             yield Outcome(plan.relative, len(plan.cases), writer.content_sha256, made=True)
 
 
+_interrupted = False
+
+
+def remember_interrupts() -> None:
+    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it."""
+
+    def handler(*_: object) -> None:
+        global _interrupted
+        _interrupted = True
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, handler)
+
+
+def stop_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C arrived and was swallowed."""
+    if _interrupted:
+        raise KeyboardInterrupt
+
+
 def _write_block(
     writer: VectorWriter,
     key: BlockKey,
@@ -130,6 +151,7 @@ def _write_block(
     advance: Callable[[int], None],
 ) -> None:
     cases = [case for part in parts for case in part]
+    stop_if_interrupted()
     writer.start_block(key, [case.id for case in cases], [case.given for case in cases])
     start = 0
     for _ in parts:
