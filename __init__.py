@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cases.errors import GrucibleError
+    from .check.result import Report
     from .check.runtime import Unsupported
-    from .check.verdict import Report, verify
+    from .check.verdict import verify
     from .vectors.case import Case
     from .vectors.reader import load_vectors
 
@@ -25,7 +26,7 @@ __all__ = ["Case", "GrucibleError", "Report", "Unsupported", "load_vectors", "ve
 _HOMES = {
     "Case": ".vectors.case",
     "GrucibleError": ".cases.errors",
-    "Report": ".check.verdict",
+    "Report": ".check.result",
     "Unsupported": ".check.runtime",
     "load_vectors": ".vectors.reader",
     "verify": ".check.verdict",

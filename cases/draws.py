@@ -13,12 +13,13 @@ Plant = Literal["", "nan", "infinity", "overflow", "signed-zero", "subnormal"]
 
 @dataclass(frozen=True)
 class Draw:
-    """`x_exponent`: X is scaled by 2^x_exponent. `plant`: the special values put into the inputs;
-    such a case is nonportable."""
+    """`x_exponent`, `weight_exponent`: X, and W and R, are scaled by 2 to that power. `plant`: the
+    special values put into the inputs; such a case is nonportable."""
 
     name: str
     about: str
     x_exponent: int = 0
+    weight_exponent: int = 0
     plant: Plant = ""
 
 
@@ -26,6 +27,7 @@ DRAWS: dict[str, Draw] = {
     draw.name: draw
     for draw in (
         Draw("ordinary", "pre-activations of order one"),
+        Draw("quarter-weights", "W and R a quarter as large, for large cells", weight_exponent=-2),
         Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
         Draw(
             "x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6

@@ -38,9 +38,11 @@ _RUNTIME_HELP = (
 @click.option("--runtime", metavar="NAME", help=_RUNTIME_HELP)
 @click.option("--outputs", type=click.Path(path_type=Path), metavar="PATH",
               help="Outputs made elsewhere: a file, or a directory laid out as VECTORS.")  # fmt: skip
-@click.option("--rtol", type=float, help="Relative tolerance, for all dtypes.")
-@click.option("--atol", type=float, help="Absolute tolerance, for all dtypes.")
-@click.option("--ulp", type=float, help="Tolerance in units in the last place, for all dtypes.")
+@click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
+              help="Demand this class of arithmetic, such as float16=float32. Repeatable.")  # fmt: skip
+@click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes.")
+@click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes.")
+@click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes.")
 @_SELECT
 @click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
@@ -53,6 +55,7 @@ def check_command(
     vectors: Path | None,
     runtime: str | None,
     outputs: Path | None,
+    arithmetic: tuple[str, ...],
     rtol: float | None,
     atol: float | None,
     ulp: float | None,
@@ -65,20 +68,22 @@ def check_command(
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
-    grucible. Exit status 0: conforms, or every failure was expected; 1: does not conform, or
-    incomplete; 2: bad usage or input.
+    grucible. An output passes where it is as near to the exact value as the required class of
+    arithmetic must be: float64 for float64 vectors, float32 for float32, float16 for float16,
+    bfloat16-gemm for bfloat16, unless --arithmetic demands another. Exit status 0: conforms, or
+    every failure was expected; 1: does not conform, or incomplete; 2: bad usage or input.
     """
     from .expectations import load_expectations
     from .isolate import IsolatedRuntime
     from .outputs import FromOutputs
     from .reports.json import report_json
     from .reports.terminal import report_lines
-    from .tolerance import chosen_tolerances
+    from .tolerance import chosen_criteria
     from .verdict import judge
 
     if (runtime is None) == (outputs is None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    tolerances = chosen_tolerances(rtol, atol, ulp)
+    criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations: list[Expectation] = load_expectations(expect) if expect else []
     files = [_report_file(text) for text in reports]
     with contextlib.ExitStack() as stack:
@@ -90,7 +95,7 @@ def check_command(
             source = FromOutputs(outputs)
         stack.callback(source.close)
         with _progress("checking", vectors, select) as advance:
-            report = judge(vectors, source, tolerances, select, expectations, advance)
+            report = judge(vectors, source, criteria, select, expectations, advance)
     for file in files:
         file.write_text(report_json(report), encoding="utf-8")
     if as_json:

@@ -1,16 +1,51 @@
-"""What difference is admitted: relative and absolute tolerances, or units in the last place."""
+"""What difference is admitted, element by element: by the vectors' own tolerances, or by the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, FloatType
-from ..cases.errors import GrucibleError
-from ..vectors.case import Array
+from ..cases.errors import GrucibleError, VectorFileError
+from ..gen.arithmetic import CLASSES, REQUIRED
+from ..vectors.case import Array, Arrays, Block
+
+
+class Criterion(Protocol):
+    """What is demanded of the outputs of a dtype."""
+
+    def admitted(self, block: Block, reading: str) -> Arrays:
+        """The admitted difference of each element of a block's answers under a reading ("" stored)."""
+
+    def as_json(self) -> Any:
+        """The criterion as the report gives it."""
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """The tolerances that the vectors hold for a class of arithmetic."""
+
+    arithmetic: str
+
+    def admitted(self, block: Block, reading: str) -> Arrays:
+        """The stored tolerances; VectorFileError where the vectors have none of this class."""
+        try:
+            return block.tolerances[reading][self.arithmetic]
+        except KeyError:
+            raise VectorFileError(
+                f"/{block.path}: holds no tolerance for {self.arithmetic} arithmetic; "
+                "generate the file again"
+            ) from None
+
+    def __str__(self) -> str:
+        return self.arithmetic
+
+    def as_json(self) -> str:
+        """The name of the class."""
+        return self.arithmetic
 
 
 @dataclass(frozen=True)
@@ -21,16 +56,18 @@ class Tolerance:
     absolute: float = 0.0
     ulps: float = 0.0
 
-    def admitted(self, expected: Array, dtype: FloatType) -> Array:
-        """The admitted difference of each element, in float64; `expected` is in float64."""
-        special = ~np.isfinite(expected)
-        finite = np.where(special, 0.0, expected) if special.any() else expected
-        limit = np.abs(finite)
-        limit *= self.relative
-        limit += self.absolute
+    def admitted(self, block: Block, reading: str) -> Arrays:
+        """The admitted differences, in float64."""
+        answers = block.readings[reading] if reading else block.outputs
+        return {name: self._limit(e, FLOAT_TYPES[block.dtype]) for name, e in answers.items()}
+
+    def _limit(self, expected: Array, dtype: FloatType) -> Array:
+        values = expected.astype(np.float64)
+        values[~np.isfinite(values)] = 0.0
+        limit = self.absolute + self.relative * np.abs(values)
         if self.ulps:
-            limit += self.ulps * spacing(finite, dtype)
-        return limit
+            limit += self.ulps * spacing(values, dtype)
+        return np.asarray(limit)
 
     def __str__(self) -> str:
         if self.ulps:
@@ -42,33 +79,52 @@ class Tolerance:
         return {"ulp": self.ulps} if self.ulps else {"rtol": self.relative, "atol": self.absolute}
 
 
-DEFAULTS: Mapping[str, Tolerance] = {
-    "float64": Tolerance(1e-10, 1e-12),
-    "float32": Tolerance(1e-4, 1e-5),
-    "float16": Tolerance(2e-3, 2e-3),
-    "bfloat16": Tolerance(3e-2, 3e-2),
-}
+def chosen_criteria(
+    arithmetic: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+    ulp: float | None = None,
+) -> dict[str, Criterion]:
+    """The criterion of each dtype: REQUIRED, unless the user demands another.
 
-
-def chosen_tolerances(
-    rtol: float | None, atol: float | None, ulp: float | None
-) -> dict[str, Tolerance]:
-    """The tolerance of each dtype: what the user gave, for all dtypes, or the defaults.
-
-    Of `rtol` and `atol` one alone leaves the other zero; `ulp` goes with neither. Raises
-    GrucibleError for a negative or non-finite number.
+    `arithmetic` holds texts `[DTYPE=]CLASS`; one without a dtype is for every dtype that has the
+    class. Of `rtol` and `atol` one alone leaves the other zero. Raises GrucibleError for a class that
+    is none, for a negative or non-finite number, and for more than one kind of these.
     """
-    given = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
-    for option, value in given.items():
-        if value is not None and not 0 <= value < np.inf:
+    numbers = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
+    given = [option for option, value in numbers.items() if value is not None]
+    for option in given:
+        value = numbers[option]
+        if value is None or not 0 <= value < np.inf:
             raise GrucibleError(f"{option} is {value}; expected a finite number, not negative")
-    if ulp is not None:
-        if rtol is not None or atol is not None:
-            raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")
-        return dict.fromkeys(FLOAT_TYPES, Tolerance(ulps=ulp))
-    if rtol is None and atol is None:
-        return dict(DEFAULTS)
-    return dict.fromkeys(FLOAT_TYPES, Tolerance(rtol or 0.0, atol or 0.0))
+    if ulp is not None and len(given) > 1:
+        raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")
+    if arithmetic and given:
+        raise GrucibleError(f"--arithmetic does not go with {given[0]}; give one or the other")
+    if given:
+        return dict.fromkeys(FLOAT_TYPES, Tolerance(rtol or 0.0, atol or 0.0, ulp or 0.0))
+    criteria: dict[str, Criterion] = {d: Demanded(name) for d, name in REQUIRED.items()}
+    for text in arithmetic:
+        criteria |= _demanded(text)
+    return criteria
+
+
+def _demanded(text: str) -> Mapping[str, Criterion]:
+    """The dtypes of `[DTYPE=]CLASS`, with what is demanded of them."""
+    dtype, equals, name = text.rpartition("=")
+    names = {d: [one.name for one in classes] for d, classes in CLASSES.items()}
+    if equals and dtype not in names:
+        raise GrucibleError(
+            f"--arithmetic {text}: {dtype!r} is not a dtype; expected one of {', '.join(names)}"
+        )
+    places = [d for d in ([dtype] if equals else names) if name in names[d]]
+    if not places:
+        known = dict.fromkeys(n for d in ([dtype] if equals else names) for n in names[d])
+        raise GrucibleError(
+            f"--arithmetic {text}: {name!r} is not a class of arithmetic"
+            f"{f' of {dtype} vectors' if equals else ''}; expected one of {', '.join(known)}"
+        )
+    return dict.fromkeys(places, Demanded(name))
 
 
 def spacing(values: Array, dtype: FloatType) -> Array:

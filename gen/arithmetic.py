@@ -108,6 +108,12 @@ CHAINS: dict[str, tuple[tuple[Arithmetic, ...], ...]] = {
 """Per dtype of the vectors, chains of classes, best first: each tolerance is at least the one before
 it in its chain, so that a better runtime never fails a looser class."""
 
+CLASSES: dict[str, tuple[Arithmetic, ...]] = {
+    dtype: tuple(dict.fromkeys(one for chain in chains for one in chain))
+    for dtype, chains in CHAINS.items()
+}
+"""Per dtype of the vectors, its classes; the best first where one is better than another."""
+
 REQUIRED: dict[str, str] = {
     "float64": "float64",
     "float32": "float32",

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 import grucible
 
 from ..cases.case_spec import CaseSpec
@@ -177,13 +179,17 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
     pool = ProcessPoolExecutor(
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),  # Ctrl-C is the parent's to handle
+        initializer=_start_worker,
     )
     try:
         yield _windowed(pool, tasks, ahead=8 * jobs)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threadpool_limits(1)  # the processes are the parallelism; BLAS threads would only fight
 
 
 def _windowed(

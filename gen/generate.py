@@ -15,10 +15,11 @@ from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
-from ..cases.semantics import StackedSemantics, semantics, stack
+from ..cases.semantics import semantics, stack
 from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays, Block, BlockKey
 from ..vectors.convert import gru_inputs, operator_outputs
+from .bounds import Bounds, alike, bound_cases, stored_tolerances
 from .exact import Undecided, exact_outputs
 from .float64 import Peaks
 from .gru import gru
@@ -86,16 +87,22 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
     Raises CaseFailed for a case that ATTEMPTS attempts do not make.
     """
     made: dict[str, Made] = {}
+    bounds: dict[str, Bounds] = {}
     pending, reasons = list(cases), {}
     for attempt in range(ATTEMPTS):
         drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
         reasons = overflowing(pending, drawn)
+        bounds |= bound_cases([case for case in pending if case.id not in reasons], drawn)
         for case in pending:
             if case.id not in reasons:
+                reason = "" if DRAWS[case.draw].plant else bounds[case.id].objection()
                 try:
-                    made[case.id] = _evaluate(case, drawn[case.id])
+                    if not reason:
+                        made[case.id] = _evaluate(case, drawn[case.id])
                 except Undecided:
-                    reasons[case.id] = "an output could not be rounded at the highest precision"
+                    reason = "an output could not be rounded at the highest precision"
+                if reason:
+                    reasons[case.id] = reason
         pending = [case for case in pending if case.id in reasons]
         if not pending:
             break
@@ -105,6 +112,9 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         )
     first = cases[0]
     rows = [made[case.id] for case in cases]
+    outputs = _stacked([row.outputs for row in rows])
+    readings = {name: _stacked([row.readings[name] for row in rows]) for name in first.readings}
+    mine = [bounds[case.id] for case in cases]
     return Block(
         path=block_key(first).path,
         operator=first.operator,
@@ -113,8 +123,12 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         ids=[case.id for case in cases],
         given=[case.given for case in cases],
         inputs=_stacked([row.inputs for row in rows]),
-        outputs=_stacked([row.outputs for row in rows]),
-        readings={name: _stacked([row.readings[name] for row in rows]) for name in first.readings},
+        outputs=outputs,
+        readings=readings,
+        tolerances={
+            reading: stored_tolerances(first, answers, [b.under[reading] for b in mine])
+            for reading, answers in ({"": outputs} | readings).items()
+        },
     )
 
 
@@ -163,7 +177,7 @@ def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[
         operator = OPERATORS[members[0].operator]
         stacked = _stacked([drawn[case.id] for case in members])
         arithmetic = Peaks(len(members))
-        gru(arithmetic, meant, gru_inputs(operator, members[0].attributes, stacked))
+        gru(arithmetic, stack(meant), gru_inputs(operator, members[0].attributes, stacked))
         for case, peak in zip(members, arithmetic.peak, strict=True):
             # a sum of up to four counted quantities stays finite in the dtype
             if not peak < FLOAT_TYPES[case.dtype].largest / 4:
@@ -171,13 +185,3 @@ def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[
                     f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
                 )
     return found
-
-
-def alike(cases: Sequence[CaseSpec]) -> Iterator[tuple[list[CaseSpec], StackedSemantics]]:
-    """The cases of a block in groups that can be evaluated as one stack, with what they ask for."""
-    groups: dict[bool, list[CaseSpec]] = {}
-    meant = {case.id: semantics(OPERATORS[case.operator], case.attributes) for case in cases}
-    for case in cases:
-        groups.setdefault(meant[case.id].reset_after, []).append(case)
-    for members in groups.values():
-        yield members, stack([meant[case.id] for case in members])

@@ -62,11 +62,12 @@ def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]
     """For each role of an input, e such that its values are below 2^e in magnitude."""
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
     less = 1 if semantics(operator, attributes).f == "relu" else 0
+    draw = DRAWS[case.draw]
     return {
-        "x": 1 + DRAWS[case.draw].x_exponent,
+        "x": 1 + draw.x_exponent,
         "h0": 0,
-        "w": -_half_log2(axes["input"]) - less,
-        "r": -_half_log2(axes["hidden"]) - less,
+        "w": draw.weight_exponent - _half_log2(axes["input"]) - less,
+        "r": draw.weight_exponent - _half_log2(axes["hidden"]) - less,
         "b": -less,
     }
 

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, FloatType
 from ..vectors.case import Array
-from .arithmetic import CHAINS, Arithmetic
+from .arithmetic import CHAINS, CLASSES, Arithmetic
 from .tolerance import VACUOUS
 
 _SLACK = 1.0 + 2.0**-20  # float64 rounding of the bounds themselves
 
 
-def classes_for(dtype: str, terms: int) -> list[Arithmetic]:
-    """The classes of a dtype; one is left out where sums of `terms` terms exhaust it."""
-    distinct = dict.fromkeys(c for chain in CHAINS[dtype] for c in chain)
-    return [c for c in distinct if terms * c.unit < 0.5]
-
-
-def tolerances(
-    x: Array, bounds: Array, answer: Array, dtype: str, classes: Sequence[Arithmetic]
-) -> dict[str, Array]:
+def tolerances(x: Array, bounds: Array, answer: Array, dtype: str) -> dict[str, Array]:
     """By class name, the admissible deviation of each element of a stored, rounded `answer`.
 
-    `x` are the values in float64 and `bounds` their errors in each of `classes` (along the last
-    axis). The result is float32, of the answer's shape; conforming is
+    `x` are the values in float64 and `bounds` their errors in each of the dtype's CLASSES (along
+    the last axis). The result is float32, of the answer's shape; conforming is
     |observed - answer| ≤ tolerance, in float64.
     """
     kind = FLOAT_TYPES[dtype]
@@ -34,9 +24,9 @@ def tolerances(
     for chain in CHAINS[dtype]:
         least = np.zeros(answer.shape, np.float32)
         for one in chain:
-            if one in classes:
-                limit = against_answer(x, bounds[..., classes.index(one)], answer, one, kind)
-                least = found[one.name] = np.maximum(limit, least)
+            bound = bounds[..., CLASSES[dtype].index(one)]
+            limit = against_answer(x, bound, answer, one, kind)
+            least = found[one.name] = np.maximum(limit, least)
     return found
 
 

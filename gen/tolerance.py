@@ -28,6 +28,9 @@ from .arithmetic import Arithmetic
 from .float64 import Float64
 from .gru import GATES, Direction, Step, gru, in_order, processing_order
 
+WINDOW = 16
+"""Over how many steps the products of signed Jacobians reach back; see `_March.step`."""
+
 VACUOUS = 1e30
 """A bound this large says nothing; it is kept from growing further."""
 
@@ -40,14 +43,14 @@ def error_bounds(
     Shapes: y (n, direction, batch, time, hidden), ho without the time axis, and their bounds with
     one more axis (classes) at the end.
     """
-    marches = [
-        _March(semantics, inputs, classes, index) for index in range(len(semantics.directions))
-    ]
+    marches: list[_March] = []
 
     def watch(direction: Direction, number: int, rows: Array, old: Array, step: Step) -> None:
         marches[direction.index].step(direction, number, rows, old, step)
 
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
+        for index in range(len(semantics.directions)):
+            marches.append(_March(semantics, inputs, classes, index))
         y, ho = gru(Float64(), semantics, inputs, watch)
         bounds = [march.bounds() for march in marches]
     return y, ho, np.stack([b[0] for b in bounds], 1), np.stack([b[1] for b in bounds], 1)
@@ -70,8 +73,9 @@ class _Units:
         }
 
     def gamma(self, n: int) -> Array:
-        """γ_n, the relative error of n roundings, for n·unit < ½."""
-        return np.asarray(n * self.unit / (1.0 - n * self.unit))
+        """γ_n, the relative error of n roundings; infinite where n·unit ≥ ½."""
+        used = n * self.unit
+        return np.asarray(np.where(used < 0.5, used / (1.0 - used), np.inf))
 
     def dot(self, n: int, products: Array, b: Array) -> Array:
         """The error of a sum of products and biases, each given as its sum of absolute values."""
@@ -107,12 +111,12 @@ class _March:
         }
         h0 = np.abs(inputs.h0[:, index].astype(np.float64))[..., None]
         self.inputs_size, self.hidden = inputs.x.shape[-1], h0.shape[-2]
-        self.first = h0 * self.units.state * (self.units.operand > 0)  # h0 rounded on the way in
-        self.e = self.first.copy()
-        self.sources = [self.first.copy()]
-        shape = (time + 1, *h0.shape[:2], self.hidden, self.hidden)
-        self.chains = np.zeros(shape)  # J_t ⋯ J_{s+1} for each source s
-        self.chains[0] = np.eye(self.hidden)
+        first = h0 * self.units.state * (self.units.operand > 0)  # h0 rounded on the way in
+        self.e = first.copy()
+        # of the last sources: each with the product J_t ⋯ J_{s+1} of the steps s since, and the
+        # whole error at the time it arose
+        self.eye = np.broadcast_to(np.eye(self.hidden), (*h0.shape[:2], self.hidden, self.hidden))
+        self.sources, self.totals, self.chains = [first], [first], self.eye[None].copy()
         self.y = np.zeros((*h0.shape[:2], time, self.hidden, len(classes)))
 
     def bounds(self) -> tuple[Array, Array]:
@@ -129,22 +133,22 @@ class _March:
         source, jacobian = self._source_and_jacobian(d, number, rows, old, step, e)
         alive = (number < self.lengths)[:, rows, None, None]
         jacobian = np.where(alive, jacobian, np.eye(self.hidden))
-        count = len(self.sources)
-        chains = self.chains[:count, :, rows]
-        chains = jacobian @ chains
-        self.chains[:count, :, rows] = chains
-        sources = np.stack(self.sources)[:, :, rows]
-        arrived = (np.abs(chains) @ sources).sum(axis=0)
+        chains = self.chains.copy()
+        chains[:, :, rows] = jacobian @ chains[:, :, rows]
+        arrived = (np.abs(chains[:, :, rows]) @ np.stack(self.sources)[:, :, rows]).sum(axis=0)
         units = self.units
         source = source + units.state * (np.abs(step.state)[..., None] + arrived + source)
         source = np.where(alive, np.minimum(source, VACUOUS), 0.0)
-        self.chains[count] = np.eye(self.hidden)
-        added = np.zeros_like(self.e)
-        added[:, rows] = source
-        self.sources.append(added)
         now = np.minimum(np.where(alive, arrived + source, e), VACUOUS)
-        self.e[:, rows] = now
         self.y[:, rows, number] = np.where(alive, now, 0.0)
+        added = np.zeros_like(self.e)
+        added[:, rows], self.e[:, rows] = source, now
+        self.chains = np.concatenate([chains, self.eye[None]])
+        self.sources.append(added)
+        self.totals.append(self.e.copy())
+        if len(self.sources) > WINDOW:  # what is older counts with the whole error at its time
+            del self.sources[0], self.totals[0]
+            self.sources[0], self.chains = self.totals[0], self.chains[1:]
 
     def _gate(
         self, name: Any, a: Array, value: Array, source: Array, linear: Array

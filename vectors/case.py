@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Case:
     `given` are the attributes written out, `attributes` all of them, defaults filled in. `inputs`
     and `outputs` are shaped and named as the operator's specification has them; an input left out
     is not in the dict. `readings` holds, for a case of tier `ambiguous`, the outputs under each
-    other accepted reading.
+    other accepted reading. `tolerances` holds, by class of arithmetic, how far each element of the
+    outputs may be off: float32 arrays of the outputs' shapes.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Case:
     inputs: Mapping[str, Array]
     outputs: Mapping[str, Array]
     readings: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    tolerances: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -83,7 +85,11 @@ class BlockKey:
 
 @dataclass(frozen=True)
 class Block:
-    """Cases stacked along a first axis of length n: row i of every array is case i."""
+    """Cases stacked along a first axis of length n: row i of every array is case i.
+
+    `tolerances` are those of the outputs, by reading ("" for the stored one), class of arithmetic
+    and output.
+    """
 
     path: str
     operator: str
@@ -94,6 +100,7 @@ class Block:
     inputs: Arrays
     outputs: Arrays
     readings: dict[str, Arrays] = field(default_factory=dict)
+    tolerances: dict[str, dict[str, Arrays]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -106,12 +113,10 @@ class Block:
             self.dtype,
             self.tier,
             self.given[row],
-            {name: array[row] for name, array in self.inputs.items()},
-            {name: array[row] for name, array in self.outputs.items()},
-            {
-                reading: {name: array[row] for name, array in outputs.items()}
-                for reading, outputs in self.readings.items()
-            },
+            _rows(self.inputs, row),
+            _rows(self.outputs, row),
+            {reading: _rows(outputs, row) for reading, outputs in self.readings.items()},
+            {name: _rows(limits, row) for name, limits in self.tolerances.get("", {}).items()},
         )
 
     def cases(self) -> Iterator[Case]:
@@ -121,20 +126,22 @@ class Block:
     def rows(self, keep: Array) -> Block:
         """The block of the rows where `keep` (a boolean mask or an index array) says so."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
-        return Block(
-            self.path,
-            self.operator,
-            self.dtype,
-            self.tier,
-            [self.ids[i] for i in where],
-            [self.given[i] for i in where],
-            {name: array[where] for name, array in self.inputs.items()},
-            {name: array[where] for name, array in self.outputs.items()},
-            {
-                reading: {name: array[where] for name, array in outputs.items()}
-                for reading, outputs in self.readings.items()
+        return replace(
+            self,
+            ids=[self.ids[i] for i in where],
+            given=[self.given[i] for i in where],
+            inputs=_rows(self.inputs, where),
+            outputs=_rows(self.outputs, where),
+            readings={name: _rows(outputs, where) for name, outputs in self.readings.items()},
+            tolerances={
+                reading: {name: _rows(limits, where) for name, limits in classes.items()}
+                for reading, classes in self.tolerances.items()
             },
         )
+
+
+def _rows(arrays: Arrays, which: int | Array) -> Arrays:
+    return {name: array[which] for name, array in arrays.items()}
 
 
 def canonical_json(given: Mapping[str, Any]) -> str:

@@ -90,6 +90,16 @@ def operator_outputs(
     }
 
 
+def shared_outputs(
+    operator: Operator, attributes: Mapping[str, Any], outputs: Mapping[str, Array]
+) -> Arrays:
+    """The inverse of `operator_outputs`: role to array, in the shared layout."""
+    return {
+        tensor.role: _ordered(operator, tensor, attributes, outputs[tensor.name])
+        for tensor in operator.outputs
+    }
+
+
 def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """The tensor's axes in the shared vocabulary, in the operator's order."""
     form = tensor.form(attributes)

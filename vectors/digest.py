@@ -92,11 +92,42 @@ def _folder(group: Any, folder: str, where: str, opened: Opener) -> Iterator[tup
         yield f"{folder}/{name}", opened(inside, name, f"{where}/{folder}")
 
 
+def tolerance_datasets(block: Any, where: str, opened: Opener) -> Iterator[tuple[str, Stored]]:
+    """The datasets below every `tolerance` of a block, with their paths, in the digest's order."""
+    groups = {"": block}
+    if "readings" in block:
+        readings = subgroup(block, "readings", where)
+        for name in children(readings, h5py.Group, f"{where}/readings"):
+            groups[f"readings/{name}/"] = readings[name]
+    found = []
+    for above, group in groups.items():
+        if "tolerance" in group:
+            inside = f"{where}/{above}tolerance"
+            classes = subgroup(group, "tolerance", inside)
+            for name in children(classes, h5py.Group, inside):
+                for path, stored in _folder(classes, name, inside, opened):
+                    found.append((f"{above}tolerance/{path}", stored))
+    yield from sorted(found, key=lambda pair: pair[0])
+
+
 def content_digest(file: Any, opened: Opener = Stored) -> str:
     """The content digest of an open vector file, read in slices."""
+    return _digest(file, block_datasets, opened)
+
+
+def tolerance_digest(file: Any, opened: Opener = Stored) -> str:
+    """The digest of an open vector file's tolerances, in the same manner."""
+    return _digest(file, tolerance_datasets, opened)
+
+
+def _digest(
+    file: Any,
+    datasets: Callable[[Any, str, Opener], Iterator[tuple[str, Stored]]],
+    opened: Opener,
+) -> str:
     digest = ContentDigest()
     for path in block_paths(file):
-        for name, stored in block_datasets(file[path], f"{file.filename}: /{path}", opened):
+        for name, stored in datasets(file[path], f"{file.filename}: /{path}", opened):
             digest.header(f"{path}/{name}", stored.dtype, stored.shape)
             step = max(1, _SLICE_BYTES // max(1, stored.row_bytes))
             for start in range(0, stored.shape[0], step):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .case import Block, BlockKey, canonical_json
-from .digest import content_digest
+from .digest import content_digest, tolerance_digest
 from .hdf5 import FORMAT_VERSION, VECTORS, atomic_file, write_array, write_texts
 
 
@@ -39,6 +39,9 @@ class VectorWriter:
         folders = {"inputs": block.inputs, "outputs": block.outputs} | {
             f"readings/{name}/outputs": arrays for name, arrays in block.readings.items()
         }
+        for reading, classes in block.tolerances.items():
+            above = f"readings/{reading}/" if reading else ""
+            folders |= {f"{above}tolerance/{name}": arrays for name, arrays in classes.items()}
         for folder, arrays in folders.items():
             for name, array in arrays.items():
                 write_array(group.require_group(folder), name, start, array, total)
@@ -48,6 +51,7 @@ class VectorWriter:
         self._file.flush()
         self.content_sha256 = content_digest(self._file)
         self._file.attrs["content_sha256"] = self.content_sha256
+        self._file.attrs["tolerance_sha256"] = tolerance_digest(self._file)
 
 
 @contextlib.contextmanager

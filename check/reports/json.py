@@ -7,7 +7,9 @@ import math
 from collections import Counter
 from typing import Any
 
-from ..verdict import CaseResult, Report
+from ...gen.arithmetic import CLASSES
+from ..grade import Grade
+from ..result import CaseResult, Report
 
 _PLURAL = {"error": "errors"}
 _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
@@ -26,11 +28,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {"path": report.vectors, "files": report.files},
-        "tolerances": {
-            dtype: tolerance.as_json()
-            for dtype, tolerance in report.tolerances.items()
-            if any(result.dtype == dtype for result in report.results)
-        },
+        "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
         "summary": _counts(deciding)
         | {
             "expected_failures": len(report.expected_failures),
@@ -49,6 +47,26 @@ def _counts(results: list[CaseResult]) -> dict[str, int]:
     return {"cases": len(results)} | {_PLURAL.get(v, v): counted[v] for v in _VERDICTS}
 
 
+def _grade(grade: Grade) -> dict[str, Any]:
+    return {
+        "required": grade.required.as_json(),
+        "observed": grade.observed or None,
+        "compared": grade.compared,
+        "holds": {one.name: grade.holds[one.name] for one in CLASSES[grade.dtype]},
+        "worst": {
+            "ratio": _number(grade.worst),
+            "id": grade.worst_id,
+            "where": grade.worst_where,
+        },
+        "vacuous": {
+            "share": grade.vacuous_share,
+            "files": {
+                file: count / grade.elements[file] for file, count in grade.vacuous.items() if count
+            },
+        },
+    }
+
+
 def _case(result: CaseResult) -> dict[str, Any]:
     case: dict[str, Any] = {
         "id": result.id,
@@ -59,6 +77,7 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "worst_ulp": _number(result.worst_ulp),
         "where": result.where,
         "reading": result.reading,
+        "arithmetic": result.arithmetic or None,
         "message": result.message,
     }
     if result.expected:

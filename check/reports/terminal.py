@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..verdict import CaseResult, Report
+from ..result import CaseResult, Report
 
 _SHOWN = 10
 _WIDTH = 80
@@ -22,6 +22,7 @@ def report_lines(report: Report) -> Iterator[str]:
     )
     yield ""
     yield from _table(report)
+    yield from _arithmetic(report)
     yield from _readings(report)
     yield from _listed("failed", [r for r in report.unexpected if r.verdict == "failed"])
     yield from _listed("errors", [r for r in report.unexpected if r.verdict == "error"])
@@ -50,17 +51,49 @@ def _headline(report: Report) -> str:
 
 
 def _table(report: Report) -> Iterator[str]:
-    yield f"{'':11}{'cases':>6}{'passed':>7}{'failed':>7}{'errors':>7}{'missing':>8}{'unsupp.':>8}  tolerance"
+    yield f"{'':11}{'cases':>6}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupported':>13}"
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
         groups.setdefault(result.dtype if result.decides else result.tier, []).append(result)
     for name, results in groups.items():
         c = Counter(result.verdict for result in results)
-        tolerance = report.tolerances.get(name, "does not decide")
+        note = "" if results[0].decides else "  does not decide"
         yield (
-            f"{name:11}{len(results):6}{c['passed']:7}{c['failed']:7}{c['error']:7}"
-            f"{c['missing']:8}{c['unsupported']:8}  {tolerance}"
+            f"{name:11}{len(results):6}{c['passed']:8}{c['failed']:8}{c['error']:8}"
+            f"{c['missing']:9}{c['unsupported']:13}{note}"
         )
+
+
+def _arithmetic(report: Report) -> Iterator[str]:
+    grades = [grade for grade in report.grades.values() if grade.compared]
+    if not grades:
+        return
+    yield ""
+    yield f"{'arithmetic':12}{'required':21}{'observed':19}{'worst ratio':>11}"
+    for grade in grades:
+        observed = grade.observed or "none of them"
+        yield f"{grade.dtype:12}{grade.required!s:21}{observed:19}{_short(grade.worst):>11}"
+    for grade in grades:
+        if grade.vacuous_share:
+            files = [name for name, count in grade.vacuous.items() if count]
+            yield from _wrapped(
+                f"{grade.dtype}: for {_percent(grade.vacuous_share)} of the elements "
+                f"{grade.required!s} admits a difference as large as the value, "
+                f"in {_named(files)}",
+                indent=2,
+            )
+
+
+def _short(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _readings(report: Report) -> Iterator[str]:

@@ -1,0 +1,101 @@
+"""What was found: of one case, and of all of them with the verdict that it gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from .expectations import Expectation
+from .grade import Grade
+
+CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
+DECIDING = ("required", "ambiguous")
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What was found of one case.
+
+    The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
+    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
+    is, for an ambiguous case, the reading that was followed; `arithmetic` the best class whose
+    tolerances hold, empty where none does.
+    """
+
+    id: str
+    tier: str
+    dtype: str
+    verdict: CaseVerdict
+    worst_ratio: float = 0.0
+    worst_abs: float = 0.0
+    worst_ulp: float = 0.0
+    where: str = ""
+    reading: str = ""
+    arithmetic: str = ""
+    message: str = ""
+    expected: Expectation | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether the case's tier counts for the verdict."""
+        return self.tier in DECIDING
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found of all selected cases, and the verdict it gives."""
+
+    runtime: str
+    runtime_version: str
+    vectors: str
+    files: int
+    grades: Mapping[str, Grade]
+    results: Sequence[CaseResult]
+    expectations: Sequence[Expectation] = field(default_factory=tuple)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many deciding cases have each verdict."""
+        return Counter(result.verdict for result in self.results if result.decides)
+
+    @property
+    def verdict(self) -> str:
+        """`does not conform`, `incomplete` or `conforms`."""
+        if self.counts["failed"] or self.counts["error"]:
+            return "does not conform"
+        if self.counts["missing"] or not self.counts["passed"]:
+            return "incomplete"
+        return "conforms"
+
+    @property
+    def unexpected(self) -> list[CaseResult]:
+        """The deciding cases that failed, or gave an error, and were not expected to."""
+        return [
+            r
+            for r in self.results
+            if r.decides and r.verdict in ("failed", "error") and not r.expected
+        ]
+
+    @property
+    def expected_failures(self) -> list[CaseResult]:
+        """The deciding cases that failed, or gave an error, as expected."""
+        return [
+            r for r in self.results if r.decides and r.verdict in ("failed", "error") and r.expected
+        ]
+
+    @property
+    def unexpected_passes(self) -> list[CaseResult]:
+        """The deciding cases that passed although a failure was expected."""
+        return [r for r in self.results if r.decides and r.verdict == "passed" and r.expected]
+
+    @property
+    def exit_status(self) -> int:
+        """0: conforms, or every failure was expected and nothing is missing; 1: otherwise."""
+        return int(bool(self.unexpected or self.counts["missing"]) or self._nothing_compared)
+
+    @property
+    def _nothing_compared(self) -> bool:
+        return not (self.counts["passed"] or self.counts["failed"] or self.counts["error"])
