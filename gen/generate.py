@@ -36,11 +36,12 @@ class CaseFailed(GrucibleError):
 
 @dataclass(frozen=True)
 class Made:
-    """One case as it was made: its inputs, its outputs, and those under each other reading."""
+    """One case as it was made: inputs, outputs, those under each other reading, error bounds."""
 
     inputs: Arrays
     outputs: Arrays
     readings: dict[str, Arrays]
+    bounds: Bounds
 
 
 def block_key(case: CaseSpec) -> BlockKey:
@@ -83,26 +84,27 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
     """The block of `cases` (which share a block), drawn and evaluated.
 
     An attempt at drawing a case is kept if its outputs are decided (gen.exact) and, unless its
-    draw plants special values, finite, with no intermediate that reaches the dtype's overflow.
-    Raises CaseFailed for a case that ATTEMPTS attempts do not make.
+    draw plants special values, finite, with no intermediate that reaches the dtype's overflow, and
+    well-conditioned enough to judge by (gen.bounds). Raises CaseFailed for a case that ATTEMPTS
+    attempts do not make.
     """
     made: dict[str, Made] = {}
-    bounds: dict[str, Bounds] = {}
     pending, reasons = list(cases), {}
     for attempt in range(ATTEMPTS):
         drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
         reasons = overflowing(pending, drawn)
-        bounds |= bound_cases([case for case in pending if case.id not in reasons], drawn)
+        bounds = bound_cases([case for case in pending if case.id not in reasons], drawn)
         for case in pending:
-            if case.id not in reasons:
-                reason = "" if DRAWS[case.draw].plant else bounds[case.id].objection()
-                try:
-                    if not reason:
-                        made[case.id] = _evaluate(case, drawn[case.id])
-                except Undecided:
-                    reason = "an output could not be rounded at the highest precision"
-                if reason:
-                    reasons[case.id] = reason
+            if case.id in reasons:
+                continue
+            objection = "" if DRAWS[case.draw].plant else bounds[case.id].objection()
+            if objection:
+                reasons[case.id] = objection
+                continue
+            try:
+                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id])
+            except Undecided:
+                reasons[case.id] = "an output could not be rounded at the highest precision"
         pending = [case for case in pending if case.id in reasons]
         if not pending:
             break
@@ -110,11 +112,14 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         raise CaseFailed(
             f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
         )
+    return block_of(cases, [made[case.id] for case in cases])
+
+
+def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
+    """The block of `cases`, which share a block, as they were made."""
     first = cases[0]
-    rows = [made[case.id] for case in cases]
     outputs = _stacked([row.outputs for row in rows])
     readings = {name: _stacked([row.readings[name] for row in rows]) for name in first.readings}
-    mine = [bounds[case.id] for case in cases]
     return Block(
         path=block_key(first).path,
         operator=first.operator,
@@ -126,19 +131,20 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         outputs=outputs,
         readings=readings,
         tolerances={
-            reading: stored_tolerances(first, answers, [b.under[reading] for b in mine])
+            reading: stored_tolerances(first, answers, [row.bounds.under[reading] for row in rows])
             for reading, answers in ({"": outputs} | readings).items()
         },
     )
 
 
-def _evaluate(case: CaseSpec, inputs: Arrays) -> Made:
+def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
+    """The case with its exact answers. Raises Undecided."""
     operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: str = "") -> Arrays:
         return exact_answer(operator, attributes, case.dtype, inputs, reading)
 
-    return Made(inputs, answer(), {name: answer(name) for name in case.readings})
+    return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
 
 
 def _stacked(rows: Sequence[Arrays]) -> Arrays:
