@@ -176,18 +176,26 @@ def exact_answer(
 def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, str]:
     """For each case of a block in which something reaches the dtype's overflow, what.
 
-    Cases whose draw plants special values are not looked at. Evaluated in float64, stacked.
+    Cases whose draw plants special values are not looked at.
     """
-    found: dict[str, str] = {}
-    for members, meant in alike([case for case in cases if not DRAWS[case.draw].plant]):
+    looked_at = [case for case in cases if not DRAWS[case.draw].plant]
+    dtypes = {case.id: case.dtype for case in looked_at}
+    return {
+        case_id: f"an intermediate of {peak:.3g} is too near {dtypes[case_id]}'s overflow"
+        for case_id, peak in peaks(looked_at, drawn).items()
+        # a sum of up to four counted quantities stays finite in the dtype
+        if not peak < FLOAT_TYPES[dtypes[case_id]].largest / 4
+    }
+
+
+def peaks(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, float]:
+    """How large an intermediate of each case of a block may become; evaluated in float64, stacked."""
+    found: dict[str, float] = {}
+    for members, meant in alike(cases):
         operator = OPERATORS[members[0].operator]
         stacked = _stacked([drawn[case.id] for case in members])
         arithmetic = Peaks(len(members))
-        gru(arithmetic, stack(meant), gru_inputs(operator, members[0].attributes, stacked))
-        for case, peak in zip(members, arithmetic.peak, strict=True):
-            # a sum of up to four counted quantities stays finite in the dtype
-            if not peak < FLOAT_TYPES[case.dtype].largest / 4:
-                found[case.id] = (
-                    f"an intermediate of {peak:.3g} is too near {case.dtype}'s overflow"
-                )
+        with np.errstate(over="ignore", invalid="ignore"):
+            gru(arithmetic, stack(meant), gru_inputs(operator, members[0].attributes, stacked))
+        found |= dict(zip([case.id for case in members], arithmetic.peak.tolist(), strict=True))
     return found

@@ -31,9 +31,6 @@ from .gru import GATES, Direction, Step, gru, in_order, processing_order
 WINDOW = 16
 """Over how many steps the products of signed Jacobians reach back; see `_March.step`."""
 
-VACUOUS = 1e30
-"""A bound this large says nothing; it is kept from growing further."""
-
 
 def error_bounds(
     semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[Arithmetic]
@@ -65,6 +62,7 @@ class _Units:
 
         self.unit, self.tiny, self.stored = each("unit"), each("tiny"), each("stored")
         self.state, self.operand, self.kept = each("state"), each("operands"), each("elementwise")
+        self.state_tiny, self.operand_tiny = each("state_tiny"), each("operand_tiny")
         self.element = np.maximum(self.kept, self.unit)
         self.functions = {
             "sigmoid": np.array([c.sigmoid for c in classes]).T * self.unit,
@@ -77,11 +75,16 @@ class _Units:
         used = n * self.unit
         return np.asarray(np.where(used < 0.5, used / (1.0 - used), np.inf))
 
-    def dot(self, n: int, products: Array, b: Array) -> Array:
-        """The error of a sum of products and biases, each given as its sum of absolute values."""
+    def dot(self, n: int, products: Array, factors: Array, b: Array) -> Array:
+        """The error of a sum of n products and biases.
+
+        `products` and `b` are the sums of their absolute values, `factors` the sum of the absolute
+        values of all factors of the products.
+        """
         cut = 2.0 * self.operand + self.operand**2
+        lost = self.operand_tiny * (factors + n * self.operand_tiny + (b > 0))
         sums = self.gamma(n) * (products + b) + n * self.tiny
-        return np.asarray(sums + cut * products + self.operand * b)
+        return np.asarray(sums + cut * products + self.operand * b + lost)
 
 
 class _March:
@@ -103,7 +106,12 @@ class _March:
         self.order = processing_order(semantics.directions[index], inputs.lengths, time)
         x = np.abs(in_order(inputs.x.astype(np.float64), self.order))
         self.w_abs = {g: x @ _matrix(inputs.w[g], index)[:, None].swapaxes(-1, -2) for g in GATES}
+        self.w_factors = {
+            g: x.sum(-1, keepdims=True) + _matrix(inputs.w[g], index).sum(-1)[:, None, None]
+            for g in GATES
+        }
         self.r_abs = {g: _matrix(inputs.r[g], index)[:, None] for g in GATES}
+        self.r_factors = {g: self.r_abs[g].sum(-1, keepdims=True) for g in GATES}
         self.r = {g: inputs.r[g][:, index].astype(np.float64)[:, None] for g in GATES}
         self.b = {
             part: np.abs(b[:, index].astype(np.float64))[:, None, :, None]
@@ -111,7 +119,8 @@ class _March:
         }
         h0 = np.abs(inputs.h0[:, index].astype(np.float64))[..., None]
         self.inputs_size, self.hidden = inputs.x.shape[-1], h0.shape[-2]
-        first = h0 * self.units.state * (self.units.operand > 0)  # h0 rounded on the way in
+        rounded = h0 * self.units.state + self.units.state_tiny
+        first = np.where(self.units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
         self.e = first.copy()
         # of the last sources: each with the product J_t ⋯ J_{s+1} of the steps s since, and the
         # whole error at the time it arose
@@ -138,8 +147,8 @@ class _March:
         arrived = (np.abs(chains[:, :, rows]) @ np.stack(self.sources)[:, :, rows]).sum(axis=0)
         units = self.units
         source = source + units.state * (np.abs(step.state)[..., None] + arrived + source)
-        source = np.where(alive, np.minimum(source, VACUOUS), 0.0)
-        now = np.minimum(np.where(alive, arrived + source, e), VACUOUS)
+        source = np.where(alive, source + units.state_tiny, 0.0)
+        now = np.where(alive, arrived + source, e)
         self.y[:, rows, number] = np.where(alive, now, 0.0)
         added = np.zeros_like(self.e)
         added[:, rows], self.e[:, rows] = source, now
@@ -180,7 +189,9 @@ class _March:
     ) -> tuple[Array, Array]:
         u, n = self.units, self.inputs_size + self.hidden + 2
         h_size, semantics = np.abs(old)[..., None], self.semantics
+        h_sum = (h_size + e).sum(-2, keepdims=True)
         w = {g: self.w_abs[g][:, rows, number][..., None] for g in GATES}
+        w_factors = {g: self.w_factors[g][:, rows, number][..., None] for g in GATES}
         wx = {g: np.abs(d.input[g][:, rows, number])[..., None] for g in GATES}
         zero = np.zeros(1)
 
@@ -190,7 +201,8 @@ class _March:
         def gate(g: str, a: Array, value: Array) -> tuple[Array, Array, Array]:
             linear = self.r_abs[g] @ e
             b = bias(g, f"w{g}", f"r{g}")
-            source = u.dot(n, w[g] + self.r_abs[g] @ h_size + linear, b)
+            factors = w_factors[g] + self.r_factors[g] + h_sum
+            source = u.dot(n, w[g] + self.r_abs[g] @ h_size + linear, factors, b)
             recurrent = np.abs(self.r[g] @ old[..., None])
             source = source + u.stored * (
                 3.0 * (wx[g] + recurrent + linear + b) + np.abs(a)[..., None] + linear + source
@@ -205,13 +217,15 @@ class _March:
             linear_q = self.r_abs["h"] @ e
             recurrent_h = np.abs(self.r["h"] @ old[..., None])
             inner = bias("rh")
-            source_q = u.dot(self.hidden + 3, self.r_abs["h"] @ h_size + linear_q, inner)
+            factors = self.r_factors["h"] + h_sum
+            products = self.r_abs["h"] @ h_size + linear_q
+            source_q = u.dot(self.hidden + 3, products, factors, inner)
             source_q = source_q + u.stored * (recurrent_h + linear_q + q + linear_q + source_q)
             source_p, total_p = self._product(
                 r, source_r, total_r, q, source_q, linear_q + source_q
             )
             outer = bias("wh", "h")
-            source_w = u.dot(self.inputs_size + 3, w["h"], outer)
+            source_w = u.dot(self.inputs_size + 3, w["h"], w_factors["h"], outer)
             source_w = source_w + u.stored * (2.0 * wx["h"] + outer)
             rounded = u.element * (a_size + source_w + total_p)
             source_a, total_a = source_w + source_p + rounded, source_w + total_p + rounded
@@ -219,7 +233,10 @@ class _March:
             source_p, total_p = self._product(r, source_r, total_r, h_size, 0.0, e)
             b = bias("h", "wh", "rh")
             carried = self.r_abs["h"] @ total_p
-            rounded = u.dot(n, w["h"] + self.r_abs["h"] @ (r * h_size) + carried, b)
+            p_sum = (r * h_size + total_p).sum(-2, keepdims=True)
+            factors = w_factors["h"] + self.r_factors["h"] + p_sum
+            products = w["h"] + self.r_abs["h"] @ (r * h_size) + carried
+            rounded = u.dot(n, products, factors, b)
             recurrent_h = np.abs(self.r["h"] @ (step.r * old)[..., None])
             rounded = rounded + u.stored * (
                 3.0 * (wx["h"] + recurrent_h + carried + b) + a_size + carried + rounded

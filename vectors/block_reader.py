@@ -70,7 +70,9 @@ class StoredBlock:
 
     def slices(self, *, inputs: bool = True) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
-        row = sum(s.row_bytes for s in (*self.inputs.values(), *self.outputs.values()))
+        classes = [one for reading in self.tolerances.values() for one in reading.values()]
+        folders = [self.inputs, self.outputs, *self.readings.values(), *classes]
+        row = sum(stored.row_bytes for folder in folders for stored in folder.values())
         step = max(1, SLICE_BYTES // max(1, row))
         return (
             self.read(start, start + step, inputs=inputs) for start in range(0, len(self), step)
@@ -147,6 +149,9 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
 
     def limits(arrays: Any, below: str) -> dict[str, Stored]:
         stored = {}
+        for found in arrays:
+            if found not in [t.name for t in operator.outputs]:
+                raise VectorFileError(f"{below}/{found}: {operator.name} has no such output")
         for tensor in operator.outputs:
             data = stored[tensor.name] = opened(arrays, tensor.name, below)
             shape = (len(ids), *operator.shape(tensor, first, sizes))
@@ -156,6 +161,8 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
                 )
         return stored
 
+    inputs = folder(group, "inputs", where, operator.inputs)
+    outputs = folder(group, "outputs", where, operator.outputs)
     readings, tolerances = {}, {"": tolerance(group, where)}
     if "readings" in group:
         inside = subgroup(group, "readings", where)
@@ -175,8 +182,8 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
         sizes,
         ids,
         given,
-        folder(group, "inputs", where, operator.inputs),
-        folder(group, "outputs", where, operator.outputs),
+        inputs,
+        outputs,
         readings,
         tolerances,
     )

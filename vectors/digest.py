@@ -102,8 +102,9 @@ def tolerance_datasets(block: Any, where: str, opened: Opener) -> Iterator[tuple
     found = []
     for above, group in groups.items():
         if "tolerance" in group:
-            inside = f"{where}/{above}tolerance"
-            classes = subgroup(group, "tolerance", inside)
+            at = f"{where}/{above}".rstrip("/")
+            inside = f"{at}/tolerance"
+            classes = subgroup(group, "tolerance", at)
             for name in children(classes, h5py.Group, inside):
                 for path, stored in _folder(classes, name, inside, opened):
                     found.append((f"{above}tolerance/{path}", stored))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _PROPERTIES = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+_DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
 
 
@@ -59,11 +60,19 @@ class OpenVINO:
     specs put sequence lengths and draws innermost, so the cases that share a model follow one
     another, and keeping 512 would save half a per cent of the compilations.
 
+    With `default_precision`, no INFERENCE_PRECISION_HINT is given, as real programs give none.
+
     One object is for one thread at a time: a kept model has one inference request.
     """
 
-    def __init__(self, *, constant_weights: bool) -> None:
+    def __init__(self, *, constant_weights: bool, default_precision: bool = False) -> None:
         self.constant_weights = constant_weights
+        self.__doc__ = (
+            "GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin; "
+            f"W, R, B are {'Constants' if constant_weights else 'Parameters'}"
+            f"{'; precision as OpenVINO chooses' if default_precision else ''}"
+        )
+        self._properties = _DEFAULT_PRECISION if default_precision else _PROPERTIES
         self._kept_request = lru_cache(maxsize=_CACHED_MODELS)(self._request)
 
     @cached_property
@@ -75,6 +84,11 @@ class OpenVINO:
         """OpenVINO's version and the device, such as `2026.4.1 CPU, Intel(R) Xeon(R) Processor`."""
         processor = self._core.get_property("CPU", "FULL_DEVICE_NAME")
         return f"{ov.get_version().partition('-')[0]} CPU, {processor}"
+
+    @property
+    def computes_bfloat16(self) -> bool:
+        """Whether this CPU computes float32 models in bfloat16 where no precision is asked for."""
+        return "BF16" in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
     def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
         """The outputs OpenVINO gives for `case`: `Ho`, or `Y` and `Ho`, shaped as specified.
@@ -112,7 +126,7 @@ class OpenVINO:
     ) -> Any:
         """An inference request of the model that answers `question`, given its Constants."""
         model = _model(question, constants or {})
-        return self._core.compile_model(model, "CPU", _PROPERTIES).create_infer_request()
+        return self._core.compile_model(model, "CPU", self._properties).create_infer_request()
 
 
 def _model(question: _Question, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -150,3 +164,4 @@ def _copy(tensor: Any) -> npt.NDArray[Any]:
 
 parameters = OpenVINO(constant_weights=False)
 constant = OpenVINO(constant_weights=True)
+default = OpenVINO(constant_weights=False, default_precision=True)

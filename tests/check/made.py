@@ -14,6 +14,7 @@ import numpy.typing as npt
 from grucible import Case
 from grucible.cases.dtypes import numpy_dtype
 from grucible.cases.operators import OPERATORS
+from grucible.gen.arithmetic import CLASSES
 from grucible.vectors.case import Block, BlockKey
 from grucible.vectors.writer import new_vector_file
 
@@ -38,7 +39,7 @@ def make_block(
     """A block of cases of equal attributes and random inputs; the answers are numpy's.
 
     An `ambiguous` block has the reading that keeps the initial state of a row of length 0.
-    `outputs` replaces the answers, of every case alike.
+    `outputs` replaces the answers, of every case alike. The tolerances are those of `limits`.
     """
     described = OPERATORS[operator]
     given: dict[str, Any] = {"hidden_size": SIZES["hidden_size"], "clip": 0.5}
@@ -74,7 +75,25 @@ def make_block(
         outputs=stacked(block, numpy_gru) if outputs is None else dict(outputs),
         readings={name: stacked(block, keeps_h0) for name in readings},
     )
-    return key, block
+    tolerances = {
+        reading: limits(dtype, answers)
+        for reading, answers in ({"": block.outputs} | block.readings).items()
+    }
+    return key, replace(block, tolerances=tolerances)
+
+
+def limits(dtype: str, answers: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
+    """Tolerances of answers of order one, by class and output: sixteen of the class's largest unit.
+
+    Where an answer is zero, as padding is, nothing is admitted.
+    """
+    found = {}
+    for one in CLASSES[dtype]:
+        unit = np.float32(16 * max(one.unit, one.elementwise, one.state, one.operands))
+        found[one.name] = {
+            name: np.where(answer == 0, np.float32(0), unit) for name, answer in answers.items()
+        }
+    return found
 
 
 def stacked(block: Block, run: Callable[[Case], Mapping[str, Array]]) -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """The GRU in numpy, as README has it, and the same with one mistake each.
 
-`grucible check --runtime tests/check/numpy_gru.py:run`. Everything is computed in float64 and
-rounded to the case's dtype at the end. `MISTAKES` are runtimes, by the mistake they make.
+`grucible check --runtime tests/check/numpy_gru.py:run`. Everything is computed in float64 (in
+`in_float32`: in float32) and rounded to the case's dtype at the end. `MISTAKES` are runtimes, by the mistake they make.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 BACKWARDS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
-def run(case: Case, mistake: str = "") -> dict[str, Array]:
+def run(case: Case, mistake: str = "", arithmetic: str = "float64") -> dict[str, Array]:
     """GRUCell-3 and GRUSequence-5, or all but one thing of them."""
     a = case.attributes
     after = a["linear_before_reset"]
     parts = 4 if after else 3
-    x = {name: array.astype(np.float64) for name, array in case.inputs.items()}
+    x = {name: array.astype(arithmetic) for name, array in case.inputs.items()}
     dtype = case.inputs["X"].dtype
     clip = np.inf if mistake == "clip ignored" else a["clip"]
 
@@ -59,10 +59,11 @@ def run(case: Case, mistake: str = "") -> dict[str, Array]:
         else:
             recurrent = reset * (h @ rh.T + inner)
         new = (1 - z) * activation(g, x @ wh.T + recurrent + bh) + z * h
+        assert new.dtype == arithmetic
         return np.asarray(new)
 
     w, r, h0 = x["W"], x["R"], x["initial_hidden_state"]
-    b = x.get("B", np.zeros(parts * a["hidden_size"]))
+    b = x.get("B", np.zeros(parts * a["hidden_size"], arithmetic))
     if mistake == "h0 ignored":
         h0 = np.zeros_like(h0)
     if "direction" not in a:
@@ -86,6 +87,9 @@ def run(case: Case, mistake: str = "") -> dict[str, Array]:
         y = y[:, ::-1]
     return {"Y": y.astype(dtype), "Ho": ho.astype(dtype)}
 
+
+in_float32 = partial(run, arithmetic="float32")
+"""The same in float32, whatever the dtype: to float64 vectors, not good enough."""
 
 keeps_h0 = partial(run, mistake="h0 kept for length 0")
 """Another reading of the specification, not a mistake (ledger: len-zero)."""

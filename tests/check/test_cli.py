@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from grucible import load_vectors
+from grucible.gen.arithmetic import CLASSES
 
 from .conftest import HERE, Command, Ended, strict_json
 from .made import SEQUENCE, make_block, write_vectors
@@ -50,7 +51,8 @@ def bad_usage(ended: Ended, says: str) -> None:
 
 COUNTS = {"cases", "passed", "failed", "unsupported", "missing", "errors"}
 CASE: dict[str, Any] = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
-        "worst_ulp": (float, str), "where": str, "reading": str, "message": str}  # fmt: skip
+        "worst_ulp": (float, str), "where": str, "reading": str, "arithmetic": (str, type(None)), "message": str}  # fmt: skip
+GRADE = {"required", "observed", "compared", "holds", "worst", "vacuous"}
 
 
 def check_report(report: dict[str, Any]) -> None:
@@ -71,6 +73,16 @@ def check_report(report: dict[str, Any]) -> None:
     assert len({case["id"] for case in report["cases"]}) == len(report["cases"])
     decided = [c for c in report["cases"] if c["tier"] in ("required", "ambiguous")]
     assert len(decided) == report["summary"]["cases"]
+    for dtype, grade in report["arithmetic"].items():
+        assert set(grade) == GRADE
+        assert list(grade["holds"]) == [one.name for one in CLASSES[dtype]]
+        assert all(0 <= count <= grade["compared"] for count in grade["holds"].values())
+        assert grade["observed"] is None or grade["holds"][grade["observed"]] == grade["compared"]
+        assert set(grade["worst"]) == {"ratio", "id", "where"}
+        assert set(grade["vacuous"]) == {"share", "files"}
+        assert 0 <= grade["vacuous"]["share"] <= 1
+    compared = sum(grade["compared"] for grade in report["arithmetic"].values())
+    assert compared == report["summary"]["passed"] + report["summary"]["failed"]
 
 
 def test_json_report(vectors: Path, command: Command) -> None:
@@ -89,7 +101,17 @@ def test_json_report(vectors: Path, command: Command) -> None:
     assert cases["s-zero"]["reading"] == "stored"
     assert report["other_tiers"]["nonportable"]["failed"] == 1
     assert report["summary"]["failed"] == 1
-    assert report["tolerances"]["float32"] == {"rtol": 1e-4, "atol": 1e-5}
+    assert cases["a-good"]["arithmetic"] == "float32"
+    assert cases["b-bad"]["arithmetic"] is None
+    assert {dtype: grade["required"] for dtype, grade in report["arithmetic"].items()} == {
+        "bfloat16": "bfloat16-gemm",
+        "float32": "float32",
+    }
+    assert report["arithmetic"]["float32"]["worst"] == {
+        "ratio": "inf",
+        "id": "b-bad",
+        "where": "Ho[0, 0]",
+    }
 
 
 def test_json_report_of_the_core_vectors(command: Command) -> None:
@@ -97,7 +119,13 @@ def test_json_report_of_the_core_vectors(command: Command) -> None:
     check_report(report)
     assert report["summary"]["passed"] == len(report["cases"]) == 408
     assert {case["id"] for case in report["cases"]} == {case.id for case in load_vectors()}
-    assert set(report["tolerances"]) == {"bfloat16", "float16", "float32", "float64"}
+    assert {dtype: grade["observed"] for dtype, grade in report["arithmetic"].items()} == {
+        "float64": "float64",
+        "float32": "float32",
+        "float16": "float32",
+        "bfloat16": "float32",
+    }
+    assert {grade["compared"] for grade in report["arithmetic"].values()} == {102}
 
 
 def test_report_to_a_file(vectors: Path, tmp_path: Path, command: Command) -> None:
@@ -436,7 +464,7 @@ def test_run_fails_whole_files(vectors: Path, tmp_path: Path, command: Command) 
     (vectors / "deep" / "seq.h5").write_bytes(raw)
     ended = command("run", vectors, "--runtime", NUMPY, "-o", tmp_path / "out")
     assert ended.status == 2
-    assert "content does not match its content_sha256" in ended.err
+    assert "what it holds does not match its content_sha256" in ended.err
     assert [p.name for p in (tmp_path / "out").rglob("*.h5*")] == ["cell.h5"]
 
 

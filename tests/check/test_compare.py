@@ -14,6 +14,7 @@ import pytest
 
 from grucible.check.compare import Comparison, compare
 from grucible.check.tolerance import Tolerance
+from grucible.vectors.case import Block
 
 Array = npt.NDArray[Any]
 finfo: Any = ml_dtypes.finfo
@@ -41,7 +42,22 @@ def one(
 ) -> Comparison:
     """Compare a single element."""
     e, o = (np.array([[value]], NUMPY[dtype]) for value in (expected, observed))
-    return compare({"Y": e}, {"Y": o}, tolerance, dtype, signed_zero=signed_zero)
+    return under({"Y": e}, {"Y": o}, tolerance, dtype, signed_zero=signed_zero)
+
+
+def under(
+    expected: dict[str, Array],
+    observed: dict[str, Array],
+    tolerance: Tolerance,
+    dtype: str,
+    *,
+    signed_zero: bool = False,
+) -> Comparison:
+    """Compare with what a tolerance admits of the expected values."""
+    rows = len(next(iter(expected.values())))
+    block = Block("", "", dtype, "required", [""] * rows, [{}] * rows, {}, expected)
+    admitted = tolerance.admitted(block, "")
+    return compare(expected, observed, admitted, dtype, signed_zero=signed_zero)
 
 
 SPECIAL = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 6.0e4]
@@ -153,7 +169,7 @@ def test_the_worst_element_is_the_worst(dtype: str, tolerance: Tolerance) -> Non
         noise = random.uniform(-1.5, 1.5, e.shape) * np.reshape(admitted, e.shape)
         noise[: count // 2] *= 0.3  # half of the cases are within their tolerance
         expected[name], observed[name] = e, (e.astype(np.float64) + noise).astype(NUMPY[dtype])
-    found = compare(expected, observed, tolerance, dtype, signed_zero=False)
+    found = under(expected, observed, tolerance, dtype)
     verdicts = set()
     for row in range(count):
         elements = [
@@ -186,7 +202,7 @@ def test_the_worst_is_found_in_any_output_and_element() -> None:
     observed = {name: array + np.float32(0.25) for name, array in expected.items()}
     for row, (name, index) in enumerate(places):
         observed[name][row].reshape(-1)[index] = 2.0
-    found = compare(expected, observed, Tolerance(0, 0.5), "float32", signed_zero=False)
+    found = under(expected, observed, Tolerance(0, 0.5), "float32")
     named = [
         (list(shapes)[output], index)
         for output, index in zip(found.output, found.element, strict=True)
@@ -198,13 +214,57 @@ def test_the_worst_is_found_in_any_output_and_element() -> None:
 def test_a_nan_is_worse_than_any_number() -> None:
     expected = {"Y": np.array([[1.0, 1.0, 1.0]], np.float32)}
     observed = {"Y": np.array([[3e38, NAN, 1.0]], np.float32)}
-    found = compare(expected, observed, LOOSE, "float32", signed_zero=False)
+    found = under(expected, observed, LOOSE, "float32")
     assert (found.element[0], found.ratio[0]) == (1, INF)
 
 
 def test_cases_do_not_influence_each_other() -> None:
     expected = {"Y": np.ones((3, 2), np.float32)}
     observed = {"Y": np.array([[1, 1], [NAN, 1], [1, 1.25]], np.float32)}
-    found = compare(expected, observed, LOOSE, "float32", signed_zero=False)
+    found = under(expected, observed, LOOSE, "float32")
     assert found.passed.tolist() == [True, False, True]
     assert found.ratio.tolist() == [0.0, INF, 0.25]
+
+
+def test_each_element_has_its_own_limit() -> None:
+    """What is admitted is an array: the same difference passes at one element and not at another."""
+    expected = {"Y": np.zeros((2, 3), np.float32), "Ho": np.ones((2, 1), np.float32)}
+    observed = {"Y": np.full((2, 3), 0.25, np.float32), "Ho": np.ones((2, 1), np.float32)}
+    admitted = {
+        "Y": np.array([[0.25, 0.5, INF], [0.5, 0.125, 0.25]], np.float32),
+        "Ho": np.zeros((2, 1), np.float32),
+    }
+    found = compare(expected, observed, admitted, "float32", signed_zero=False)
+    assert found.ratio.tolist() == [1.0, 2.0]
+    assert found.element.tolist() == [0, 1]
+    assert found.passed.tolist() == [True, False]
+    np.testing.assert_array_equal(admitted["Y"][0], [0.25, 0.5, INF])  # left as they were
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_infinite_limit_admits_every_number_and_no_other(dtype: str) -> None:
+    admitted = {"Y": np.array([[INF]], np.float32)}
+    for expected, observed in itertools.product(SPECIAL, repeat=2):
+        e, o = ({"Y": np.array([[value]], NUMPY[dtype])} for value in (expected, observed))
+        found = compare(e, o, admitted, dtype, signed_zero=False)
+        finite = math.isfinite(expected) and math.isfinite(observed)
+        same = expected == observed or (math.isnan(expected) and math.isnan(observed))
+        assert found.passed[0] == (finite or same)
+        assert found.ratio[0] == (0.0 if finite or same else INF)
+
+
+def test_the_ratio_is_taken_in_float64() -> None:
+    """A float32 limit and its neighbour: one of them is a difference that passes."""
+    limit = np.float32(0.1)
+    for observed, passes in (
+        (float(limit), True),
+        (float(np.nextafter(limit, np.float32(1))), False),
+    ):
+        found = compare(
+            {"Y": np.zeros((1, 1))},
+            {"Y": np.array([[observed]])},
+            {"Y": np.array([[limit]])},
+            "float64",
+            signed_zero=False,
+        )
+        assert found.passed[0] == passes

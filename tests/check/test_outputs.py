@@ -386,10 +386,10 @@ def test_outputs_in_slices(
     vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However the vectors are cut, rows match by id."""
-    from grucible.vectors import reader
+    from grucible.vectors import block_reader
 
     edit(outputs, rows(F32, [2, 0, 4, 3]))
     whole = verdicts(command, vectors, outputs)
-    monkeypatch.setattr(reader, "SLICE_BYTES", 1)
+    monkeypatch.setattr(block_reader, "SLICE_BYTES", 1)
     assert verdicts(command, vectors, outputs) == whole
     assert whole[2]["case-1"] == "missing"

@@ -1,8 +1,9 @@
-"""Tolerances: rtol, atol and units in the last place, by numpy's own meaning of them."""
+"""Criteria: classes of arithmetic, and rtol, atol and units by numpy's own meaning of them."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -12,12 +13,20 @@ import pytest
 
 from grucible import GrucibleError
 from grucible.cases.dtypes import FLOAT_TYPES
+from grucible.cases.errors import VectorFileError
 from grucible.check.compare import compare
-from grucible.check.tolerance import DEFAULTS, Tolerance, chosen_tolerances, spacing
+from grucible.check.tolerance import Demanded, Tolerance, chosen_criteria, spacing
+from grucible.vectors.case import Block
 
 Array = npt.NDArray[Any]
 finfo: Any = ml_dtypes.finfo
 DTYPES = sorted(FLOAT_TYPES)
+
+
+def block_of(outputs: dict[str, Array], dtype: str) -> Block:
+    """A block of which only the answers are looked at."""
+    rows = len(outputs["Y"])
+    return Block("b", "", dtype, "required", [""] * rows, [{}] * rows, {}, outputs)
 
 
 def numbers_of(dtype: str) -> Array:
@@ -79,7 +88,7 @@ def test_ulps_admit_so_many_neighbours(dtype: str, ulps: float) -> None:
         found = compare(
             {"Y": expected.reshape(1, 1)},
             {"Y": observed.reshape(1, 1)},
-            Tolerance(ulps=ulps),
+            Tolerance(ulps=ulps).admitted(block_of({"Y": expected.reshape(1, 1)}, dtype), ""),
             dtype,
             signed_zero=False,
         )
@@ -99,9 +108,8 @@ def test_rtol_and_atol_are_numpys(rtol: float, atol: float, dtype: str) -> None:
         observed = (expected + scale).astype(dtype)
     observed[4:8] = [[np.nan], [np.inf], [0.0], [-np.inf]]
     observed[8:12] = expected[8:12]
-    found = compare(
-        {"Y": expected}, {"Y": observed}, Tolerance(rtol, atol), dtype, signed_zero=False
-    )
+    admitted = Tolerance(rtol, atol).admitted(block_of({"Y": expected}, dtype), "")
+    found = compare({"Y": expected}, {"Y": observed}, admitted, dtype, signed_zero=False)
     wanted = []
     for e, o in zip(expected.astype(np.float64), observed.astype(np.float64), strict=True):
         try:
@@ -114,14 +122,80 @@ def test_rtol_and_atol_are_numpys(rtol: float, atol: float, dtype: str) -> None:
 
 
 def test_the_admitted_difference_is_of_the_expected_value() -> None:
+    outputs = {"Y": np.array([0.0, -4.0, np.inf, np.nan], np.float32)}
+    block = replace(block_of(outputs, "float32"), readings={"r": {"Y": outputs["Y"] * 2}})
     tolerance = Tolerance(0.5, 1.0)
-    admitted = tolerance.admitted(np.array([0.0, -4.0, np.inf, np.nan]), FLOAT_TYPES["float32"])
-    assert admitted.tolist() == [1.0, 3.0, 1.0, 1.0]
+    assert tolerance.admitted(block, "")["Y"].tolist() == [1.0, 3.0, 1.0, 1.0]
+    assert tolerance.admitted(block, "r")["Y"].tolist() == [1.0, 5.0, 1.0, 1.0]
 
 
-def test_defaults_are_for_every_dtype() -> None:
-    assert set(DEFAULTS) == set(FLOAT_TYPES)
-    assert chosen_tolerances(None, None, None) == dict(DEFAULTS)
+def test_each_dtype_has_a_class_that_is_required() -> None:
+    assert chosen_criteria() == {
+        "float64": Demanded("float64"),
+        "float32": Demanded("float32"),
+        "float16": Demanded("float16"),
+        "bfloat16": Demanded("bfloat16-gemm"),
+    }
+
+
+def test_a_demanded_class_admits_what_the_block_holds() -> None:
+    limits = {"Y": np.ones(1, np.float32)}, {"Y": np.zeros(1, np.float32)}
+    block = replace(
+        block_of({"Y": np.ones(1)}, "float32"),
+        tolerances={"": {"a": limits[0]}, "r": {"a": limits[1]}},
+    )
+    assert Demanded("a").admitted(block, "") is limits[0]
+    assert Demanded("a").admitted(block, "r") is limits[1]
+    with pytest.raises(VectorFileError, match="/b: holds no tolerance for b arithmetic; generate"):
+        Demanded("b").admitted(block, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        (["float16=float32"], {"float16": "float32"}),
+        (["float32=tf32", "float16=float16-gemm"], {"float32": "tf32", "float16": "float16-gemm"}),
+        (["float64=float64"], {}),
+        # without a dtype: wherever there is such a class
+        (["float32"], dict.fromkeys(("float64", "float32", "float16", "bfloat16"), "float32")),
+        (["bfloat16-gemm"], {"float32": "bfloat16-gemm"}),
+        (["bfloat16-state"], {"bfloat16": "bfloat16-state"}),
+        (["float64"], {}),
+        # the last one counts
+        (["float32", "float64=float64"], {"float16": "float32", "bfloat16": "float32"}),
+        (["float16=float32", "float16=float16-state"], {"float16": "float16-state"}),
+    ],
+    ids=" ".join,
+)
+def test_an_arithmetic_is_demanded_of_its_dtypes(given: list[str], changed: dict[str, str]) -> None:
+    assert chosen_criteria(given) == chosen_criteria() | {
+        d: Demanded(c) for d, c in changed.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("float8", r"'float8' is not a class of arithmetic; expected one of float64, float32, "),
+        ("", r"'' is not a class of arithmetic; expected one of float64"),
+        ("float16=", r"'' is not a class of arithmetic of float16 vectors; expected one of float32, "),
+        ("float16=tf32", r"'tf32' is not a class of arithmetic of float16 vectors; expected one of "
+         r"float32, float16-state, float16-gemm, float16$"),
+        ("float8=float32", r"'float8' is not a dtype; expected one of float64, float32, float16, "),
+        ("=float32", r"'' is not a dtype; expected one of float64"),
+        ("float32=float16=float16", r"'float32=float16' is not a dtype"),
+        ("Float32", r"'Float32' is not a class of arithmetic"),
+    ],
+)  # fmt: skip
+def test_an_arithmetic_that_is_none(text: str, says: str) -> None:
+    with pytest.raises(GrucibleError, match=rf"^--arithmetic {text}: {says}"):
+        chosen_criteria([text])
+
+
+@pytest.mark.parametrize("option", ["rtol", "atol", "ulp"])
+def test_an_arithmetic_goes_without_numbers(option: str) -> None:
+    with pytest.raises(GrucibleError, match=f"--arithmetic does not go with --{option}; give one"):
+        chosen_criteria(["float32"], **{option: 0.0})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +212,7 @@ def test_defaults_are_for_every_dtype() -> None:
 def test_what_is_given_goes_for_every_dtype(
     given: tuple[float | None, float | None, float | None], wanted: Tolerance
 ) -> None:
-    assert chosen_tolerances(*given) == dict.fromkeys(FLOAT_TYPES, wanted)
+    assert chosen_criteria((), *given) == dict.fromkeys(FLOAT_TYPES, wanted)
 
 
 @pytest.mark.parametrize("value", [-1e-9, math.inf, math.nan, -math.inf])
@@ -147,10 +221,10 @@ def test_unusable_numbers(value: float, place: int) -> None:
     given: list[float | None] = [None, None, None]
     given[place] = value
     with pytest.raises(GrucibleError, match=r"--(rtol|atol|ulp) is .*; expected a finite number"):
-        chosen_tolerances(*given)
+        chosen_criteria((), *given)
 
 
 @pytest.mark.parametrize("given", [(0.1, None, 1.0), (None, 0.1, 1.0), (0.0, None, 0.0)])
 def test_units_go_with_neither(given: tuple[float | None, float | None, float | None]) -> None:
     with pytest.raises(GrucibleError, match="--ulp goes with neither --rtol nor --atol"):
-        chosen_tolerances(*given)
+        chosen_criteria((), *given)

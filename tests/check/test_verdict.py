@@ -17,7 +17,7 @@ from grucible.check.expectations import Expectation
 from grucible.check.observe import Observed, Status
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.check.tolerance import DEFAULTS
+from grucible.check.tolerance import chosen_criteria
 from grucible.check.verdict import judge
 from grucible.vectors.case import Block
 
@@ -38,10 +38,14 @@ KINDS = (
     "nonportable-missing",
 )
 EXPECTATIONS = [Expectation("expected-*", "known", "https://example.org/1")]
+REQUIRED = chosen_criteria()
 
 
 class Planned:
-    """A source of observed outputs in which every id says what comes of its case."""
+    """A source of observed outputs in which every id says what comes of its case.
+
+    What fails is off by the number at the end of its id.
+    """
 
     name, version = "planned", "1.0"
     needs_inputs = True
@@ -57,7 +61,7 @@ class Planned:
         outputs = {name: array.copy() for name, array in block.outputs.items()}
         for row, word in enumerate(words):
             if word == "failed":
-                outputs["Ho"][row] += 1
+                outputs["Ho"][row] += int(block.ids[row][-1])
         status = [word if word in get_args(Status) else "ok" for word in words]
         return Observed(status, [f"about {i}" for i in block.ids], outputs)  # type: ignore[arg-type]
 
@@ -94,7 +98,7 @@ SUBSETS = [set(s) for n in range(1, len(KINDS) + 1) for s in itertools.combinati
 
 
 def judged(path: Path, present: set[str]) -> Report:
-    return judge(path, Planned(), DEFAULTS, [f"{kind}/*" for kind in present], EXPECTATIONS)
+    return judge(path, Planned(), REQUIRED, [f"{kind}/*" for kind in present], EXPECTATIONS)
 
 
 def test_every_combination(all_kinds: Path) -> None:
@@ -104,7 +108,7 @@ def test_every_combination(all_kinds: Path) -> None:
     seen = set()
     for present in SUBSETS:
         results = [result for kind in sorted(present) for result in by_kind[kind]]
-        report = Report("planned", "1", "vectors", 1, DEFAULTS, results, EXPECTATIONS)
+        report = Report("planned", "1", "vectors", 1, whole.grades, results, EXPECTATIONS)
         assert (report.verdict, report.exit_status) == verdict_of(present), present
         seen.add(verdict_of(present))
         check_counts(report, present)
@@ -168,17 +172,13 @@ def test_cases_say_what_was_observed(all_kinds: Path) -> None:
 def test_the_terminal_report_names_them(all_kinds: Path) -> None:
     text = "\n".join(report_lines(judged(all_kinds, set(KINDS))))
     for title, ids in {
-        "failed (the worst first):": ["failed/1", "failed/2"],
+        "failed (the worst first):": ["failed/2", "failed/1"],
         "errors:": ["error/1", "error/2"],
         "missing:": ["missing/1", "missing/2"],
     }.items():
         _, _, listed = text.partition(f"\n{title}\n")
         paragraph = listed.partition("\n\n")[0]
-        assert [
-            line.strip()
-            for line in paragraph.splitlines()
-            if "about" not in line and ":" not in line
-        ] == ids
+        assert [line.strip() for line in paragraph.splitlines() if line[2] != " "] == ids
     assert "passed unexpectedly: expected-passed/1" in text
     assert "4 failed, 2 passed unexpectedly: expected-*" in text
     assert "known" in text
@@ -189,7 +189,7 @@ def test_the_terminal_report_names_them(all_kinds: Path) -> None:
 
 def test_the_first_expectation_that_names_a_case_counts(all_kinds: Path) -> None:
     both = [Expectation("expected-failed/1", "the first"), *EXPECTATIONS]
-    report = judge(all_kinds, Planned(), DEFAULTS, ["expected-failed/*"], both)
+    report = judge(all_kinds, Planned(), REQUIRED, ["expected-failed/*"], both)
     assert [r.expected.reason for r in report.results if r.expected] == ["the first", "known"]
 
 
@@ -204,19 +204,19 @@ def test_an_expectation_is_a_glob_over_the_whole_id(all_kinds: Path) -> None:
         "ailed/*": 1,
     }.items():
         expectations = [Expectation(glob, "known")]
-        report = judge(all_kinds, Planned(), DEFAULTS, ["failed/*"], expectations)
+        report = judge(all_kinds, Planned(), REQUIRED, ["failed/*"], expectations)
         assert (report.verdict, report.exit_status) == ("does not conform", status), glob
 
 
 def test_missing_is_not_excused_by_expecting_it(all_kinds: Path) -> None:
-    report = judge(all_kinds, Planned(), DEFAULTS, ["missing/*"], [Expectation("*", "known")])
+    report = judge(all_kinds, Planned(), REQUIRED, ["missing/*"], [Expectation("*", "known")])
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
     assert report.expected_failures == []
 
 
 def test_selection_is_a_union(all_kinds: Path) -> None:
     def selected(*globs: str) -> set[str]:
-        return {r.id for r in judge(all_kinds, Planned(), DEFAULTS, globs).results}
+        return {r.id for r in judge(all_kinds, Planned(), REQUIRED, globs).results}
 
     assert selected("passed/*", "failed/1") == {"passed/1", "passed/2", "failed/1"}
     assert selected("*/2") == {f"{kind}/2" for kind in KINDS}
@@ -226,7 +226,7 @@ def test_selection_is_a_union(all_kinds: Path) -> None:
 
 def test_selecting_nothing_is_an_error(all_kinds: Path) -> None:
     with pytest.raises(GrucibleError, match="no case is selected by --select 'Passed/\\*'"):
-        judge(all_kinds, Planned(), DEFAULTS, ["Passed/*"])
+        judge(all_kinds, Planned(), REQUIRED, ["Passed/*"])
 
 
 def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> None:

@@ -23,47 +23,13 @@ from grucible.gen.inputs import draw_inputs
 from grucible.gen.stored_tolerance import against_answer, round_to, round_up
 from grucible.gen.tolerance import error_bounds
 from grucible.vectors.convert import GruInputs, gru_inputs
+from validation.emulations import BLENDS, Emulated, cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 
 SPECS = {spec.path: spec for spec in find_specs()}
 SEQUENCE = OPERATORS["openvino.GRUSequence-5"]
 PATHS = ["attributes", "magnitudes", "sizes", "with_zero"]
-
-
-class Float32(Float64):
-    """The GRU in numpy float32, the state optionally rounded further: a member of a class."""
-
-    zero: Any = np.float32(0)
-
-    def __init__(self, form: str = "plain", state: str = "float32") -> None:
-        self.form, self.state = form, FLOAT_TYPES[state].numpy
-
-    def numbers(self, array: Any) -> Any:
-        return array.astype(np.float32)
-
-    def factor(self, matrix: Any) -> Any:
-        return matrix.astype(np.float32).swapaxes(-1, -2)
-
-    def blend(self, z: Any, t: Any, h: Any) -> Any:
-        one = np.float32(1)
-        forms = {
-            "plain": lambda: (one - z) * t + z * h,
-            "lerp": lambda: t + z * (h - t),
-            "other": lambda: h + (one - z) * (t - h),
-        }
-        return forms[self.form]().astype(self.state).astype(np.float32)
-
-
-class Truncated(Float32):
-    """Products of factors cut to bfloat16."""
-
-    def product(self, x: Any, factor: Any) -> Any:
-        return _cut(x) @ _cut(factor)
-
-
-def _cut(values: Any) -> Any:
-    return (values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def _cases(path: str, dtype: str = "float32", most: int = 40) -> list[CaseSpec]:
@@ -81,7 +47,7 @@ def _unstacked(inputs: GruInputs) -> GruInputs:
     return GruInputs(inputs.x[0], inputs.h0[0], inputs.lengths[0], *gates)
 
 
-def _worst(case: CaseSpec, one: Arithmetic, runtime: Float64) -> tuple[float, float]:
+def _worst(case: CaseSpec, one: Arithmetic, runtime: Any) -> tuple[float, float]:
     """The largest |computed - exact| / bound of a case, and its median bound of Ho."""
     meant, inputs = _one(case, seed=99)
     _, _, y_bounds, ho_bounds = error_bounds(stack([meant]), inputs, [one])
@@ -97,9 +63,9 @@ def _worst(case: CaseSpec, one: Arithmetic, runtime: Float64) -> tuple[float, fl
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("form", ["plain", "lerp", "other"])
+@pytest.mark.parametrize("form", list(BLENDS))
 def test_float32_holds(path: str, form: str) -> None:
-    ratios = [_worst(case, FLOAT32, Float32(form))[0] for case in _cases(path)]
+    ratios = [_worst(case, FLOAT32, Emulated(blended=form))[0] for case in _cases(path)]
     assert 0.005 < max(ratios) <= 1.0
 
 
@@ -109,7 +75,7 @@ def test_float64_holds(path: str) -> None:
 
 
 def test_a_coarser_state_breaks_float32_and_holds_its_own_class() -> None:
-    runtime = Float32(state="float16")
+    runtime = Emulated(kept=to_float16)
     broken = 0
     for case in _cases("attributes"):
         _worst(case, FLOAT16_STATE, runtime)
@@ -123,9 +89,9 @@ def test_a_coarser_state_breaks_float32_and_holds_its_own_class() -> None:
 def test_bfloat16_products_break_float32_and_hold_their_own_class() -> None:
     cases = _cases("magnitudes", most=30)
     for case in cases:
-        _worst(case, BFLOAT16_OPERANDS, Truncated())
+        _worst(case, BFLOAT16_OPERANDS, Emulated(operand=cut_to_bfloat16))
     with pytest.raises(AssertionError):
-        [_worst(case, FLOAT32, Truncated()) for case in cases]
+        [_worst(case, FLOAT32, Emulated(operand=cut_to_bfloat16)) for case in cases]
 
 
 def test_stacking_changes_no_bound() -> None:
@@ -158,7 +124,7 @@ def test_sharp_at_hidden_16_and_8_steps() -> None:
             f"sharp/{linear_before_reset}", case.operator, "float32", "required", (), one,
             sizes | {"num_directions": 1}, frozenset(), case.types, (8,) * 4, "ordinary", {},
         )  # fmt: skip
-        medians.append(_worst(made, FLOAT32, Float32())[1] / 2.0**-24)
+        medians.append(_worst(made, FLOAT32, Emulated())[1] / 2.0**-24)
     assert np.median(medians) < 2 * 93  # NUMERICS: a prototype of the same mathematics had 93 u
 
 

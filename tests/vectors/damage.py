@@ -29,7 +29,10 @@ BLOCK = REQUIRED.path
 X, LENGTHS, HO = (
     f"{BLOCK}/{name}" for name in ("inputs/X", "inputs/sequence_lengths", "outputs/Ho")
 )
+LIMITS = f"{BLOCK}/tolerance/tf32"
+LIMITS_READ = f"{AMBIGUOUS.path}/readings/{READING}/tolerance/float16"
 CHUNK = 16 << 20
+NO_TOLERANCES = (-1e-30, float("nan"), float("-inf"))
 
 
 @dataclass(frozen=True)
@@ -193,6 +196,17 @@ def flip_bit(where: str) -> Callable[[Path], None]:
     def spoil(file: Any) -> None:
         array = file[where][()]
         array.view(np.uint8).reshape(-1)[0] ^= 1
+        file[where][...] = array
+
+    return edit(spoil)
+
+
+def element(where: str, at: int, value: float) -> Callable[[Path], None]:
+    """Let an element of a dataset be `value`."""
+
+    def spoil(file: Any) -> None:
+        array = file[where][()]
+        array.reshape(-1)[at] = value
         file[where][...] = array
 
     return edit(spoil)
@@ -363,6 +377,28 @@ DAMAGES = [
     Damage("reading-other-shape", rf"readings/{READING}/outputs/Ho: is float16 \(2, 2, 2\)",
            stored_as(f"{AMBIGUOUS.path}/readings/{READING}/outputs/Ho", lambda a: a[:, :, 0]), signed=True),
     Damage("readings-a-dataset", "/readings: is not a group", put(f"{AMBIGUOUS.path}/readings", np.zeros(3))),
+    # tolerances
+    Damage("tolerance-missing", f"{BLOCK}/tolerance: is missing", delete(f"{BLOCK}/tolerance"), signed=True),
+    Damage("tolerance-a-dataset", f"{BLOCK}/tolerance: is not a group", put(f"{BLOCK}/tolerance", np.zeros(3))),
+    Damage("tolerance-a-link", f"{BLOCK}/tolerance: is a link",
+           put(f"{BLOCK}/tolerance", h5py.SoftLink(f"/{AMBIGUOUS.path}/tolerance"))),
+    Damage("tolerance-class-a-dataset", "/tolerance/tf32: is not a group", put(LIMITS, np.zeros(3, "f4"))),
+    Damage("tolerance-no-output", "/tolerance/tf32/Ho: is missing", delete(f"{LIMITS}/Ho"), signed=True),
+    Damage("tolerance-extra", "/tolerance/tf32/Z: openvino.GRUSequence-5 has no such output",
+           put(f"{LIMITS}/Z", np.zeros((3, 2), "f4")), signed=True),
+    Damage("tolerance-of-reading-missing", f"readings/{READING}/tolerance: is missing",
+           delete(f"{AMBIGUOUS.path}/readings/{READING}/tolerance"), signed=True),
+    Damage("tolerance-shape", r"/tolerance/tf32/Ho: is float32 \(3, 2, 2\); expected float32 \(3, 2, 1, 2\)",
+           stored_as(f"{LIMITS}/Ho", lambda a: a[:, :, 0]), signed=True),
+    Damage("tolerance-rows", r"/tolerance/tf32/Ho: is float32 \(2, 2, 1, 2\); expected float32 \(3,",
+           stored_as(f"{LIMITS}/Ho", lambda a: a[:-1]), signed=True),
+    Damage("tolerance-dtype", r"/tolerance/tf32/Ho: is float64 .*expected float32",
+           stored_as(f"{LIMITS}/Ho", lambda a: a.astype("f8")), signed=True),
+    *(
+        Damage(f"tolerance-{value}", "/tolerance/tf32/Y: a tolerance is negative or NaN",
+               element(f"{LIMITS}/Y", 0, value), signed=True)
+        for value in NO_TOLERANCES
+    ),
     # larger than it is
     Damage("huge-contiguous", r"claims shape \(1000000, 1000000\) but stores 0 bytes",
            replace(X, unallocated((10**6, 10**6)))),
@@ -373,9 +409,17 @@ DAMAGES = [
     Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),
 ]  # fmt: skip
 
+# What is wrong with the last case alone, which `show` of the first does not look at.
+LAST = [
+    Damage(f"tolerance-of-reading-{value}",
+           f"/readings/{READING}/tolerance/float16/Y: a tolerance is negative or NaN",
+           element(f"{LIMITS_READ}/Y", -1, value), signed=True)
+    for value in NO_TOLERANCES
+]  # fmt: skip
+
 # What a digest alone can see.
 FLIPS = [
-    Damage(f"bit-{where.rpartition('/')[2]}", "content does not match its content_sha256", flip_bit(where))
+    Damage(f"bit-{where.rpartition('/')[2]}", "does not match its content_sha256", flip_bit(where))
     for where in (X, LENGTHS, HO, f"{AMBIGUOUS.path}/readings/{READING}/outputs/Y")
 ]  # fmt: skip
 FLIPS += [
@@ -385,6 +429,18 @@ FLIPS += [
         "tier-required-with-readings",
         "tier|readings|content",
         attribute(AMBIGUOUS.path, "tier", "required"),
+    ),
+    *(
+        Damage(
+            f"bit-of-tolerance-{number}",
+            "does not match its tolerance_sha256",
+            flip_bit(f"{where}/Y"),
+        )
+        for number, where in enumerate((LIMITS, LIMITS_READ))
+    ),
+    Damage("tolerance-digest-absent", "tolerance_sha256", no_attribute("/", "tolerance_sha256")),
+    Damage(
+        "tolerance-digest-other", "tolerance_sha256", attribute("/", "tolerance_sha256", "0" * 64)
     ),
     Damage("digest-absent", "content_sha256", no_attribute("/", "content_sha256")),
     Damage("digest-a-number", "content_sha256", attribute("/", "content_sha256", 7)),

@@ -19,7 +19,7 @@ from pathlib import Path
 from grucible import GrucibleError, load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.check.outputs import FromOutputs
-from grucible.check.tolerance import DEFAULTS
+from grucible.check.tolerance import chosen_criteria
 from grucible.check.verdict import judge
 
 SECONDS = 5
@@ -48,7 +48,7 @@ def read_vectors(path: Path) -> None:
 def judged(vectors: Path, outputs: Path) -> None:
     source = FromOutputs(outputs)
     try:
-        judge(vectors, source, DEFAULTS)
+        judge(vectors, source, chosen_criteria())
     finally:
         source.close()
 

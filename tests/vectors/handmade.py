@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 READING = "len-zero.initial-state"
+ARITHMETIC = {
+    "float32": ("float32", "float16-state", "bfloat16-gemm", "tf32", "bfloat16-operands"),
+    "float16": ("float32", "float16-state", "float16-gemm", "float16"),
+    "bfloat16": ("float32", "bfloat16-state", "bfloat16-gemm"),
+}
+"""The classes of arithmetic that a block of each dtype has tolerances for."""
 BATCH, TIME, INPUT, HIDDEN = 2, 3, 4, 2
 
 
@@ -105,6 +112,12 @@ def _write_block(group: Any, block: HandmadeBlock, random: np.random.Generator) 
             shapes[f"readings/{block.reading}/outputs/{name}"] = shapes[f"outputs/{name}"]
     for name, shape in shapes.items():
         put_numbers(group, name, random.uniform(-1, 1, (count, *shape)), block.dtype)
+        if "outputs/" in name:
+            for number, one in enumerate(ARITHMETIC[block.dtype], 1):
+                below = name.replace("outputs/", f"tolerance/{one}/")
+                put_numbers(
+                    group, below, number / random.uniform(100, 200, (count, *shape)), "float32"
+                )
     first = 0 if block.tier == "ambiguous" else TIME
     group["inputs/sequence_lengths"] = np.full((count, BATCH), [first, 2], block.lengths)
 
@@ -127,19 +140,28 @@ def put_numbers(group: Any, name: str, values: npt.NDArray[Any], dtype: str) -> 
 
 def content_sha256(path: Path) -> str:
     """The content digest, read from the description in vectors/digest.py."""
+    return _sha256(path, ("attributes", "id"), r"inputs/|outputs/|readings/[^/]+/outputs/")
+
+
+def tolerance_sha256(path: Path) -> str:
+    """The digest of the tolerances: in the same manner, of nothing else."""
+    return _sha256(path, (), r"tolerance/|readings/[^/]+/tolerance/")
+
+
+def _sha256(path: Path, first: Sequence[str], covered: str) -> str:
+    """SHA-256 over the datasets `first` of each block, and those whose path begins with `covered`."""
     digest = hashlib.sha256()
     with h5py.File(path) as file:
         blocks = [f"{dtype}/{block}" for dtype in file if dtype != "spec" for block in file[dtype]]
         for block in sorted(blocks):
             names: list[str] = []
             file[block].visit(names.append)
-            covered = [
+            found = [
                 name
                 for name in names
-                if isinstance(file[block][name], h5py.Dataset)
-                and (name.startswith(("inputs/", "outputs/")) or "/outputs/" in name)
+                if isinstance(file[block][name], h5py.Dataset) and re.match(covered, name)
             ]
-            for name in ["attributes", "id", *sorted(covered)]:
+            for name in [*first, *sorted(found)]:
                 digest.update(_described(f"{block}/{name}", file[block][name]))
     return digest.hexdigest()
 
@@ -180,7 +202,10 @@ def copy_with_fixed_texts(source: Path, path: Path) -> None:
 
 
 def sign(path: Path) -> None:
-    """Store the digest of the content that the file now has."""
-    digest = content_sha256(path)
+    """Store the digests of the content and the tolerances that the file now has."""
+    digests = {
+        "content_sha256": content_sha256(path),
+        "tolerance_sha256": tolerance_sha256(path),
+    }
     with h5py.File(path, "r+") as file:
-        file.attrs["content_sha256"] = digest
+        file.attrs.update(digests)

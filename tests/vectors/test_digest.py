@@ -12,13 +12,22 @@ import pytest
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.vectors import digest
-from grucible.vectors.digest import content_digest
+from grucible.vectors.digest import content_digest, tolerance_digest
 from grucible.vectors.published import published_digests
 from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE
 from .damage import attribute, delete, edit, flip_bit, put, stored_as, texts
-from .handmade import AMBIGUOUS, BIDIRECTIONAL, READING, REQUIRED, content_sha256, put_texts, sign
+from .handmade import (
+    AMBIGUOUS,
+    BIDIRECTIONAL,
+    READING,
+    REQUIRED,
+    content_sha256,
+    put_texts,
+    sign,
+    tolerance_sha256,
+)
 
 CORE_FILES = ["openvino/gru_cell/core.h5", "openvino/gru_sequence/core.h5"]
 BLOCK = REQUIRED.path
@@ -28,6 +37,11 @@ READ = f"{AMBIGUOUS.path}/readings/{READING}/outputs"
 def digest_of(path: Path) -> str:
     with h5py.File(path) as file:
         return content_digest(file)
+
+
+def tolerance_digest_of(path: Path) -> str:
+    with h5py.File(path) as file:
+        return tolerance_digest(file)
 
 
 def test_the_core_vectors_are_the_ones_tested() -> None:
@@ -44,6 +58,8 @@ def test_core_vectors_by_an_independent_reader(relative: str) -> None:
     assert f"{computed}  {relative}" in published
     assert published_digests()[relative] == computed
     assert digest_of(path) == computed
+    with h5py.File(path) as file:
+        assert file.attrs["tolerance_sha256"] == tolerance_sha256(path) == tolerance_digest(file)
 
 
 def test_published_digests_are_one_line_per_file() -> None:
@@ -59,6 +75,7 @@ def test_read_in_slices_it_is_the_same(
 ) -> None:
     monkeypatch.setattr(digest, "_SLICE_BYTES", size)
     assert digest_of(handmade) == content_sha256(handmade)
+    assert tolerance_digest_of(handmade) == tolerance_sha256(handmade)
 
 
 def reversed_copy(path: Path) -> None:
@@ -98,17 +115,12 @@ def other_names_of_provenance(path: Path) -> None:
         "generator": "grucible 99",
         "seed": 3,
         "made_from": "another machine",
-        "tolerance_sha256": "0" * 64,
         "author": "someone",
     }.items():
         attribute("/", name, value)(path)
 
 
 UNCHANGED: dict[str, Callable[[Path], None]] = {
-    "tolerances": put(f"{BLOCK}/tolerance/float32/Y", np.ones((3, 2, 1, 3, 2), np.float32)),
-    "tolerances of a reading": put(
-        f"{AMBIGUOUS.path}/readings/{READING}/tolerance/float16/Y", np.ones((2, 2, 1, 3, 2), "f4")
-    ),
     "probes": edit(lambda file: put_texts(file, f"{BLOCK}/probes", ["a", "b", "c"])),
     "spec": put("spec", np.frombuffer(b"about: something else\n", np.uint8)),
     "provenance": other_names_of_provenance,
@@ -127,11 +139,50 @@ UNCHANGED: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("change", UNCHANGED.values(), ids=UNCHANGED.keys())
 def test_digest_does_not_depend_on(change: Callable[[Path], None], handmade: Path) -> None:
-    before = digest_of(handmade)
+    before = digest_of(handmade), tolerance_digest_of(handmade)
     change(handmade)
-    assert digest_of(handmade) == before
+    assert (digest_of(handmade), tolerance_digest_of(handmade)) == before
     with open_vectors(handmade) as vectors:
         vectors.verify_content()
+
+
+LIMITS = f"{BLOCK}/tolerance/tf32"
+LIMITS_READ = f"{AMBIGUOUS.path}/readings/{READING}/tolerance"
+BETTER: dict[str, Callable[[Path], None]] = {
+    "a bit": flip_bit(f"{LIMITS}/Y"),
+    "a bit of a reading's": flip_bit(f"{LIMITS_READ}/float16/Ho"),
+    "half of what they were": stored_as(f"{LIMITS}/Y", lambda array: array / 2),
+    "two classes exchanged": edit(
+        lambda file: (
+            file.move(LIMITS, "tf32"),
+            file.move(f"{BLOCK}/tolerance/bfloat16-gemm", LIMITS),
+            file.move("tf32", f"{BLOCK}/tolerance/bfloat16-gemm"),
+        )
+    ),
+    "another class": edit(lambda file: file.copy(LIMITS, f"{BLOCK}/tolerance/float8")),
+    "a class less": delete(LIMITS),
+    "a reading's class less": delete(f"{LIMITS_READ}/float16-gemm"),
+}
+
+
+@pytest.mark.parametrize("change", BETTER.values(), ids=BETTER.keys())
+def test_better_tolerances_are_the_same_content(
+    change: Callable[[Path], None], handmade: Path
+) -> None:
+    """A digest of their own covers them, so that published answers stay what they are."""
+    before = digest_of(handmade), tolerance_digest_of(handmade)
+    change(handmade)
+    assert digest_of(handmade) == content_sha256(handmade) == before[0]
+    assert tolerance_digest_of(handmade) == tolerance_sha256(handmade) != before[1]
+    with (
+        open_vectors(handmade) as vectors,
+        pytest.raises(VectorFileError, match="does not match its tolerance_sha256"),
+    ):
+        vectors.verify_content()
+    sign(handmade)
+    with open_vectors(handmade) as vectors:
+        vectors.verify_content()
+        assert vectors.content_sha256 == before[0]
 
 
 def swap_rows(path: Path) -> None:
@@ -209,7 +260,7 @@ def test_digest_depends_on(change: Callable[[Path], None], handmade: Path) -> No
     assert digest_of(handmade) != before
     with (
         open_vectors(handmade) as vectors,
-        pytest.raises(VectorFileError, match="content does not match its content_sha256"),
+        pytest.raises(VectorFileError, match="does not match its content_sha256"),
     ):
         vectors.verify_content()
 
@@ -230,4 +281,6 @@ def test_readings_are_in_ascending_order_of_their_paths(handmade: Path) -> None:
         readings.move(READING, "a")
         readings.copy("a", "a.b")
         readings["a.b/outputs/Y"][...] = 2.0
+        readings["a.b/tolerance/float16/Y"][...] = 2.0
     assert digest_of(handmade) == content_sha256(handmade)
+    assert tolerance_digest_of(handmade) == tolerance_sha256(handmade)

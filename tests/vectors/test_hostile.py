@@ -11,7 +11,7 @@ from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 
 from .conftest import Command
-from .damage import DAMAGES, FLIPS, Damage
+from .damage import DAMAGES, FLIPS, LAST, Damage
 
 
 def ids_of(damages: list[Damage]) -> list[str]:
@@ -32,7 +32,7 @@ def test_undamaged(handmade: Path, command: Command) -> None:
     assert err == f"grucible: {handmade.parent}/none: no such file or directory; expected outputs\n"
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=ids_of(DAMAGES))
+@pytest.mark.parametrize("damage", DAMAGES + LAST, ids=ids_of(DAMAGES + LAST))
 def test_load_vectors_refuses(damage: Damage, handmade: Path) -> None:
     damage(handmade)
     with pytest.raises(VectorFileError) as refused:
@@ -41,7 +41,7 @@ def test_load_vectors_refuses(damage: Damage, handmade: Path) -> None:
     assert re.search(damage.says, str(refused.value)), refused.value
 
 
-@pytest.mark.parametrize("damage", DAMAGES + FLIPS, ids=ids_of(DAMAGES + FLIPS))
+@pytest.mark.parametrize("damage", DAMAGES + LAST + FLIPS, ids=ids_of(DAMAGES + LAST + FLIPS))
 def test_check_refuses_in_one_line(
     damage: Damage, handmade: Path, tmp_path: Path, command: Command
 ) -> None:

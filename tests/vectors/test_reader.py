@@ -13,13 +13,14 @@ import pytest
 import grucible
 from grucible import Case, load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.vectors import reader
+from grucible.vectors import block_reader
 from grucible.vectors.hdf5 import attribute
 from grucible.vectors.reader import case_ids, find_vectors, open_vectors
 
 from .conftest import CORE
 from .handmade import (
     AMBIGUOUS,
+    ARITHMETIC,
     BIDIRECTIONAL,
     BLOCKS,
     READING,
@@ -74,6 +75,36 @@ def test_outputs_of_a_reading(handmade: Path) -> None:
             assert case.outputs[name].tobytes() != stored.tobytes()
 
 
+def test_tolerances_of_every_class(handmade: Path) -> None:
+    """A case has those of the stored answers; a block those of each reading as well."""
+    cases = by_id(handmade)
+    with h5py.File(handmade) as file, open_vectors(handmade) as vectors:
+        for block in BLOCKS:
+            for row, case_id in enumerate(block.ids()):
+                tolerances = cases[case_id].tolerances
+                assert set(tolerances) == set(ARITHMETIC[block.dtype])
+                for one, arrays in tolerances.items():
+                    assert set(arrays) == {"Y", "Ho"}
+                    for name, array in arrays.items():
+                        same_bits(array, file[f"{block.path}/tolerance/{one}/{name}"][row])
+                        assert array.dtype == np.float32
+        [ambiguous] = [b for b in vectors.blocks() if b.path == AMBIGUOUS.path]
+        held = ambiguous.read(1, 2).tolerances
+        assert set(held) == {"", READING}
+        for one in ARITHMETIC["float16"]:
+            stored = file[f"{AMBIGUOUS.path}/readings/{READING}/tolerance/{one}/Y"][1:2]
+            same_bits(held[READING][one]["Y"], stored)
+            assert held[""][one]["Y"].tobytes() != stored.tobytes()
+
+
+def test_a_tolerance_may_be_zero_or_infinite(handmade: Path) -> None:
+    """Zero where the answer is padding, infinite where nothing can be said."""
+    with h5py.File(handmade, "r+") as file:
+        file[f"{REQUIRED.path}/tolerance/float32/Ho"][0] = [[[0.0, np.inf]], [[-0.0, 1.0]]]
+    case = by_id(handmade)[REQUIRED.ids()[0]]
+    assert case.tolerances["float32"]["Ho"].ravel().tolist() == [0.0, np.inf, 0.0, 1.0]
+
+
 def test_bfloat16_has_its_values(handmade: Path) -> None:
     case = by_id(handmade)[BIDIRECTIONAL.ids()[0]]
     with h5py.File(handmade) as file:
@@ -121,7 +152,7 @@ def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> Non
 def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the slices, the same cases in the same order."""
     whole = [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)]
-    monkeypatch.setattr(reader, "SLICE_BYTES", 1)
+    monkeypatch.setattr(block_reader, "SLICE_BYTES", 1)
     with open_vectors(handmade) as vectors:
         assert all(len(rows) == 1 for block in vectors.blocks() for rows in block.slices())
     assert [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)] == whole

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -20,7 +21,7 @@ from grucible.vectors.reader import StoredBlock, open_vectors
 from grucible.vectors.writer import new_vector_file
 
 from .conftest import CORE
-from .handmade import content_sha256
+from .handmade import content_sha256, tolerance_sha256
 
 PROVENANCE = {"spec_text": "about: ü\n", "seed": 3, "generator": "test 1", "made_from": "{}"}
 
@@ -70,6 +71,7 @@ def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: 
     written_again(CORE / relative, again, rows)
     digest = content_sha256(CORE / relative)
     assert content_sha256(again) == digest
+    assert tolerance_sha256(again) == tolerance_sha256(CORE / relative)
     with h5py.File(again) as file, h5py.File(CORE / relative) as core:
         assert dict(file.attrs) == {
             "format": "grucible vectors",
@@ -79,6 +81,7 @@ def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: 
             "seed": 3,
             "made_from": "{}",
             "content_sha256": digest,
+            "tolerance_sha256": core.attrs["tolerance_sha256"],
         }
         assert bytes(file["spec"][()]).decode() == "about: ü\n"
         assert file["spec"].dtype == np.uint8
@@ -95,6 +98,13 @@ def test_ambiguous_blocks_are_written_again(handmade: Path, tmp_path: Path) -> N
         for reading, outputs in one.readings.items():
             for name, array in outputs.items():
                 assert array.tobytes() == other.readings[reading][name].tobytes()
+    np.testing.assert_equal(tolerances_in(tmp_path / "again.h5"), tolerances_in(handmade))
+
+
+def tolerances_in(path: Path) -> list[dict[str, Any]]:
+    """The tolerances of each block of a file."""
+    with open_vectors(path) as vectors:
+        return [block.read(0, len(block)).tolerances for block in vectors.blocks()]
 
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:

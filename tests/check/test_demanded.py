@@ -1,0 +1,230 @@
+"""Judging by the tolerances that the vectors hold, and demanding another class of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from grucible import Case, Report, verify
+from grucible.cases.errors import VectorFileError
+from grucible.gen.arithmetic import CLASSES, REQUIRED
+from grucible.vectors.digest import tolerance_digest
+
+from .conftest import HERE, Command
+from .made import KEEPS_H0, SEQUENCE, Array, make_block, write_outputs, write_vectors
+from .numpy_gru import keeps_h0
+
+DTYPES = sorted(CLASSES)
+HALF = np.full((1, 2, 2), 0.5)
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> Path:
+    """A case of each dtype whose answers are 0.5; tolerances are powers of two, so sums are exact."""
+    path = tmp_path / "halves.h5"
+    blocks = [make_block([dtype], dtype=dtype, outputs={"Ho": half(dtype)}) for dtype in DTYPES]
+    write_vectors(path, *blocks)
+    return path
+
+
+def half(dtype: str) -> Array:
+    _, block = make_block(["x"], dtype=dtype)
+    return HALF.astype(block.outputs["Ho"].dtype)
+
+
+def off(arithmetic: str = "", *, further: bool = False) -> Any:
+    """A runtime with one element off by just the tolerance of a class (by default the required
+    one's), or by the least that is more."""
+
+    def run(case: Case) -> dict[str, Array]:
+        ho = case.outputs["Ho"].copy()
+        limit = case.tolerances[arithmetic or REQUIRED[case.dtype]]["Ho"]
+        wanted = ho[1, 0].astype(np.float64) + limit[1, 0]
+        ho[1, 0] = wanted
+        assert ho[1, 0] == wanted
+        if further:
+            ho[1, 0] = np.nextafter(ho[1, 0], ho.dtype.type(2))
+        return {"Ho": ho}
+
+    return run
+
+
+def verdicts(report: Report) -> dict[str, str]:
+    return {result.id: result.verdict for result in report.results}
+
+
+def test_a_difference_of_just_the_tolerance_passes(halves: Path) -> None:
+    report = verify(halves, runtime=off())
+    assert verdicts(report) == dict.fromkeys(DTYPES, "passed")
+    assert [result.worst_ratio for result in report.results] == [1.0] * 4
+    assert {result.where for result in report.results} == {"Ho[1, 0]"}
+
+
+def test_the_least_more_than_the_tolerance_fails(halves: Path) -> None:
+    report = verify(halves, runtime=off(further=True))
+    assert verdicts(report) == dict.fromkeys(DTYPES, "failed")
+    assert all(1.0 < result.worst_ratio <= 1.5 for result in report.results)
+
+
+@pytest.mark.parametrize(("extra", "verdict"), [(0, "passed"), (1, "failed")])
+def test_so_it_is_with_outputs_made_elsewhere(
+    extra: int, verdict: str, halves: Path, tmp_path: Path, command: Command
+) -> None:
+    write_outputs(tmp_path / "out.h5", halves)
+    with h5py.File(halves) as vectors, h5py.File(tmp_path / "out.h5", "r+") as outputs:
+        (name,) = vectors["float32"]
+        limit = vectors[f"float32/{name}/tolerance/float32/Ho"][0, 1, 1]
+        value = np.float32(0.5) + limit
+        for _ in range(extra):
+            value = np.nextafter(value, np.float32(2))
+        outputs[f"float32/{name}/outputs/Ho"][0, 1, 1] = value
+    report = command("check", halves, "--outputs", tmp_path / "out.h5", "--json").report
+    found = {case["id"]: case["verdict"] for case in report["cases"]}
+    assert found == dict.fromkeys(DTYPES, "passed") | {"float32": verdict}
+
+
+def test_every_element_has_its_own_tolerance(tmp_path: Path) -> None:
+    """What passes at one element of a case fails at another, whose tolerance is smaller."""
+    key, block = make_block(["a", "b"], outputs={"Ho": np.full((2, 2, 2), 0.5, np.float32)})
+    block.tolerances[""]["float32"]["Ho"][1, 0, 1] /= 2
+    write_vectors(tmp_path / "cell.h5", (key, block))
+
+    def run(case: Case) -> dict[str, Array]:
+        ho = case.outputs["Ho"].copy()
+        ho[0, 1] += np.float32(2.0**-20)
+        return {"Ho": ho}
+
+    assert verdicts(verify(tmp_path / "cell.h5", runtime=run)) == {"a": "passed", "b": "failed"}
+
+
+@pytest.mark.parametrize(("tighter", "verdict"), [("", "passed"), (KEEPS_H0, "failed")])
+def test_a_reading_has_its_own_tolerances(tighter: str, verdict: str, tmp_path: Path) -> None:
+    """The answers of a reading are not judged by the tolerances of the stored ones."""
+    key, block = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
+    for limit in block.tolerances[tighter]["float32"].values():
+        limit /= 1024
+    write_vectors(tmp_path / "zero.h5", (key, block), operator=SEQUENCE)
+
+    def run(case: Case) -> dict[str, Array]:
+        return {
+            name: array + np.where(array == 0, 0, np.float32(2.0**-21))
+            for name, array in keeps_h0(case).items()
+        }
+
+    report = verify(tmp_path / "zero.h5", runtime=run)
+    assert verdicts(report) == {"zero": verdict}
+
+
+# another class
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "failed"),
+    [
+        ([], set()),
+        (["float16=float32"], {"float16"}),
+        (["float32"], {"float16", "bfloat16"}),
+        (["bfloat16=bfloat16-state", "float16=float16-gemm"], set()),
+        (["bfloat16=float32"], {"bfloat16"}),
+        (["tf32"], set()),
+    ],
+    ids=str,
+)
+def test_another_class_may_be_demanded(
+    arithmetic: list[str], failed: set[str], halves: Path
+) -> None:
+    """The runtime is off by just what the required class admits: a better one admits less."""
+    report = verify(halves, runtime=off(), arithmetic=arithmetic)
+    assert {i for i, verdict in verdicts(report).items() if verdict == "failed"} == failed
+
+
+@pytest.mark.parametrize(
+    ("options", "required", "status"),
+    [
+        ([], {}, 0),
+        (["--arithmetic", "float16=float32"], {"float16": "float32"}, 1),
+        (["--arithmetic", "float32"], dict.fromkeys(CLASSES, "float32"), 1),
+        (["--arithmetic", "float32=tf32", "--arithmetic", "bfloat16=bfloat16-state"],
+         {"float32": "tf32", "bfloat16": "bfloat16-state"}, 0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_on_the_command_line(
+    options: list[str], required: dict[str, str], status: int, halves: Path, command: Command
+) -> None:
+    runtime = halves.with_name("off.py")
+    runtime.write_text(
+        "import numpy as np\n"
+        "UNITS = {'float16': 2.0**-7, 'bfloat16': 2.0**-4}\n"
+        "def run(case):\n"
+        "    unit = case.outputs['Ho'].dtype.type(UNITS.get(case.dtype, 0))\n"
+        "    return {'Ho': case.outputs['Ho'] + unit}\n"
+    )
+    arguments = ["check", halves, "--runtime", f"{runtime}:run", *options]
+    ended = command(*arguments, "--json")
+    assert ended.status == status
+    grades = ended.report["arithmetic"]
+    assert {dtype: grade["required"] for dtype, grade in grades.items()} == REQUIRED | required
+    assert grades["float16"]["observed"] == "float16-state"
+    lines = command(*arguments).out.splitlines()
+    table = lines[lines.index("arithmetic  required             observed           worst ratio") :]
+    for dtype, one in (REQUIRED | required).items():
+        assert any(line.split()[:2] == [dtype, one] for line in table[1:5])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["float8"], "--arithmetic float8: 'float8' is not a class of arithmetic; expected one of "),
+        (["float16=tf32"], "'tf32' is not a class of arithmetic of float16 vectors; expected one of"),
+        (["float8=float32"], "'float8' is not a dtype; expected one of float64"),
+        (["float32", "--rtol", "1"], "--arithmetic does not go with --rtol; give one or the other"),
+        (["float32", "--atol", "0"], "--arithmetic does not go with --atol"),
+        (["float16=float32", "--ulp", "1"], "--arithmetic does not go with --ulp"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_demands_in_one_line(
+    options: list[str], says: str, halves: Path, command: Command
+) -> None:
+    runtime = f"{HERE / 'numpy_gru.py'}:run"
+    arguments = ["check", halves, "--runtime", runtime, "--arithmetic", *options]
+    assert says in command(*arguments).said_in_one_line()
+
+
+def drop_class(path: Path, where: str) -> None:
+    """Take the tolerances of a class out of a vector file, and sign it again."""
+    with h5py.File(path, "r+") as file:
+        del file[where]
+        file.attrs["tolerance_sha256"] = tolerance_digest(file)
+
+
+@pytest.mark.parametrize("arithmetic", [[], ["float32=tf32"]])
+def test_vectors_without_a_class_are_refused(
+    arithmetic: list[str], halves: Path, command: Command
+) -> None:
+    """Also where it is not the one that is required: the grade needs them all."""
+    with h5py.File(halves) as file:
+        (name,) = file["float32"]
+    drop_class(halves, f"float32/{name}/tolerance/bfloat16-gemm")
+    says = (
+        f"halves.h5: /float32/{name}/tolerance/bfloat16-gemm: is missing; generate the file again"
+    )
+    with pytest.raises(VectorFileError, match=re.escape(says)):
+        verify(halves, runtime=off(), arithmetic=arithmetic)
+    ended = command("check", halves, "--runtime", f"{HERE / 'numpy_gru.py'}:run")
+    assert says in ended.said_in_one_line()
+
+
+def test_vectors_without_a_class_of_a_reading_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "zero.h5"
+    zero = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
+    write_vectors(path, zero, operator=SEQUENCE)
+    drop_class(path, f"{zero[1].path}/readings/{KEEPS_H0}/tolerance/tf32")
+    with pytest.raises(VectorFileError, match=rf"readings/{KEEPS_H0}/tolerance/tf32: is missing"):
+        verify(path, runtime=keeps_h0)

@@ -1,0 +1,146 @@
+"""Stored tolerances: every member of a class is within them, every mistake is not.
+
+The smaller version of `python tests/validation/run.py`: the core vectors and some random cases.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from grucible.gen.arithmetic import CHAINS, CLASSES
+from grucible.gen.generate import make_chunk
+from grucible.vectors.case import Block
+from validation.emulations import run
+from validation.measure import Ratios, shipped_blocks
+from validation.members import MEMBERS, MISTAKES, Member
+from validation.random_cases import random_blocks
+from validation.real import real_runtimes
+
+SEED = 5_077
+RANDOM = 90
+DTYPES = list(CLASSES)
+
+
+@cache
+def _blocks(dtype: str) -> tuple[Block, ...]:
+    """The core vectors of a dtype, and random cases no intermediate of which leaves float16."""
+    drawn = [
+        block.rows(peak < 16_000)
+        for block, peak in random_blocks(dtype, RANDOM, SEED)
+        if (peak < 16_000).any()
+    ]
+    return (*(block for block, _ in shipped_blocks(None, dtype)), *drawn)
+
+
+def _ratios(member: Member) -> Ratios:
+    ratios = Ratios()
+    for block in _blocks(member.dtype):
+        ratios.see(block, run(member.emulated, block), member.arithmetic)
+    return ratios
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{m.dtype}-{m.about}")
+def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
+    ratios = _ratios(member)
+    assert ratios.cases > 150
+    assert ratios.alarms == 0
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_caught(mistake: str) -> None:
+    ratios = Ratios()
+    for block, _ in shipped_blocks(None, "float32"):
+        ratios.see(block, run(MISTAKES[mistake], block), "float32")
+    assert ratios.alarms > ratios.cases / 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "coarse", "fine"),
+    [
+        ("float64", "float32", "float64"),
+        ("float32", "float16-state", "float32"),
+        ("float32", "bfloat16-gemm", "float16-state"),
+        ("float32", "tf32", "float32"),
+        ("float32", "bfloat16-operands", "tf32"),
+        ("float16", "float16-state", "float32"),
+        ("float16", "float16-gemm", "float16-state"),
+        ("bfloat16", "bfloat16-state", "float32"),
+        ("bfloat16", "bfloat16-gemm", "bfloat16-state"),
+    ],
+)
+def test_a_member_of_a_coarser_class_breaks_the_finer_one(
+    dtype: str, coarse: str, fine: str
+) -> None:
+    for member in MEMBERS:
+        if (member.dtype, member.arithmetic) == (dtype, coarse):
+            ratios = Ratios()
+            for block in _blocks(dtype):
+                ratios.see(block, run(member.emulated, block), fine)
+            assert ratios.alarms > 0, member.about
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> None:
+    missing = [name for name in ("openvino", "onnxruntime", "onnx", "torch") if not find_spec(name)]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    blocks = _some(dtype)
+    for real in real_runtimes(dtype):
+        ratios = Ratios()
+        for block in blocks:
+            for part, outputs in real.run(block):
+                ratios.see(part, outputs, real.arithmetic)
+        assert ratios.cases > 0, real.about
+        assert ratios.alarms == 0, real.about
+
+
+def _some(dtype: str) -> list[Block]:
+    """A few cases of every block: runtimes compile a model for each."""
+    return [block.rows(np.arange(0, len(block), 5)) for block in _blocks(dtype)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_tolerance_is_at_least_that_of_the_better_class(dtype: str) -> None:
+    for block in _blocks(dtype):
+        limits = block.tolerances[""]
+        for chain in CHAINS[dtype]:
+            for better, worse in pairwise(chain):
+                for output in block.outputs:
+                    assert (limits[better.name][output] <= limits[worse.name][output]).all()
+
+
+def test_padding_admits_nothing() -> None:
+    for block in _blocks("float32"):
+        if "sequence_lengths" not in block.inputs:
+            continue
+        time = np.arange(block.outputs["Y"].shape[3])
+        past = time >= block.inputs["sequence_lengths"][:, :, None]
+        for limits in block.tolerances[""].values():
+            y = np.moveaxis(limits["Y"], 3, 2)  # n, batch, time, direction, hidden
+            assert (y[past] == 0).all()
+            assert (y[~past] > 0).all()
+
+
+def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
+    cases = _chunk()
+    together = make_chunk(cases, seed=0)
+    for row in (0, len(cases) - 1):
+        alone = make_chunk([cases[row]], seed=0)
+        for name, limits in alone.tolerances[""].items():
+            for output, limit in limits.items():
+                np.testing.assert_array_equal(limit[0], together.tolerances[""][name][output][row])
+
+
+def _chunk() -> list:  # type: ignore[type-arg]
+    from grucible.cases.expand import expand
+    from grucible.cases.spec import find_specs
+    from grucible.gen.generate import chunks
+
+    [spec] = [s for s in find_specs() if s.path == "openvino/gru_sequence/attributes"]
+    _, parts = next(iter(chunks(expand(spec, ["float32"]))))
+    return parts[0]
