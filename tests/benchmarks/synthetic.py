@@ -9,11 +9,13 @@ import h5py
 import numpy as np
 
 from grucible import Case, load_vectors
+from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expand import expand
 from grucible.cases.spec import load_spec
 from grucible.check.observe import FromRuntime
 from grucible.check.record import record
 from grucible.check.runtime import Runtime
+from grucible.gen.arithmetic import CLASSES
 from grucible.gen.generate import block_key
 from grucible.gen.inputs import draw_inputs
 from grucible.vectors.case import Arrays, Block
@@ -58,6 +60,7 @@ def write_big_vectors(directory: Path) -> Path:
                 inputs = [draw_inputs(case, 0, 0) for case in some]
                 stacked = {name: np.stack([i[name] for i in inputs]) for name in inputs[0]}
                 ids, given = [c.id for c in some], [c.given for c in some]
+                outputs = _plausible(stacked)
                 writer.write(
                     key,
                     start,
@@ -69,7 +72,8 @@ def write_big_vectors(directory: Path) -> Path:
                         ids,
                         given,
                         stacked,
-                        _plausible(stacked),
+                        outputs,
+                        tolerances={"": _limits(dtype, outputs)},
                     ),
                 )
     return path
@@ -80,6 +84,13 @@ def _plausible(inputs: Arrays) -> Arrays:
     y = np.empty((*x.shape[:2], 1, x.shape[2], h0.shape[-1]), x.dtype)
     y[...] = h0[..., None, :] * np.asarray(0.75, x.dtype)
     return {"Y": y, "Ho": np.ascontiguousarray(y[:, :, :, -1])}
+
+
+def _limits(dtype: str, outputs: Arrays) -> dict[str, Arrays]:
+    """Two units in the last place of every output, for every class of arithmetic."""
+    eps = 2.0 ** (1 - FLOAT_TYPES[dtype].precision)
+    limits = {name: (2 * eps * np.abs(array)).astype(np.float32) for name, array in outputs.items()}
+    return {one.name: limits for one in CLASSES[dtype]}
 
 
 def write_outputs(vectors: Path, out: Path) -> Path:

@@ -210,7 +210,7 @@ def test_a_runtime_that_does_not_come_back_is_not_the_end(tmp_path: Path, comman
 
 
 def test_the_same_case_as_in_this_process(tmp_path: Path, command: Command) -> None:
-    """What crosses the pipe is the whole case: bfloat16, infinity, readings."""
+    """What crosses the pipe is the whole case, but for tolerances: bfloat16, infinity, readings."""
     (tmp_path / "told.py").write_text(
         "import ml_dtypes, math\n"
         "def run(case):\n"

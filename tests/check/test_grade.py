@@ -1,0 +1,271 @@
+"""Grades: the best class of arithmetic that holds on every case, and how much that says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import Case, Report, Unsupported, verify
+from grucible.check.reports.json import report_value
+from grucible.check.reports.terminal import report_lines
+from grucible.gen.arithmetic import CLASSES
+from grucible.vectors.case import Block, BlockKey
+
+from .made import SEQUENCE, Array, make_block, write_vectors
+from .numpy_gru import in_float32, keeps_h0, run
+
+FLOAT16 = [one.name for one in CLASSES["float16"]]
+Runtime = Callable[[Case], Mapping[str, Array]]
+
+
+def observed(report: Report) -> dict[str, str]:
+    return {dtype: grade.observed for dtype, grade in report.grades.items()}
+
+
+# of the core vectors
+
+
+@pytest.fixture(scope="module")
+def float32_report() -> Report:
+    return verify(runtime=in_float32)
+
+
+def test_float32_on_float64_vectors_is_graded_float32_and_fails(float32_report: Report) -> None:
+    grade = float32_report.grades["float64"]
+    assert (str(grade.required), grade.observed) == ("float64", "float32")
+    assert float32_report.verdict == "does not conform"
+    failed = {result.dtype for result in float32_report.results if result.verdict == "failed"}
+    assert failed == {"float64"}
+    assert grade.holds["float32"] == grade.compared == 102
+    assert grade.holds["float64"] < 10
+    assert grade.worst > 1e4
+    case = next(r for r in float32_report.results if r.id == grade.worst_id)
+    assert (case.worst_ratio, case.where) == (grade.worst, grade.worst_where)
+    assert case.worst_ratio == max(r.worst_ratio for r in float32_report.results)
+
+
+def test_it_holds_everywhere_else(float32_report: Report) -> None:
+    narrow = ("float32", "float16", "bfloat16")
+    assert observed(float32_report) == {"float64": "float32"} | dict.fromkeys(narrow, "float32")
+    for dtype in narrow:
+        holds = float32_report.grades[dtype].holds
+        assert dict(holds) == {one.name: 102 for one in CLASSES[dtype]}
+        assert float32_report.grades[dtype].worst < 1
+
+
+def test_demanding_float32_of_float64_vectors_lets_it_pass() -> None:
+    report = verify(runtime=in_float32, arithmetic=["float64=float32"])
+    assert (report.verdict, observed(report)["float64"]) == ("conforms", "float32")
+    assert report.grades["float64"].worst < 1
+
+
+def test_one_hopeless_case_leaves_none() -> None:
+    def hopeless(case: Case) -> dict[str, Array]:
+        outputs = run(case)
+        if case.id == "openvino.GRUCell-3/core/float16/lbr-relu_relu-noB":
+            outputs["Ho"] = outputs["Ho"] + outputs["Ho"].dtype.type(100)
+        return outputs
+
+    report = verify(runtime=hopeless)
+    assert observed(report) == {
+        "float64": "float64",
+        "float32": "float32",
+        "float16": "",
+        "bfloat16": "float32",
+    }
+    assert set(report.grades["float16"].holds.values()) == {101}
+    value = report_value(report)
+    assert value["arithmetic"]["float16"]["observed"] is None
+    assert value["arithmetic"]["float16"]["holds"] == dict.fromkeys(FLOAT16, 101)
+    assert [c["id"] for c in value["cases"] if c["arithmetic"] is None] == [
+        report.grades["float16"].worst_id
+    ]
+    [line] = [line for line in report_lines(report) if line.startswith("float16     float16")]
+    assert line.startswith("float16     float16              none of them ")
+
+
+# of made ones, where a case is off by so many limits of a class
+
+
+def off_by(classes: Mapping[str, str], share: float = 1.0) -> Runtime:
+    """A runtime that is off, in the case of an id, by that share of the tolerance of a class."""
+
+    def answer(case: Case) -> dict[str, Array]:
+        if case.id not in classes:
+            return dict(case.outputs)
+        limits = case.tolerances[classes[case.id]]
+        return {
+            name: (array.astype(np.float64) + share * limits[name]).astype(array.dtype)
+            for name, array in case.outputs.items()
+        }
+
+    return answer
+
+
+def halves(ids: list[str], dtype: str, **options: Any) -> tuple[BlockKey, Block]:
+    """Cases whose answers are 0.5: sums with tolerances, which are powers of two, are exact."""
+    _, block = make_block(ids, dtype=dtype)
+    ho = np.full_like(block.outputs["Ho"], 0.5)
+    return make_block(ids, dtype=dtype, outputs={"Ho": ho}, **options)
+
+
+def test_each_case_has_its_best_class(tmp_path: Path) -> None:
+    """One that is off by just the tolerance of a class holds it, and not the class before."""
+    ids = [one.name for one in CLASSES["float32"]]
+    key, block = halves(ids, "float32")
+    for number, name in enumerate(ids):
+        block.tolerances[""][name]["Ho"][...] = 2.0 ** (number - 20)
+    write_vectors(tmp_path / "cell.h5", (key, block))
+    report = verify(tmp_path / "cell.h5", runtime=off_by({i: i for i in ids}))
+    assert {r.id: r.arithmetic for r in report.results} == {i: i for i in ids}
+    assert {r.id: r.verdict for r in report.results} == {
+        i: "passed" if i == "float32" else "failed" for i in ids
+    }
+    report = verify(tmp_path / "cell.h5", runtime=off_by({i: i for i in ids}, 1024.0))
+    assert {r.arithmetic for r in report.results} == {""}
+
+
+def test_the_grade_is_the_worst_case_s(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", halves(["a", "b", "c"], "float16"))
+    for wanted, classes in {
+        "float32": {},
+        "float16-state": {"b": "float16-state"},
+        "": {"a": "float16-state", "b": "hopeless"},
+    }.items():
+        runtime = off_by({i: c for i, c in classes.items() if c != "hopeless"})
+
+        def answer(case: Case, runtime: Runtime = runtime, classes: Any = classes) -> Any:
+            if classes.get(case.id) == "hopeless":
+                return {"Ho": np.full_like(case.outputs["Ho"], np.nan)}
+            return runtime(case)
+
+        assert verify(tmp_path / "cell.h5", runtime=answer).grades["float16"].observed == wanted
+
+
+def test_classes_of_which_neither_is_better(tmp_path: Path) -> None:
+    """float16-state and tf32 each hold one case alone: only what holds both is observed."""
+    key, block = halves(["a", "b"], "float32")
+    limits = block.tolerances[""]
+    for name, of_a, of_b in (
+        ("float32", 1, 1),
+        ("float16-state", 4, 2),
+        ("bfloat16-gemm", 4, 2),
+        ("tf32", 2, 4),
+        ("bfloat16-operands", 4, 4),
+    ):
+        limits[name]["Ho"][...] = np.array([of_a, of_b]).reshape(2, 1, 1) * 2.0**-20
+    write_vectors(tmp_path / "cell.h5", (key, block))
+    report = verify(
+        tmp_path / "cell.h5", runtime=off_by({"a": "bfloat16-operands", "b": "bfloat16-operands"})
+    )
+    assert dict(report.grades["float32"].holds) == {
+        "float32": 0,
+        "float16-state": 1,
+        "bfloat16-gemm": 1,
+        "tf32": 1,
+        "bfloat16-operands": 2,
+    }
+    assert report.grades["float32"].observed == "bfloat16-operands"
+    assert [r.arithmetic for r in report.results] == ["float16-state", "tf32"]
+
+
+def test_only_deciding_cases_that_were_compared_are_graded(tmp_path: Path) -> None:
+    write_vectors(
+        tmp_path / "cell.h5",
+        halves(["a", "error", "unsupported"], "float16"),
+        halves(["special"], "float16", tier="nonportable"),
+        halves(["unsupported-too"], "float32"),
+    )
+
+    def answer(case: Case) -> dict[str, Array]:
+        if "unsupported" in case.id:
+            raise Unsupported("not this")
+        if case.id == "error":
+            raise ValueError("cannot")
+        change = np.nan if case.id == "special" else 0
+        return {"Ho": case.outputs["Ho"] + case.outputs["Ho"].dtype.type(change)}
+
+    report = verify(tmp_path / "cell.h5", runtime=answer)
+    grade = report.grades["float16"]
+    assert (grade.compared, grade.observed, grade.worst, grade.worst_id) == (1, "float32", 0.0, "")
+    assert sum(grade.elements.values()) == 3 * 4
+    nothing = report.grades["float32"]
+    assert (nothing.compared, nothing.observed) == (0, "")
+    assert {r.id: r.arithmetic for r in report.results if r.arithmetic} == {"a": "float32"}
+    table = [line.split()[0] for line in report_lines(report) if "float32" in line]
+    assert table == ["float32", "float16"]  # the first one counts cases
+    value = report_value(report)["arithmetic"]["float32"]
+    assert (value["compared"], value["observed"], set(value["holds"].values())) == (0, None, {0})
+
+
+def test_either_reading_holds_a_class(tmp_path: Path) -> None:
+    path = tmp_path / "zero.h5"
+    zero = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
+    write_vectors(path, zero, operator=SEQUENCE)
+    report = verify(path, runtime=keeps_h0)
+    assert observed(report) == {"float32": "float32"}
+    assert report.grades["float32"].worst <= 1
+
+
+def test_a_grade_is_given_whatever_is_demanded(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", halves(["a", "b"], "float16"))
+    runtime = off_by({"a": "float16-state"})
+    for options in ({"ulp": 0.0}, {"rtol": 1.0}, {"arithmetic": ["float32"]}):
+        report = verify(tmp_path / "cell.h5", runtime=runtime, **options)  # type: ignore[arg-type]
+        assert observed(report) == {"float16": "float16-state"}
+        assert report.verdict == ("conforms" if "rtol" in options else "does not conform")
+    value = report_value(verify(tmp_path / "cell.h5", runtime=runtime, rtol=0.5))
+    assert value["arithmetic"]["float16"]["required"] == {"rtol": 0.5, "atol": 0.0}
+    value = report_value(verify(tmp_path / "cell.h5", runtime=runtime, ulp=2.0))
+    assert value["arithmetic"]["float16"]["required"] == {"ulp": 2.0}
+
+
+# vacuous tolerances
+
+
+@pytest.fixture
+def vacuous(tmp_path: Path) -> Path:
+    """Two files; in `some.h5` of three elements that are not padding one tolerance is vacuous."""
+    ho = np.array([[[0.5, 0.05], [0.0, -0.25]]], np.float32)
+    key, block = make_block(["a"], outputs={"Ho": ho})
+    limits = block.tolerances[""]
+    limits["float32"]["Ho"][...] = [[[0.5, 0.0999], [0.0, 0.2499]]]
+    limits["tf32"]["Ho"][...] = [[[0.5, 0.1], [0.0, np.inf]]]
+    write_vectors(tmp_path / "v" / "some.h5", (key, block))
+    write_vectors(tmp_path / "v" / "sound.h5", halves(["b", "c"], "float32"))
+    write_vectors(tmp_path / "v" / "special.h5", make_block(["d"], tier="nonportable"))
+    return tmp_path / "v"
+
+
+def answers(case: Case) -> dict[str, Array]:
+    return dict(case.outputs)
+
+
+def test_the_vacuous_share_is_reported(vacuous: Path) -> None:
+    report = verify(vacuous, runtime=answers)
+    grade = report.grades["float32"]
+    assert dict(grade.elements) == {"some.h5": 3, "sound.h5": 8}
+    assert grade.vacuous_share == pytest.approx(1 / 11)
+    assert report_value(report)["arithmetic"]["float32"]["vacuous"] == {
+        "share": pytest.approx(1 / 11),
+        "files": {"some.h5": pytest.approx(1 / 3)},
+    }
+    text = " ".join(" ".join(report_lines(report)).split())
+    assert (
+        "float32: for 9.1 % of the elements float32 admits a difference as large as the value, "
+        "in some.h5"
+    ) in text
+    assert "sound.h5" not in text
+
+
+def test_the_vacuous_share_is_that_of_what_is_required(vacuous: Path) -> None:
+    report = verify(vacuous, runtime=answers, arithmetic=["tf32"])
+    assert report.grades["float32"].vacuous_share == pytest.approx(3 / 11)
+    report = verify(vacuous / "sound.h5", runtime=answers)
+    assert report.grades["float32"].vacuous_share == 0
+    assert report_value(report)["arithmetic"]["float32"]["vacuous"] == {"share": 0, "files": {}}
+    assert "admits a difference" not in " ".join(report_lines(report))

@@ -1,0 +1,201 @@
+"""The quality gate: a case too ill-conditioned to judge by is drawn again, and after that refused."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.draws import DRAWS
+from grucible.cases.expand import expand
+from grucible.cases.spec import load_spec
+from grucible.gen import generate
+from grucible.gen.arithmetic import CLASSES
+from grucible.gen.bounds import GATE, GATE_FLOOR, Bounds
+from grucible.gen.generate import ATTEMPTS, CaseFailed, make_chunk
+from grucible.gen.inputs import draw_inputs
+
+SPEC = """\
+operator: openvino.GRUSequence-5
+about: two cases of one block
+tier: TIER
+dtypes: [float32]
+sizes: {batch_size: 2, seq_length: 3, input_size: 4, hidden_size: 3}
+cases:
+  - product:
+      direction: [forward, reverse]
+      draw: [DRAW]
+"""
+# W and R are as large as for small cells, X is large, and relu lets the state grow
+ILL = """\
+operator: openvino.GRUSequence-5
+about: an error grows faster than the state does
+dtypes: [float32]
+sizes: {batch_size: 1, seq_length: 128, input_size: 4, hidden_size: 64}
+cases:
+  - list:
+      - {direction: forward, linear_before_reset: true, activations: [tanh, relu], draw: x8}
+"""
+WELL = """\
+operator: openvino.GRUCell-3
+about: nothing is wrong with this one
+dtypes: [float32]
+sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
+cases:
+  - list: [{}]
+"""
+
+
+def cases_of(draw: str, tmp_path: Path) -> list[CaseSpec]:
+    tier = "nonportable" if DRAWS[draw].plant else "required"
+    (tmp_path / "theme.yaml").write_text(SPEC.replace("DRAW", draw).replace("TIER", tier))
+    return sorted(expand(load_spec(tmp_path / "theme.yaml", "theme")), key=lambda case: case.id)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_case_no_draw_of_which_is_any_good_stops_gen(jobs: str, tmp_path: Path) -> None:
+    """In one line that names it and says why; what was made before is whole."""
+    (tmp_path / "a.yaml").write_text(WELL)
+    (tmp_path / "b.yaml").write_text(ILL)
+    ended = subprocess.run(
+        [sys.executable, "-m", "grucible", "gen", "a.yaml", "b.yaml", "-o", "out", "--jobs", jobs],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    told = re.fullmatch(
+        r"grucible: openvino\.GRUSequence-5/b/float32/forward-lbr-tanh_relu-x8: 16 draws with seed 0 "
+        r"failed; the last: float32 arithmetic is proven to be within 0\.001 of the value for only "
+        r"(\d+) % of the elements of (y|ho)\n",
+        ended.stderr,
+    )
+    assert told, ended.stderr
+    assert int(told[1]) < 50
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.h5"]
+
+
+class Watched:
+    """Notes which attempts at which cases are drawn."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.drawn: list[tuple[str, int]] = []
+        monkeypatch.setattr(generate, "draw_inputs", self)
+
+    def __call__(self, case: CaseSpec, seed: int, attempt: int) -> Any:
+        self.drawn.append((case.id, attempt))
+        return draw_inputs(case, seed, attempt)
+
+
+def object_to(monkeypatch: pytest.MonkeyPatch, verdicts: list[str]) -> None:
+    """Let the gate say this of the first bounds it sees, the next …; the last goes on for ever."""
+    left = iter(verdicts)
+    monkeypatch.setattr(Bounds, "objection", lambda _: next(left, verdicts[-1]))
+
+
+def test_what_the_gate_objects_to_is_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next attempt's numbers, of that case alone."""
+    first, second = cases_of("ordinary", tmp_path)
+    watched = Watched(monkeypatch)
+    object_to(monkeypatch, ["not this", "", "nor this", ""])
+    block = make_chunk([first, second], seed=5)
+    assert watched.drawn == [(first.id, 0), (second.id, 0), (first.id, 1), (first.id, 2)]
+    assert block.ids == [first.id, second.id]
+    for row, (case, attempt) in enumerate([(first, 2), (second, 0)]):
+        for name, array in draw_inputs(case, 5, attempt).items():
+            np.testing.assert_array_equal(block.inputs[name][row], array)
+
+
+def test_the_last_attempt_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [case, _] = cases_of("ordinary", tmp_path)
+    watched = Watched(monkeypatch)
+    object_to(monkeypatch, ["not this"] * (ATTEMPTS - 1) + [""])
+    assert make_chunk([case], seed=0).ids == [case.id]
+    assert watched.drawn == [(case.id, attempt) for attempt in range(ATTEMPTS)]
+    watched.drawn.clear()
+    object_to(monkeypatch, [*map(str, range(ATTEMPTS)), ""])
+    with pytest.raises(
+        CaseFailed, match=rf"^{case.id}: 16 draws with seed 0 failed; the last: 15$"
+    ):
+        make_chunk([case], seed=0)
+    assert len(watched.drawn) == ATTEMPTS
+
+
+@pytest.mark.parametrize("draw", ["nan", "infinity", "overflow", "signed-zero", "subnormal"])
+def test_planted_values_are_exempt(
+    draw: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = cases_of(draw, tmp_path)
+    assert {case.tier for case in cases} == {"nonportable"}
+    watched = Watched(monkeypatch)
+    object_to(monkeypatch, ["none is good enough"])
+    assert make_chunk(cases, seed=0).ids == [case.id for case in cases]
+    assert {attempt for _, attempt in watched.drawn} == {0}
+
+
+# what it objects to
+
+
+def bounds(x: list[float], float32: list[float], dtype: str = "float32") -> tuple[Any, Any]:
+    """Values, and bounds of the class float32; those of every other class are vacuous."""
+    found = np.full((len(x), len(CLASSES[dtype])), np.inf)
+    found[:, [one.name for one in CLASSES[dtype]].index("float32")] = float32
+    return np.array(x), found
+
+
+SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
+
+
+@pytest.mark.parametrize("dtype", CLASSES)
+@pytest.mark.parametrize(
+    ("x", "float32", "share"),
+    [
+        ([0.0] * 4, [SHARP] * 4, None),
+        ([0.0] * 4, [DULL] * 4, "0 %"),
+        ([0.0] * 4, [SHARP, SHARP, DULL, DULL], None),  # half of them are enough
+        ([0.0] * 4, [SHARP, DULL, DULL, DULL], "25 %"),
+        # padding, of which the bound is 0, is neither sharp nor dull
+        ([0.0] * 4, [0.0, 0.0, 0.0, DULL], "0 %"),
+        ([0.0] * 4, [0.0] * 4, None),
+        # what is larger may be off by more
+        ([10.0, -10.0], [100 * SHARP, 100 * SHARP], None),
+        ([10.0, -10.0], [100 * DULL, 100 * DULL], "0 %"),
+        ([0.05, -0.05], [SHARP, SHARP], None),
+        ([0.0] * 2, [np.inf, np.nan], "0 %"),
+        ([0.0] * 3, [SHARP, np.inf, np.inf], "33 %"),
+    ],
+)
+def test_the_share_of_sharp_elements(
+    x: list[float], float32: list[float], share: str | None, dtype: str
+) -> None:
+    said = Bounds(dtype, {"": {"y": bounds(x, float32, dtype)}}).objection()
+    assert said == (
+        "float32 arithmetic is proven to be within 0.001 of the value for only "
+        f"{share} of the elements of y"
+        if share
+        else ""
+    )
+
+
+def test_every_output_under_every_reading_must_be_sharp() -> None:
+    good, bad = bounds([1.0], [1e-6]), bounds([1.0], [1.0])
+    for reading, role, end in (
+        ("", "y", "of y"),
+        ("", "ho", "of ho"),
+        ("len-zero.initial-state", "y", "of y under len-zero.initial-state"),
+        ("len-zero.initial-state", "ho", "of ho under len-zero.initial-state"),
+    ):
+        under = {r: {"y": good, "ho": good} for r in ("", "len-zero.initial-state")}
+        assert Bounds("float32", under).objection() == ""
+        under[reading][role] = bad
+        assert Bounds("float32", under).objection().endswith(end)
