@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .signature import Operator
 
-Direction = Literal["forward", "reverse"]
+Direction = Literal["forward", "reverse", "reverse-padded"]
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,14 @@ class Grade:
             self.worst, self.worst_id, self.worst_where = ratio, case_id, where
 
     def see_limits(self, relative: str, block: Block, limits: Mapping[str, Array]) -> None:
-        """Count the elements of a block of the file `relative`; padding, which admits nothing, is none."""
+        """Count the elements of a block of the file `relative`; padding, where no class admits
+        anything, is none."""
+        coarsest = block.tolerances[""][CLASSES[self.dtype][-1].name]
         for name, limit in limits.items():
+            computed = coarsest[name] > 0
             size = np.abs(block.outputs[name].astype(np.float64))
-            self.elements[relative] += int(np.count_nonzero(limit))
-            vacuous = limit >= np.maximum(size, NO_LARGER)
+            self.elements[relative] += int(np.count_nonzero(computed))
+            vacuous = computed & (limit >= np.maximum(size, NO_LARGER))
             self.vacuous[relative] += int(np.count_nonzero(vacuous))
 
 

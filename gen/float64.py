@@ -20,6 +20,7 @@ class Float64:
     """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
 
     zero: Any = 0.0
+    functions = FUNCTIONS
 
     def numbers(self, array: Array) -> Array:
         """The array as float64, exactly."""
@@ -38,11 +39,11 @@ class Float64:
         """The activation of `a`, clipped first; `name` may have an entry per stacked case."""
         a = np.clip(a, -clip, clip)
         if isinstance(name, str):
-            return FUNCTIONS[name](a)
+            return self.functions[name](a)
         result = np.empty_like(a)
         for one in set(name):
             cases = np.array(name) == one
-            result[cases] = FUNCTIONS[one](a[cases])
+            result[cases] = self.functions[one](a[cases])
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:

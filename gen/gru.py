@@ -96,23 +96,33 @@ class Step(NamedTuple):
     state: Array
 
 
+Alter = Callable[[str, Array], Array]
+"""What a misreading makes of a quantity of a step, by its name in Step; see gen.variants."""
+
+
 def step(
-    arithmetic: Arithmetic, semantics: AnySemantics, d: Direction, wx: Arrays, h: Array
+    arithmetic: Arithmetic,
+    semantics: AnySemantics,
+    d: Direction,
+    wx: Arrays,
+    h: Array,
+    alter: Alter = lambda _, value: value,
 ) -> Step:
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
-    a_z = _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"])
-    a_r = _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"])
-    z = arithmetic.activation(semantics.f, a_z, semantics.clip)
-    r = arithmetic.activation(semantics.f, a_r, semantics.clip)
+    a_z = alter("a_z", _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"]))
+    a_r = alter("a_r", _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"]))
+    z = alter("z", arithmetic.activation(semantics.f, a_z, semantics.clip))
+    r = alter("r", arithmetic.activation(semantics.f, a_r, semantics.clip))
     if semantics.reset_after:
-        u = _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent)
+        u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
         a_h = _plus(wx["h"] + r * u, d.bias_h_input)
     else:
-        u = h
+        u = alter("u", h)
         p = arithmetic.product(r * u, d.recurrent["h"])
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
-    t = arithmetic.activation(semantics.g, a_h, semantics.clip)
-    return Step(a_z, a_r, a_h, z, r, t, u, arithmetic.blend(z, t, h))
+    a_h = alter("a_h", a_h)
+    t = alter("t", arithmetic.activation(semantics.g, a_h, semantics.clip))
+    return Step(a_z, a_r, a_h, z, r, t, u, alter("state", arithmetic.blend(z, t, h)))
 
 
 def _plus(a: Array, bias: Array | None) -> Array:
@@ -124,6 +134,7 @@ def gru(
     semantics: AnySemantics,
     inputs: GruInputs,
     watch: Callable[[Direction, int, Array, Array, Step], None] = lambda *_: None,
+    alter: Alter = lambda _, value: value,
 ) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
@@ -134,6 +145,7 @@ def gru(
 
     `watch(direction, number, rows, old, step)` sees every step: its number in processing order, the
     rows that are not over in every stacked case, the state they start from and what it makes of them.
+    `alter` is what a misreading makes of each quantity; nothing, if it is left out.
     """
     lengths = inputs.lengths
     time = inputs.x.shape[-2]
@@ -150,7 +162,7 @@ def gru(
             rows = np.flatnonzero(alive.any(axis=stacked))
             wx = {gate: values[..., rows, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]
-            new = step(arithmetic, semantics, d, wx, old)
+            new = step(arithmetic, semantics, d, wx, old, alter)
             watch(d, number, rows, old, new)
             keep = alive[..., rows, None]
             h[..., rows, :] = np.where(keep, new.state, old)
@@ -165,13 +177,16 @@ def gru(
 def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int) -> Array | None:
     """For each row, the time of its n-th step, (…, batch, time); None where that is n itself.
 
-    It is its own inverse. `direction` is one word, or one per stacked case.
+    It is its own inverse. `direction` is one word, or one per stacked case; `reverse-padded`, which
+    no specification has, starts from the last step of the time axis and so from padding.
     """
-    backwards = np.asarray(direction) == "reverse"
+    words = np.asarray(direction)
+    backwards = words != "forward"
     if not backwards.any():
         return None
     at = np.arange(time)
-    last = lengths[..., None] - 1
+    padded = (words == "reverse-padded")[..., None, None]
+    last = np.where(padded, time, lengths[..., None]) - 1
     return np.where(backwards[..., None, None] & (at <= last), last - at, at)
 
 

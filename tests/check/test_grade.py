@@ -262,9 +262,20 @@ def test_the_vacuous_share_is_reported(vacuous: Path) -> None:
     assert "sound.h5" not in text
 
 
+def test_an_element_that_must_be_exact_counts(tmp_path: Path) -> None:
+    """A tolerance of zero is not padding where a coarser class admits something."""
+    key, block = halves(["a"], "float16")
+    block.tolerances[""]["float32"]["Ho"][...] = [[[0.0, 0.5], [0.0, 0.0]]]
+    write_vectors(tmp_path / "cell.h5", (key, block))
+    report = verify(tmp_path / "cell.h5", runtime=answers, arithmetic=["float32"])
+    assert report.grades["float16"].vacuous_share == pytest.approx(1 / 4)
+
+
 def test_the_vacuous_share_is_that_of_what_is_required(vacuous: Path) -> None:
     report = verify(vacuous, runtime=answers, arithmetic=["tf32"])
     assert report.grades["float32"].vacuous_share == pytest.approx(3 / 11)
+    report = verify(vacuous, runtime=answers, atol=0.3)  # of padding it says nothing
+    assert report.grades["float32"].vacuous_share == pytest.approx(2 / 11)
     report = verify(vacuous / "sound.h5", runtime=answers)
     assert report.grades["float32"].vacuous_share == 0
     assert report_value(report)["arithmetic"]["float32"]["vacuous"] == {"share": 0, "files": {}}

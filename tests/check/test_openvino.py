@@ -97,6 +97,13 @@ def test_float64_is_off_by_float32(name: str, judged: dict[str, Judged]) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_float64_is_graded_float32(name: str, judged: dict[str, Judged]) -> None:
+    grades = judged[name].report["arithmetic"]
+    assert (grades["float64"]["required"], grades["float64"]["observed"]) == ("float64", "float32")
+    assert all(grades[dtype]["observed"] for dtype in ("float32", "float16", "bfloat16"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_it_is_named_with_its_version(name: str, judged: dict[str, Judged]) -> None:
     runtime = judged[name].report["runtime"]
     assert runtime["name"] == name

@@ -16,6 +16,7 @@ from grucible.cases.semantics import Semantics, semantics, stack
 from grucible.cases.spec import find_specs
 from grucible.gen.activation_error import remainder, slope
 from grucible.gen.arithmetic import BFLOAT16_OPERANDS, FLOAT16_STATE, FLOAT32, FLOAT64, Arithmetic
+from grucible.gen.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 from grucible.gen.exact import exact_outputs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
@@ -23,7 +24,6 @@ from grucible.gen.inputs import draw_inputs
 from grucible.gen.stored_tolerance import against_answer, round_to, round_up
 from grucible.gen.tolerance import error_bounds
 from grucible.vectors.convert import GruInputs, gru_inputs
-from validation.emulations import BLENDS, Emulated, cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from grucible.cases.errors import GrucibleError
 from grucible.cases.expand import expand_all
 from grucible.cases.spec import find_specs
 from grucible.gen import generate
+from grucible.gen.arithmetic import CHAINS, CLASSES
 from grucible.gen.cli import gen_command
 from grucible.gen.files import make_files, plan_files
 from grucible.vectors.hdf5 import attribute
@@ -63,6 +65,22 @@ def test_the_digest_does_not_depend_on_jobs_or_on_the_run(spec: Path, tmp_path: 
     assert len(digests) == 1
     assert gen(spec, "-o", tmp_path / "d", "--seed", "1").exit_code == 0
     assert digest(tmp_path / "d" / "theme.h5") not in digests
+
+
+def test_tolerances_are_stored_in_chains(spec: Path, tmp_path: Path) -> None:
+    """For every class, no smaller than that of a better one, and zero in padding alone."""
+    gen(spec, "-o", tmp_path / "out")
+    for case in load_vectors(tmp_path / "out"):
+        assert set(case.tolerances) == {one.name for one in CLASSES[case.dtype]}
+        padding = np.arange(4) >= case.inputs["sequence_lengths"][:, None, None]  # (batch, 1, time)
+        for name, expected in case.outputs.items():
+            for chain in CHAINS[case.dtype]:
+                limits = [case.tolerances[one.name][name] for one in chain]
+                assert {limit.shape for limit in limits} == {expected.shape}
+                for better, worse in itertools.pairwise(limits):
+                    assert (better <= worse).all()
+                computed = ~padding[..., None] if name == "Y" else True
+                assert ((limits[-1] > 0) == np.broadcast_to(computed, expected.shape)).all()
 
 
 def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from grucible.gen.arithmetic import CHAINS, CLASSES
+from grucible.gen.emulated import run
 from grucible.gen.generate import make_chunk
 from grucible.vectors.case import Block
-from validation.emulations import run
 from validation.measure import Ratios, shipped_blocks
 from validation.members import MEMBERS, MISTAKES, Member
 from validation.random_cases import random_blocks

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .emulations import (
+from grucible.gen.emulated import (
     BFLOAT16,
     BLENDS,
     SIGMOIDS,

@@ -1,7 +1,7 @@
-"""The GRU in narrower arithmetic, emulated in numpy: members of the classes, and mistakes.
+"""The GRU in narrower arithmetic, emulated in numpy: what real kernels round, and where.
 
-Each is an arithmetic for `grucible.gen.gru`, which holds the equations; here is only what rounds
-how. An `Emulated` with the defaults is the GRU in numpy float32.
+Each is an arithmetic for `gen.gru`, which holds the equations; here is only what rounds how. An
+`Emulated` with the defaults is the GRU in numpy float32.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import stack
-from grucible.gen.gru import gru
-from grucible.vectors.case import Block
-from grucible.vectors.convert import gru_inputs, operator_outputs
+from ..cases.operators import OPERATORS
+from ..cases.semantics import stack
+from ..vectors.case import Block
+from ..vectors.convert import gru_inputs, operator_outputs
+from .gru import gru
 
 Array = npt.NDArray[Any]
 BFLOAT16: Any = ml_dtypes.bfloat16
@@ -143,15 +143,19 @@ class Emulated:
         self.zero = self.compute(0)
 
     def numbers(self, array: Array) -> Array:
+        """The array in the type of every operation."""
         return array.astype(self.compute)
 
     def factor(self, matrix: Array) -> Array:
+        """The transpose of the last two axes, gone through `operand`."""
         return self.operand(matrix.astype(self.compute)).swapaxes(-1, -2)
 
     def product(self, x: Array, factor: Array) -> Array:
+        """x·matrixᵀ."""
         return self.multiply(self.operand(x), factor)
 
     def activation(self, name: Any, a: Array, clip: Array) -> Array:
+        """The activation of `a`, clipped first, by stacked case."""
         limit = clip.astype(self.compute)
         a = np.minimum(np.maximum(a, -limit), limit)
         result = np.empty_like(a)
@@ -171,6 +175,7 @@ class Emulated:
         return exact.astype(self.compute)
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """The blend in the form asked for, gone through `kept`."""
         return self.kept(BLENDS[self.blended](z, t, h))
 
 

@@ -1,0 +1,79 @@
+"""Functions that kernels compute in place of sigmoid, tanh and relu, and how far off they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ...vectors.case import Array
+from ..float64 import FUNCTIONS
+
+_RANGE = 10.0
+
+
+def _interpolated(name: str, step: float, a: Array) -> Array:
+    """A table of the function at multiples of `step` up to ±_RANGE, interpolated linearly."""
+    count = round(2 * _RANGE / step)
+    at = np.linspace(-_RANGE, _RANGE, count + 1)
+    return np.asarray(np.interp(a, at, FUNCTIONS[name](at)))
+
+
+def _pade_tanh(a: Array) -> Array:
+    """x(27 + x²)/(27 + 9x²), held at ±1 beyond ±3."""
+    x = np.clip(a, -3.0, 3.0)
+    return np.asarray(x * (27.0 + x**2) / (27.0 + 9.0 * x**2))
+
+
+def _plan_sigmoid(a: Array) -> Array:
+    """PLAN: sigmoid by straight lines, for fixed-point hardware (Amin et al., 1997)."""
+    x = np.abs(a)
+    y = np.select(
+        [x >= 5.0, x >= 2.375, x >= 1.0],
+        [np.ones_like(x), 0.03125 * x + 0.84375, 0.125 * x + 0.625],
+        0.25 * x + 0.5,
+    )
+    return np.asarray(np.where(a < 0, 1.0 - y, y))
+
+
+APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
+    f"{name}-interpolated-{error:.0e}": (name, error, partial(_interpolated, name, step))
+    for name, steps in (
+        ("tanh", {1e-3: 0.1, 1e-4: 0.032, 1e-5: 0.01, 3e-6: 0.0055}),
+        ("sigmoid", {1e-3: 0.28, 1e-4: 0.09, 1e-5: 0.028, 3e-6: 0.0155}),
+    )
+    for error, step in steps.items()
+} | {
+    "tanh-pade": ("tanh", 2e-2, _pade_tanh),
+    "sigmoid-plan": ("sigmoid", 1.8e-2, _plan_sigmoid),
+    "sigmoid-of-pade": ("sigmoid", 1e-2, lambda a: np.asarray(0.5 * _pade_tanh(0.5 * a) + 0.5)),
+}
+"""By name: the function that is approximated, its largest error, the approximation."""
+
+REPLACEMENTS: dict[str, tuple[str, Callable[[Array], Array]]] = {
+    "sigmoid-as-hard-sigmoid": ("sigmoid", lambda a: np.clip(0.2 * a + 0.5, 0.0, 1.0)),
+    "sigmoid-as-hard-sigmoid-sixth": ("sigmoid", lambda a: np.clip(a / 6.0 + 0.5, 0.0, 1.0)),
+    "sigmoid-as-tanh": ("sigmoid", np.tanh),
+    "sigmoid-as-relu": ("sigmoid", FUNCTIONS["relu"]),
+    "sigmoid-as-linear": ("sigmoid", lambda a: a),
+    "sigmoid-clamped": ("sigmoid", lambda a: FUNCTIONS["sigmoid"](np.clip(a, -8.0, 8.0))),
+    "tanh-as-sigmoid": ("tanh", FUNCTIONS["sigmoid"]),
+    "tanh-as-relu": ("tanh", FUNCTIONS["relu"]),
+    "tanh-as-linear": ("tanh", lambda a: a),
+    "tanh-as-hard-tanh": ("tanh", lambda a: np.clip(a, -1.0, 1.0)),
+    "tanh-as-scaled-tanh": ("tanh", lambda a: 1.7159 * np.tanh(a * 2.0 / 3.0)),
+    "tanh-as-softsign": ("tanh", lambda a: a / (1.0 + np.abs(a))),
+    "relu-as-sigmoid": ("relu", FUNCTIONS["sigmoid"]),
+    "relu-as-tanh": ("relu", np.tanh),
+    "relu-as-linear": ("relu", lambda a: a),
+    "relu-as-relu6": ("relu", lambda a: np.clip(a, 0.0, 6.0)),
+    "relu-as-leaky-relu": ("relu", lambda a: np.where(a < 0, 0.01 * a, a)),
+    "relu-as-softplus": ("relu", lambda a: np.logaddexp(0.0, a)),
+}
+"""By name: the function that is asked for, and another that is computed in its place."""
+
+OTHER_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    **{name: function for name, (_, _, function) in APPROXIMATIONS.items()},
+    **{name: function for name, (_, function) in REPLACEMENTS.items()},
+}

@@ -1,0 +1,62 @@
+"""The catalogue: every variant that is known, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...cases.readings import READINGS
+from ...cases.signature import Operator
+from ..emulated import (
+    Emulated,
+    cut_to_tf32,
+    in_float16,
+    to_bfloat16,
+    to_float16,
+)
+from .cell import CELL_VARIANTS
+from .sequence import SEQUENCE_VARIANTS
+from .variant import Variant
+from .weights import WEIGHT_VARIANTS
+
+_READINGS = tuple(
+    Variant(
+        reading.name,
+        reading.about,
+        kind="reading",
+        ledger=reading.ledger,
+        semantics=lambda s, sets=reading.sets: replace(s, **sets),
+    )
+    for reading in READINGS.values()
+)
+_PRECISION = (
+    Variant("float32-arithmetic", "computed in float32", kind="precision",
+            worse_than=("float64",), arithmetic=Emulated()),
+    Variant("float16-accumulation", "products accumulated in float16", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(multiply=in_float16)),
+    Variant("tf32-products", "the factors of products cut to TF32", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(operand=cut_to_tf32)),
+    Variant("bfloat16-products", "the factors of products rounded to bfloat16", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(operand=to_bfloat16)),
+    Variant("float16-state", "the state rounded to float16 at every step", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(kept=to_float16)),
+    Variant("bfloat16-state", "the state rounded to bfloat16 at every step", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(kept=to_bfloat16)),
+)  # fmt: skip
+
+CATALOGUE: dict[str, Variant] = {
+    variant.name: variant
+    for variant in (
+        *WEIGHT_VARIANTS,
+        *CELL_VARIANTS,
+        *SEQUENCE_VARIANTS,
+        *_PRECISION,
+        *_READINGS,
+    )
+}
+
+
+def variants_of(operator: Operator) -> list[Variant]:
+    """The variants that mean something for an operator: it has what they need."""
+    has = {t.role for t in (*operator.inputs, *operator.outputs)}
+    has |= {a.sets for a in operator.attributes} | set(operator.sizes.values())
+    return [v for v in CATALOGUE.values() if has.issuperset(v.needs)]
