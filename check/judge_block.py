@@ -44,7 +44,8 @@ class _Compared:
 
     def passed(self, criterion: Criterion) -> Array:
         """(n,) whether each case passes under some reading."""
-        return np.any([self.under(reading, criterion).passed for reading in self.answers], axis=0)
+        under = [self.under(reading, criterion).passed for reading in self.answers]
+        return np.asarray(np.any(under, axis=0))
 
 
 def judge_block(

@@ -214,8 +214,9 @@ def test_either_reading_holds_a_class(tmp_path: Path) -> None:
 def test_a_grade_is_given_whatever_is_demanded(tmp_path: Path) -> None:
     write_vectors(tmp_path / "cell.h5", halves(["a", "b"], "float16"))
     runtime = off_by({"a": "float16-state"})
-    for options in ({"ulp": 0.0}, {"rtol": 1.0}, {"arithmetic": ["float32"]}):
-        report = verify(tmp_path / "cell.h5", runtime=runtime, **options)  # type: ignore[arg-type]
+    demands: list[dict[str, Any]] = [{"ulp": 0.0}, {"rtol": 1.0}, {"arithmetic": ["float32"]}]
+    for options in demands:
+        report = verify(tmp_path / "cell.h5", runtime=runtime, **options)
         assert observed(report) == {"float16": "float16-state"}
         assert report.verdict == ("conforms" if "rtol" in options else "does not conform")
     value = report_value(verify(tmp_path / "cell.h5", runtime=runtime, rtol=0.5))

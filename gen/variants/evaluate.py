@@ -1,0 +1,100 @@
+"""What variants make of the cases of a block, and whether the block's tolerances would notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...cases.operators import OPERATORS
+from ...cases.semantics import StackedSemantics, stack
+from ...vectors.case import Array, Arrays, Block
+from ...vectors.convert import GruInputs, gru_inputs, operator_outputs
+from ..arithmetic import CHAINS, CLASSES, REQUIRED, Arithmetic
+from .catalogue import variants_of
+from .variant import Variant, outcome
+
+Stacks = list[tuple[Array, StackedSemantics, GruInputs]]
+"""The rows of a block in groups that can be computed as one, with what they ask for."""
+
+
+def stacks(block: Block) -> Stacks:
+    """The cases of a block, grouped by the place of the reset gate."""
+    operator = OPERATORS[block.operator]
+    meant = [case.semantics for case in block.cases()]
+    found = []
+    for after in (False, True):
+        rows = np.flatnonzero([one.reset_after is after for one in meant])
+        if rows.size:
+            attributes = operator.with_defaults(block.given[rows[0]])
+            inputs = {name: array[rows] for name, array in block.inputs.items()}
+            together = stack([meant[row] for row in rows])
+            found.append((rows, together, gru_inputs(operator, attributes, inputs)))
+    return found
+
+
+def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) -> Arrays:
+    """The outputs of a block's cases under all of `variants` at once, in float64."""
+    operator = OPERATORS[block.operator]
+    outputs = {name: np.empty(array.shape) for name, array in block.outputs.items()}
+    for rows, meant, inputs in stacked:
+        y, ho = outcome(variants, meant, inputs)
+        attributes = operator.with_defaults(block.given[rows[0]])
+        for name, array in operator_outputs(operator, attributes, {"y": y, "ho": ho}).items():
+            outputs[name][rows] = array
+    return outputs
+
+
+def loosest(block: Block) -> Arrays:
+    """By output, the largest tolerance that any class of the dtype admits."""
+    last = [chain[-1].name for chain in CHAINS[block.dtype]]
+    limits = block.tolerances[""]
+    return {
+        name: np.maximum.reduce([limits[one][name] for one in last]) for name in block.outputs
+    }
+
+
+def judged(variant: Variant, dtype: str) -> bool:
+    """Whether vectors of a dtype can be asked to catch the variant.
+
+    A loss of precision must be worse than the arithmetic that is required, an approximation off by
+    more than the required class lets the function itself be.
+    """
+    required = REQUIRED[dtype]
+    if variant.kind == "precision":
+        return required in variant.worse_than
+    if variant.kind == "approximation":
+        [one] = [one for one in CLASSES[dtype] if one.name == required]
+        return variant.error > _function_error(one, variant.function)
+    return variant.kind == "misreading"
+
+
+def _function_error(one: Arithmetic, function: str) -> float:
+    """How far off a class lets the function be, where its value is 1."""
+    relative, absolute = one.sigmoid if function == "sigmoid" else one.tanh
+    return (relative + absolute) * one.unit + one.elementwise
+
+
+def catches(block: Block) -> Iterator[tuple[Variant, Array]]:
+    """Each variant that means something for the block, with which of the cases catch it (n,).
+
+    A misreading is caught where an output differs from the stored one by more than the loosest
+    tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a loss of
+    precision where it does by more than the tolerance of the required class.
+    """
+    stacked, admitted = stacks(block), loosest(block)
+    required = block.tolerances[""][REQUIRED[block.dtype]]
+    for variant in variants_of(OPERATORS[block.operator]):
+        if judged(variant, block.dtype):
+            limits = admitted if variant.kind == "misreading" else required
+            yield variant, differs(block, variant_outputs(block, stacked, [variant]), limits)
+
+
+def differs(block: Block, outputs: Arrays, limits: Arrays) -> Array:
+    """(n,) whether some element of `outputs` is further than `limits` from the stored answer."""
+    found = np.zeros(len(block), bool)
+    for name, answer in block.outputs.items():
+        with np.errstate(invalid="ignore"):
+            within = np.abs(outputs[name] - answer.astype(np.float64)) <= limits[name]
+        found |= ~within.reshape(len(block), -1).all(axis=1)
+    return found
