@@ -13,6 +13,7 @@ _COMMANDS = {
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
     "show": ("check", "Show one case."),
+    "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
 

@@ -158,6 +158,33 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
         click.echo(line)
 
 
+@click.command("score")
+@_VECTORS
+@click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@_SELECT
+def score_command(
+    vectors: Path | None, misreading: str, as_json: bool, select: tuple[str, ...]
+) -> None:
+    """Show which misreadings of the specification vectors would catch.
+
+    Every misreading of the catalogue is computed for every case and held against the stored answers,
+    at the loosest tolerance of the dtype. Exit status 1 where fewer than three cases of a dtype
+    catch one.
+    """
+    from .reports.score import score_json, score_lines
+    from .score import score
+
+    with _progress("scoring", vectors, select) as advance:
+        found = score(vectors, select, misreading, advance)
+    if as_json:
+        click.echo(score_json(found), nl=False)
+    else:
+        for line in score_lines(found, detail=bool(misreading)):
+            click.echo(line)
+    raise SystemExit(1 if found.weak() else 0)
+
+
 @click.command("runtimes")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def runtimes_command(as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .exact import Undecided, exact_outputs
 from .float64 import Peaks
 from .gru import gru
 from .inputs import draw_inputs
+from .variants.evaluate import catches
 
 ATTEMPTS = 16
 CHUNK_BYTES = 8 << 20
@@ -112,7 +113,10 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         raise CaseFailed(
             f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
         )
-    return block_of(cases, [made[case.id] for case in cases])
+    block = block_of(cases, [made[case.id] for case in cases])
+    if block.tier == "nonportable":
+        return block
+    return replace(block, probes={variant.name: caught for variant, caught in catches(block)})
 
 
 def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:

@@ -14,7 +14,7 @@ from ..cases.semantics import semantics
 from ..cases.signature import Operator, Tensor
 from .case import Arrays, Block, attributes_from_json
 from .digest import Opener
-from .hdf5 import Stored, attribute, children, subgroup
+from .hdf5 import Stored, attribute, children, has_member, subgroup
 
 SLICE_BYTES = 16 << 20
 TIERS = ("required", "ambiguous", "nonportable", "invalid")
@@ -35,12 +35,15 @@ class StoredBlock:
     outputs: Mapping[str, Stored]
     readings: Mapping[str, Mapping[str, Stored]]
     tolerances: Mapping[str, Mapping[str, Mapping[str, Stored]]]
+    probe_names: list[str]
+    probes: Stored | None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
-        """Rows start … stop; without `inputs`, where nobody looks at them, there are none."""
+        """Rows start … stop; without `inputs`, where nobody looks at them, there are none, and no
+        probes."""
 
         def rows(stored: Mapping[str, Stored]) -> Arrays:
             return {name: data.read(start, stop) for name, data in stored.items()}
@@ -66,7 +69,14 @@ class StoredBlock:
                 reading: {name: limits(stored) for name, stored in classes.items()}
                 for reading, classes in self.tolerances.items()
             },
+            self._probes(start, stop) if inputs else {},
         )
+
+    def _probes(self, start: int, stop: int) -> Arrays:
+        if self.probes is None:
+            return {}
+        caught = self.probes.read(start, stop) != 0
+        return {name: caught[:, place] for place, name in enumerate(self.probe_names)}
 
     def slices(self, *, inputs: bool = True) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
@@ -174,6 +184,7 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
             below = f"{where}/readings/{name}"
             readings[name] = folder(inside[name], "outputs", below, operator.outputs)
             tolerances[name] = tolerance(inside[name], below)
+    probe_names, probes = _stored_probes(group, where, opened, len(ids))
     return StoredBlock(
         path,
         operator,
@@ -186,7 +197,26 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
         outputs,
         readings,
         tolerances,
+        probe_names,
+        probes,
     )
+
+
+def _stored_probes(
+    group: Any, where: str, opened: Opener, rows: int
+) -> tuple[list[str], Stored | None]:
+    """The names of a block's probes and which case catches which; a block may have none."""
+    if not has_member(group, "probes"):
+        return [], None
+    name_data = opened(group, "probe_names", where)
+    names = name_data.texts(0, name_data.shape[0])
+    data = opened(group, "probes", where)
+    if data.shape != (rows, len(names)) or data.dtype != "uint8" or len(set(names)) != len(names):
+        raise VectorFileError(
+            f"{data.where}: is {data.dtype} {data.shape}; expected uint8 {(rows, len(names))}, "
+            "a column for each of probe_names"
+        )
+    return names, data
 
 
 def _check_agreement(

@@ -27,7 +27,8 @@ class Case:
     and `outputs` are shaped and named as the operator's specification has them; an input left out
     is not in the dict. `readings` holds, for a case of tier `ambiguous`, the outputs under each
     other accepted reading. `tolerances` holds, by class of arithmetic, how far each element of the
-    outputs may be off: float32 arrays of the outputs' shapes.
+    outputs may be off: float32 arrays of the outputs' shapes. `probes` names the misreadings that
+    the case catches, where they were read.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Case:
     outputs: Mapping[str, Array]
     readings: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     tolerances: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    probes: tuple[str, ...] = ()
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -88,7 +90,7 @@ class Block:
     """Cases stacked along a first axis of length n: row i of every array is case i.
 
     `tolerances` are those of the outputs, by reading ("" for the stored one), class of arithmetic
-    and output.
+    and output. `probes` says, by the name of a misreading, which cases catch it (n,).
     """
 
     path: str
@@ -101,6 +103,7 @@ class Block:
     outputs: Arrays
     readings: dict[str, Arrays] = field(default_factory=dict)
     tolerances: dict[str, dict[str, Arrays]] = field(default_factory=dict)
+    probes: Arrays = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -117,6 +120,7 @@ class Block:
             _rows(self.outputs, row),
             {reading: _rows(outputs, row) for reading, outputs in self.readings.items()},
             {name: _rows(limits, row) for name, limits in self.tolerances.get("", {}).items()},
+            tuple(name for name, caught in self.probes.items() if caught[row]),
         )
 
     def cases(self) -> Iterator[Case]:
@@ -137,6 +141,7 @@ class Block:
                 reading: {name: _rows(limits, where) for name, limits in classes.items()}
                 for reading, classes in self.tolerances.items()
             },
+            probes=_rows(self.probes, where),
         )
 
 

@@ -45,6 +45,11 @@ class VectorWriter:
         for folder, arrays in folders.items():
             for name, array in arrays.items():
                 write_array(group.require_group(folder), name, start, array, total)
+        if block.probes:
+            if start == 0:
+                write_texts(group, "probe_names", list(block.probes))
+            caught = np.stack(list(block.probes.values()), axis=1).astype(np.uint8)
+            write_array(group, "probes", start, caught, total)
 
     def finish(self) -> None:
         """Take the content digest of what was written."""

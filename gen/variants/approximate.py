@@ -46,6 +46,7 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
     for error, step in steps.items()
 } | {
     "tanh-pade": ("tanh", 2e-2, _pade_tanh),
+    "sigmoid-clamped": ("sigmoid", 3.4e-4, lambda a: FUNCTIONS["sigmoid"](np.clip(a, -8.0, 8.0))),
     "sigmoid-plan": ("sigmoid", 1.8e-2, _plan_sigmoid),
     "sigmoid-of-pade": ("sigmoid", 1e-2, lambda a: np.asarray(0.5 * _pade_tanh(0.5 * a) + 0.5)),
 }
@@ -57,7 +58,6 @@ REPLACEMENTS: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "sigmoid-as-tanh": ("sigmoid", np.tanh),
     "sigmoid-as-relu": ("sigmoid", FUNCTIONS["relu"]),
     "sigmoid-as-linear": ("sigmoid", lambda a: a),
-    "sigmoid-clamped": ("sigmoid", lambda a: FUNCTIONS["sigmoid"](np.clip(a, -8.0, 8.0))),
     "tanh-as-sigmoid": ("tanh", FUNCTIONS["sigmoid"]),
     "tanh-as-relu": ("tanh", FUNCTIONS["relu"]),
     "tanh-as-linear": ("tanh", lambda a: a),

@@ -105,8 +105,7 @@ CELL_VARIANTS = (
     Variant("second-activation-for-both", "the second activation used for the gates too",
             semantics=lambda s: replace(s, f=s.g)),
     *(
-        Variant(name, f"{asked} computed as {name.partition('-as-')[2].replace('-', ' ')}"
-                if "-as-" in name else f"{asked} of an argument clamped to [-8, 8]",
+        Variant(name, f"{asked} computed as {name.partition('-as-')[2].replace('-', ' ')}",
                 semantics=_instead(asked, name))
         for name, (asked, _) in REPLACEMENTS.items()
     ),

@@ -45,20 +45,18 @@ def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) 
     return outputs
 
 
-def loosest(block: Block) -> Arrays:
+def loosest(block: Block, reading: str = "") -> Arrays:
     """By output, the largest tolerance that any class of the dtype admits."""
     last = [chain[-1].name for chain in CHAINS[block.dtype]]
-    limits = block.tolerances[""]
-    return {
-        name: np.maximum.reduce([limits[one][name] for one in last]) for name in block.outputs
-    }
+    limits = block.tolerances[reading]
+    return {name: np.maximum.reduce([limits[one][name] for one in last]) for name in block.outputs}
 
 
 def judged(variant: Variant, dtype: str) -> bool:
     """Whether vectors of a dtype can be asked to catch the variant.
 
     A loss of precision must be worse than the arithmetic that is required, an approximation off by
-    more than the required class lets the function itself be.
+    more than the required class lets the function be.
     """
     required = REQUIRED[dtype]
     if variant.kind == "precision":
@@ -70,31 +68,39 @@ def judged(variant: Variant, dtype: str) -> bool:
 
 
 def _function_error(one: Arithmetic, function: str) -> float:
-    """How far off a class lets the function be, where its value is 1."""
+    """How far off a class lets a function be: by itself, where its value is 1, and of a
+    pre-activation whose three terms, of order one, are stored."""
     relative, absolute = one.sigmoid if function == "sigmoid" else one.tanh
-    return (relative + absolute) * one.unit + one.elementwise
+    steepest = 0.25 if function == "sigmoid" else 1.0
+    return (relative + absolute) * one.unit + one.elementwise + 9.0 * one.stored * steepest
 
 
-def catches(block: Block) -> Iterator[tuple[Variant, Array]]:
+def catches(block: Block, only: str = "") -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
-    A misreading is caught where an output differs from the stored one by more than the loosest
-    tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a loss of
-    precision where it does by more than the tolerance of the required class.
+    With `only`, just the variant of that name. A misreading is caught where an output differs from every accepted answer by more than the
+    loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
+    loss of precision where it does by more than the tolerance of the required class.
     """
-    stacked, admitted = stacks(block), loosest(block)
-    required = block.tolerances[""][REQUIRED[block.dtype]]
+    stacked = stacks(block)
+    answers = {"": block.outputs} | block.readings
+    required = {r: block.tolerances[r][REQUIRED[block.dtype]] for r in answers}
+    admitted = {r: loosest(block, r) for r in answers}
     for variant in variants_of(OPERATORS[block.operator]):
-        if judged(variant, block.dtype):
+        if judged(variant, block.dtype) and only in ("", variant.name):
+            outputs = variant_outputs(block, stacked, [variant])
             limits = admitted if variant.kind == "misreading" else required
-            yield variant, differs(block, variant_outputs(block, stacked, [variant]), limits)
+            yield (
+                variant,
+                np.all([~within(outputs, answers[r], limits[r]) for r in answers], axis=0),
+            )
 
 
-def differs(block: Block, outputs: Arrays, limits: Arrays) -> Array:
-    """(n,) whether some element of `outputs` is further than `limits` from the stored answer."""
-    found = np.zeros(len(block), bool)
-    for name, answer in block.outputs.items():
+def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:
+    """(n,) whether every element of n cases' `outputs` is within `limits` of `answers`."""
+    found = np.ones(len(next(iter(answers.values()))), bool)
+    for name, answer in answers.items():
         with np.errstate(invalid="ignore"):
-            within = np.abs(outputs[name] - answer.astype(np.float64)) <= limits[name]
-        found |= ~within.reshape(len(block), -1).all(axis=1)
+            near = np.abs(outputs[name] - answer.astype(np.float64)) <= limits[name]
+        found &= near.reshape(len(found), -1).all(axis=1)
     return found

@@ -1,0 +1,144 @@
+"""How strong vectors are: which misreadings they would catch, computed, not looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cases.errors import GrucibleError
+from ..cases.expand import selected
+from ..cases.operators import OPERATORS
+from ..gen.variants.catalogue import CATALOGUE, variants_of
+from ..gen.variants.evaluate import catches, judged
+from ..gen.variants.variant import Variant
+from ..vectors.case import Block
+from ..vectors.reader import find_vectors, open_vectors
+
+ENOUGH = 3
+"""A misreading counts as caught where this many cases of a dtype catch it."""
+SHOWN_CASES = 3
+
+
+@dataclass
+class Caught:
+    """How often the cases of one operator and dtype catch one variant.
+
+    `examples` are the ids of some of them; `values` has, for each attribute, the values that
+    catching cases have.
+    """
+
+    cases: int = 0
+    examples: list[str] = field(default_factory=list)
+    values: dict[str, set[str]] = field(default_factory=dict)
+
+    def see(self, block: Block, caught: Any) -> None:
+        """Count the cases of a block where `caught` (n,) says so."""
+        self.cases += int(caught.sum())
+        operator = OPERATORS[block.operator]
+        for row in np.flatnonzero(caught):
+            if len(self.examples) < SHOWN_CASES:
+                self.examples.append(block.ids[row])
+            for name, value in operator.with_defaults(block.given[row]).items():
+                self.values.setdefault(name, set()).add(_text(value))
+
+
+@dataclass
+class Score:
+    """What vectors catch: by operator and variant, a `Caught` per dtype; `values` are those that any
+    case of the operator has."""
+
+    caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
+    values: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    cases: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def weak(self) -> list[tuple[str, str, str, int]]:
+        """(operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
+        return [
+            (operator, dtype, name, found.cases)
+            for operator, variants in self.caught.items()
+            for name, dtypes in variants.items()
+            for dtype, found in dtypes.items()
+            if found.cases < ENOUGH
+        ]
+
+    def visible_where(self, operator: str, name: str) -> dict[str, list[str]]:
+        """The attributes that the catching cases restrict, with the values they have there."""
+        seen: dict[str, set[str]] = {}
+        for found in self.caught[operator][name].values():
+            for attribute, values in found.values.items():
+                seen.setdefault(attribute, set()).update(values)
+        return {
+            attribute: sorted(values)
+            for attribute, values in seen.items()
+            if values < self.values[operator][attribute]
+        }
+
+
+def score(
+    vectors: Path | None,
+    select: Sequence[str] = (),
+    misreading: str = "",
+    advance: Callable[[int], None] = lambda _: None,
+) -> Score:
+    """The score of vectors (None: of the core vectors); `advance(n)` as cases are looked at.
+
+    With `misreading`, of that one alone. Raises GrucibleError for one that the catalogue lacks, and
+    where no case is selected.
+    """
+    if misreading and misreading not in CATALOGUE:
+        near = [name for name in CATALOGUE if misreading in name]
+        hint = f"; names like it: {', '.join(near[:8])}" if near else ""
+        raise GrucibleError(f"{misreading!r} is not in the catalogue{hint}")
+    found = Score()
+    for block in _blocks(vectors, select):
+        key = (block.operator, block.dtype)
+        found.cases[key] = found.cases.get(key, 0) + len(block)
+        _note_values(found, block)
+        rows = found.caught.setdefault(block.operator, {})
+        for variant in _asked(block, misreading):
+            rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
+        for variant, caught in catches(block, misreading):
+            rows[variant.name][block.dtype].see(block, caught)
+        advance(len(block))
+    if not found.cases:
+        raise GrucibleError("no case is selected that decides a verdict")
+    return found
+
+
+def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
+    for file, relative in find_vectors(vectors):
+        with open_vectors(file, relative) as opened:
+            opened.verify_content()
+            for stored in opened.blocks():
+                if stored.tier == "nonportable":
+                    continue
+                for block in stored.slices():
+                    keep = np.array([selected(i, select) for i in block.ids])
+                    if keep.any():
+                        yield block.rows(keep)
+
+
+def _asked(block: Block, misreading: str) -> list[Variant]:
+    """The variants that vectors of the block's operator and dtype can be asked to catch."""
+    return [
+        v
+        for v in variants_of(OPERATORS[block.operator])
+        if judged(v, block.dtype) and misreading in ("", v.name)
+    ]
+
+
+def _note_values(found: Score, block: Block) -> None:
+    known = found.values.setdefault(block.operator, {})
+    for given in block.given:
+        for name, value in OPERATORS[block.operator].with_defaults(given).items():
+            known.setdefault(name, set()).add(_text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
