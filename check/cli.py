@@ -50,6 +50,7 @@ _RUNTIME_HELP = (
     "--report", "reports", multiple=True, metavar="json=FILE", help="Write the report to a file."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @_TIMEOUT
 def check_command(
     vectors: Path | None,
@@ -63,6 +64,7 @@ def check_command(
     expect: Path | None,
     reports: tuple[str, ...],
     as_json: bool,
+    no_diagnose: bool,
     timeout: float,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
@@ -95,7 +97,10 @@ def check_command(
             source = FromOutputs(outputs)
         stack.callback(source.close)
         with _progress("checking", vectors, select) as advance:
-            report = judge(vectors, source, criteria, select, expectations, advance)
+            report = judge(
+                vectors, source, criteria, select, expectations, advance,
+                diagnosis=not no_diagnose,
+            )  # fmt: skip
     for file in files:
         file.write_text(report_json(report), encoding="utf-8")
     if as_json:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from .diagnose import Diagnosis
 from .expectations import Expectation
 from .grade import Grade
 
@@ -55,6 +56,7 @@ class Report:
     grades: Mapping[str, Grade]
     results: Sequence[CaseResult]
     expectations: Sequence[Expectation] = field(default_factory=tuple)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -66,7 +66,7 @@ class Score:
         ]
 
     def visible_where(self, operator: str, name: str) -> dict[str, list[str]]:
-        """The attributes that the catching cases restrict, with the values they have there."""
+        """The attributes of which the catching cases have at most half of the values, and those."""
         seen: dict[str, set[str]] = {}
         for found in self.caught[operator][name].values():
             for attribute, values in found.values.items():
@@ -74,7 +74,7 @@ class Score:
         return {
             attribute: sorted(values)
             for attribute, values in seen.items()
-            if values < self.values[operator][attribute]
+            if 2 * len(values) <= len(self.values[operator][attribute])
         }
 
 

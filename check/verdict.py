@@ -12,7 +12,9 @@ from ..cases.expand import selected
 from ..vectors.case import Block
 from ..vectors.digest import block_paths
 from ..vectors.reader import find_vectors, open_vectors
+from .diagnose import Diagnosis, diagnose
 from .expectations import Expectation
+from .failing import Seen
 from .grade import Grade
 from .judge_block import judge_block
 from .observe import FromRuntime, Observed, Source
@@ -31,6 +33,7 @@ def verify(
     ulp: float | None = None,
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
+    diagnosis: bool = True,
 ) -> Report:
     """Judge `runtime`, a function from a case to its outputs, by the vectors at a path.
 
@@ -44,7 +47,7 @@ def verify(
     source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(path, source, criteria, select, expectations)
+    return judge(path, source, criteria, select, expectations, diagnosis=diagnosis)
 
 
 def judge(
@@ -54,14 +57,23 @@ def judge(
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
     advance: Callable[[int], None] = lambda _: None,
+    *,
+    diagnosis: bool = True,
 ) -> Report:
-    """The report on what `source` observed of the vectors; `advance(n)` as cases are judged."""
+    """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
+
+    Without `diagnosis`, failures are not explained.
+    """
     files = find_vectors(vectors)
     results: list[CaseResult] = []
+    seen: list[Seen] = []
     grades: dict[str, Grade] = {}
     for relative, block, observed in observations(files, source, select, advance):
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        results += judge_block(relative, block, observed, grade, expectations)
+        found = judge_block(relative, block, observed, grade, expectations)
+        results += found
+        if diagnosis:
+            seen.append(_seen(relative, block, observed, found))
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
     return Report(
@@ -72,7 +84,32 @@ def judge(
         grades,
         results,
         tuple(expectations),
+        _diagnosis(files, seen, criteria, results),
     )
+
+
+def _seen(relative: str, block: Block, observed: Observed, results: Sequence[CaseResult]) -> Seen:
+    """What a diagnosis needs of a block."""
+    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
+    return Seen(
+        relative,
+        block.path,
+        [block.ids[row] for row in rows],
+        {name: array[rows] for name, array in observed.outputs.items()},
+        [r.id for r in results if r.verdict == "passed"],
+    )
+
+
+def _diagnosis(
+    files: Sequence[tuple[Path, str]],
+    seen: Sequence[Seen],
+    criteria: Mapping[str, Criterion],
+    results: Sequence[CaseResult],
+) -> Diagnosis:
+    if not any(one.failed for one in seen):
+        return Diagnosis()
+    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
+    return diagnose(files, seen, criteria, held)
 
 
 def observations(

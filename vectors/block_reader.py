@@ -69,10 +69,11 @@ class StoredBlock:
                 reading: {name: limits(stored) for name, stored in classes.items()}
                 for reading, classes in self.tolerances.items()
             },
-            self._probes(start, stop) if inputs else {},
+            self.probed(start, stop) if inputs else {},
         )
 
-    def _probes(self, start: int, stop: int) -> Arrays:
+    def probed(self, start: int, stop: int) -> Arrays:
+        """By misreading, which of the rows start … stop catch it; nothing where that is not stored."""
         if self.probes is None:
             return {}
         caught = self.probes.read(start, stop) != 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 from ...gen.arithmetic import CLASSES
+from ..diagnose import Finding
 from ..grade import Grade
 from ..result import CaseResult, Report
 
@@ -38,6 +40,8 @@ def report_value(report: Report) -> dict[str, Any]:
             tier: _counts([result for result in report.results if result.tier == tier])
             for tier in ("nonportable", "invalid")
         },
+        "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
+        "unexplained": report.diagnosis.unexplained,
         "cases": [_case(result) for result in report.results],
     }
 
@@ -64,6 +68,13 @@ def _grade(grade: Grade) -> dict[str, Any]:
                 file: count / grade.elements[file] for file, count in grade.vacuous.items() if count
             },
         },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return asdict(finding) | {
+        "links": list(finding.links),
+        "alternatives": list(finding.alternatives),
     }
 
 

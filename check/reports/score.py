@@ -21,7 +21,8 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
     if weak:
         yield f"weak: {len(weak)} of {total} times fewer than {ENOUGH} cases catch a misreading"
     else:
-        yield f"all {len(names)} misreadings are caught, by at least {ENOUGH} cases of each dtype"
+        many = f"all {len(names)} misreadings are" if len(names) > 1 else f"{names.pop()} is"
+        yield f"{many} caught, by at least {ENOUGH} cases of each dtype"
     for operator, dtype, name, cases in weak:
         yield f"  {cases} cases: {name}, {operator}, {dtype}"
     for operator, rows in found.caught.items():

@@ -6,6 +6,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ...gen.variants.catalogue import CATALOGUE
+from ..diagnose import Diagnosis, Finding
 from ..result import CaseResult, Report
 
 _SHOWN = 10
@@ -20,6 +22,7 @@ def report_lines(report: Report) -> Iterator[str]:
         f"{report.runtime}{version}: {len(report.results)} cases, "
         f"{report.files} {'file' if report.files == 1 else 'files'} of {report.vectors}"
     )
+    yield from _diagnosis(report)
     yield ""
     yield from _table(report)
     yield from _arithmetic(report)
@@ -47,7 +50,44 @@ def _headline(report: Report) -> str:
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
-    return f"{report.verdict}: {', '.join(parts)}"
+    return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
+
+
+def _in_short(diagnosis: Diagnosis) -> str:
+    """The diagnosis as the end of the first line."""
+    if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
+        return f"; all failures are explained by: {diagnosis.findings[0].about}"
+    if diagnosis.findings:
+        explained = diagnosis.failed - diagnosis.unexplained
+        return f"; {explained} of {diagnosis.failed} failures are explained, see below"
+    return ""
+
+
+def _diagnosis(report: Report) -> Iterator[str]:
+    diagnosis = report.diagnosis
+    if not diagnosis.failed:
+        return
+    yield ""
+    yield f"diagnosis of {diagnosis.failed} failures:"
+    for finding in diagnosis.findings:
+        yield from _wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
+        if finding.alternatives:
+            yield from _wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
+        if finding.contradicted > 0.05 * finding.explains:
+            told = f"{finding.contradicted} cases that would show it passed"
+            yield from _wrapped(f"not everywhere: {told}", indent=8)
+        yield from (f"        {link}" for link in finding.links[:2])
+    if diagnosis.unexplained:
+        yield f"{diagnosis.unexplained:6}  unexplained"
+
+
+def _listing(finding: Finding) -> str:
+    shown = "; ".join(
+        " and ".join(CATALOGUE[name].about for name in names.split(" + "))
+        for names in finding.alternatives[:3]
+    )
+    more = len(finding.alternatives) - 3
+    return f"{shown}; and {more} more" if more > 0 else shown
 
 
 def _table(report: Report) -> Iterator[str]:
@@ -152,8 +192,13 @@ def _unsupported(report: Report) -> Iterator[str]:
             yield f"  {count:6}  {_clipped(reason, _WIDTH - 10)}"
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
+def _wrapped(text: str, indent: int, more: int | None = None) -> list[str]:
+    """Lines of at most _WIDTH, the first indented by `indent`, the others by `more`."""
+    rest = indent if more is None else more
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * rest,
+        drop_whitespace=True,
+    )  # fmt: skip
 
 
 def _head_and_tail(text: str, width: int) -> str:

@@ -1,0 +1,275 @@
+"""Diagnosis: the fewest misreadings that explain what failed.
+
+A case is explained by a variant of the GRU if what was observed is what the variant gives, within
+the tolerance, and not what was asked for. A few failing cases of every block are tried with the
+whole catalogue; whatever explains one of them is then tried on all. What is left is tried with two
+variants at once, with coarser arithmetic, and with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from ..cases.operators import OPERATORS
+from ..gen.arithmetic import CLASSES
+from ..gen.variants.catalogue import CATALOGUE, variants_of
+from ..gen.variants.variant import Variant
+from ..vectors.case import Array
+from .failing import Part, Seen, contradictions, load_parts
+from .tolerance import Criterion
+
+SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One explanation: `explains` of the `of` failing cases.
+
+    `name` is the variant's (two are joined by " + "), or the class of arithmetic; `kind` is
+    misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
+    case tells from it; `contradicted` counts the cases that would have shown it and passed.
+    """
+
+    name: str
+    kind: str
+    about: str
+    explains: int
+    of: int
+    links: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    contradicted: int = 0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The findings, those that explain most first, and how many failing cases none explains."""
+
+    findings: Sequence[Finding] = ()
+    failed: int = 0
+    unexplained: int = 0
+
+
+def diagnose(
+    files: Iterable[tuple[Path, str]],
+    seen: Sequence[Seen],
+    criteria: Mapping[str, Criterion],
+    arithmetic: Mapping[str, str],
+) -> Diagnosis:
+    """What explains the failing cases of `seen`, which were judged by the vector `files`.
+
+    `arithmetic` is, by id, the best class of arithmetic that a failing case holds.
+    """
+    files = list(files)
+    parts = load_parts(files, seen, criteria)
+    if not parts:
+        return Diagnosis()
+    ids = [case_id for part in parts for case_id in part.block.ids]
+    coarse = np.array([bool(arithmetic.get(case_id)) for case_id in ids])
+    search = _Search(parts)
+    search.singles()
+    search.pairs(~coarse)
+    left = ~search.explained
+    arithmetic_findings = list(_arithmetic(parts, arithmetic, left))
+    left &= ~coarse
+    search.loosely(left)
+    passed = contradictions(files, seen)
+    chosen = [
+        _finding(search, names, passed, len(ids)) for names in _fewest(search.distances, passed)
+    ]
+    findings = sorted([*chosen, *arithmetic_findings], key=lambda finding: -finding.explains)
+    unexplained = int((~search.explained & ~coarse).sum())
+    return Diagnosis(findings, len(ids), unexplained)
+
+
+class _Search:
+    """What has been tried: by names of variants, the distance of every failing case (Part.distance)."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
+        self.distances: dict[Names, Array] = {}
+        self.loose: set[Names] = set()
+        self.known = [
+            {v.name for v in variants_of(OPERATORS[part.block.operator])} for part in parts
+        ]
+
+    @property
+    def explained(self) -> Array:
+        """(n,) whether something explains the case."""
+        found = np.zeros(sum(map(len, self.parts)), bool)
+        for distance in self.distances.values():
+            found |= distance <= 1.0
+        return found
+
+    def singles(self) -> None:
+        """Try every variant alone on samples, and on all what explains a sampled case."""
+        wanted = [v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
+        for _ in range(ROUNDS):
+            sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS)
+            new = [
+                v
+                for v in wanted
+                if (v.name,) not in self.distances
+                and any((self._distance(place, part, [v]) <= 1.0).any() for place, part in sample)
+            ]
+            if not new:
+                return
+            for variant in new:
+                self._try([variant])
+
+    def pairs(self, which: Array) -> None:
+        """Try two at once on what is left of `which`: with those found alone first, then any two."""
+        variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
+        found = [v for v in variants if (v.name,) in self.distances]
+        for pool in (
+            [(a, b) for a in found for b in variants if a.name != b.name],
+            list(combinations(variants, 2)),
+        ):
+            sample = self._sample(which & ~self.explained, 2, 1)
+            if not sample:
+                return
+            place, part = sample[0]
+            for pair in pool:
+                if (
+                    all(v.name in self.known[place] for v in pair)
+                    and (self._distance(place, part, pair) <= 1.0).any()
+                ):
+                    self._try(pair)
+
+    def loosely(self, which: Array) -> None:
+        """Try every variant in the coarsest arithmetic on what is left."""
+        for place, part in self._sample(which & ~self.explained, 3, 2):
+            for variant in variants_of(OPERATORS[part.block.operator]):
+                names = (variant.name,)
+                if variant.kind != "misreading" or names in self.distances:
+                    continue
+                if (self._distance(place, part, [variant], loose=True) <= 1.0).all():
+                    self._try([variant], loose=True)
+                    self.loose.add(names)
+
+    def _distance(
+        self, place: int, part: Part, variants: Sequence[Variant], *, loose: bool = False
+    ) -> Array:
+        if not all(v.name in self.known[place] for v in variants):
+            return np.full(len(part), np.inf)
+        return part.distance(variants, loose=loose)
+
+    def _try(self, variants: Sequence[Variant], *, loose: bool = False) -> None:
+        names = tuple(v.name for v in variants)
+        if names not in self.distances and names[::-1] not in self.distances:
+            self.distances[names] = np.concatenate(
+                [
+                    self._distance(place, part, variants, loose=loose)
+                    for place, part in enumerate(self.parts)
+                ]
+            )
+
+    def _sample(self, which: Array, most_parts: int, most_rows: int) -> list[tuple[int, Part]]:
+        """Some cases of some parts among `which`, evenly taken."""
+        starts = np.cumsum([0, *map(len, self.parts)])
+        wanted = [
+            (place, np.flatnonzero(which[starts[place] : starts[place + 1]]))
+            for place in range(len(self.parts))
+        ]
+        wanted = [(place, rows) for place, rows in wanted if rows.size]
+        return [
+            (place, self.parts[place].rows(_evenly(rows, most_rows)))
+            for place, rows in _evenly(wanted, most_parts)
+        ]
+
+
+def _evenly(items, most):  # type: ignore[no-untyped-def]
+    """At most `most` of the items, evenly taken."""
+    if len(items) <= most:
+        return items
+    places = np.linspace(0, len(items) - 1, most).round().astype(int)
+    return items[places] if isinstance(items, np.ndarray) else [items[i] for i in places]
+
+
+def _fewest(distances: Mapping[Names, Array], passed: Mapping[str, int]) -> list[Names]:
+    """The fewest explanations that together explain what all of them do.
+
+    Of equally many, those with fewer variants, with fewer cases that contradict them, and nearer.
+    """
+    masks = {names: distance <= 1.0 for names, distance in distances.items()}
+    masks = {names: mask for names, mask in masks.items() if mask.any()}
+    if not masks:
+        return []
+    order = sorted(masks, key=lambda names: _cost(names, distances[names], passed))
+    whole = np.any(list(masks.values()), axis=0)
+    for size in (1, 2, 3):
+        tried = order[: (len(order), 60, 24)[size - 1]]
+        for chosen in combinations(tried, size):
+            if (np.any([masks[names] for names in chosen], axis=0) == whole).all():
+                return list(chosen)
+    return list(_greedily(order, masks, whole))
+
+
+def _greedily(
+    order: Sequence[Names], masks: Mapping[Names, Array], whole: Array
+) -> Iterator[Names]:
+    left = whole.copy()
+    while left.any():
+        best = max(order, key=lambda names: int((masks[names] & left).sum()))
+        yield best
+        left &= ~masks[best]
+
+
+def _cost(names: Names, distance: Array, passed: Mapping[str, int]) -> tuple[float, ...]:
+    near = distance[distance <= 1.0]
+    return (len(names), _contradicted(names, passed), float(np.median(near)))
+
+
+def _contradicted(names: Names, passed: Mapping[str, int]) -> int:
+    return max(passed.get(name, 0) for name in names)
+
+
+def _finding(search: _Search, names: Names, passed: Mapping[str, int], of: int) -> Finding:
+    distance = search.distances[names]
+    mask = distance <= 1.0
+    variants = [CATALOGUE[name] for name in names]
+    mine = _cost(names, distance, passed)
+    alternatives = []
+    for other, others in search.distances.items():
+        if other != names and len(other) == len(names) and ((others <= 1.0) == mask).all():
+            cost = _cost(other, others, passed)
+            if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
+                alternatives.append(" + ".join(other))
+    about = " and ".join(v.about for v in variants)
+    return Finding(
+        " + ".join(names),
+        variants[0].kind,
+        f"{about}, in coarse arithmetic" if names in search.loose else about,
+        int(mask.sum()),
+        of,
+        tuple(dict.fromkeys(link for v in variants for link in v.links)),
+        tuple(alternatives),
+        _contradicted(names, passed),
+    )
+
+
+def _arithmetic(
+    parts: Sequence[Part], arithmetic: Mapping[str, str], left: Array
+) -> Iterator[Finding]:
+    """Per dtype, the class of arithmetic that the cases that are left hold."""
+    rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
+    for dtype, classes in CLASSES.items():
+        held = [
+            arithmetic[case_id]
+            for (kind, case_id), wanted in zip(rows, left, strict=True)
+            if wanted and kind == dtype and arithmetic.get(case_id)
+        ]
+        if held:
+            coarsest = max((one for one in classes if one.name in held), key=classes.index)
+            yield Finding(
+                coarsest.name,
+                "arithmetic",
+                f"{dtype} computed in {coarsest.name} arithmetic: {coarsest.about}",
+                len(held),
+                len(rows),
+            )

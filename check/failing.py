@@ -1,0 +1,130 @@
+"""What a diagnosis works on: the failing cases, with their inputs and what was observed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..cases.dtypes import FLOAT_TYPES
+from ..gen.variants.evaluate import Stacks, loosest, stacks, variant_outputs
+from ..gen.variants.variant import Variant
+from ..vectors.case import Array, Arrays, Block
+from ..vectors.reader import open_vectors
+from .tolerance import Criterion
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was observed of some cases of a block: their ids, and the outputs of those that failed."""
+
+    relative: str
+    path: str
+    failed: list[str]
+    outputs: Arrays
+    passed: list[str]
+
+
+class Part:
+    """The failing cases of one block: row i of everything is case i.
+
+    An output may be off from a variant's by what the criterion admits, by eight times the median of
+    that in the case, and by one rounding.
+    """
+
+    def __init__(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
+        self.block, self.observed = block, {n: a.astype(np.float64) for n, a in observed.items()}
+        self.criterion = criterion
+        self.stacked: Stacks = stacks(block)
+        self.finite = np.all(
+            [np.isfinite(a).reshape(len(block), -1).all(axis=1) for a in self.observed.values()],
+            axis=0,
+        )
+        self._tight, self._loose = criterion.admitted(block, ""), loosest(block)
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def rows(self, keep: Array) -> Part:
+        """The part of the rows `keep`, a mask or indices."""
+        where = np.flatnonzero(keep) if keep.dtype == bool else keep
+        observed = {name: array[where] for name, array in self.observed.items()}
+        return Part(self.block.rows(where), observed, self.criterion)
+
+    def distance(self, variants: Sequence[Variant], *, loose: bool = False) -> Array:
+        """(n,) the largest |observed - what `variants` give| in units of what is admitted.
+
+        At most 1 explains the case; infinite where the variants give the right answer there, or
+        something is not finite. With `loose`, by the largest tolerance of any class.
+        """
+        outputs = variant_outputs(self.block, self.stacked, variants)
+        limits = self._loose if loose else self._tight
+        wider = _wider(limits)
+        found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
+        kind = FLOAT_TYPES[self.block.dtype]
+        with np.errstate(invalid="ignore", over="ignore"):
+            for name, limit in limits.items():
+                given = outputs[name]
+                admitted = (
+                    wider[name] + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
+                )
+                ratio = np.abs(self.observed[name] - given) / admitted
+                found = np.maximum(found, ratio.reshape(len(self), -1).max(axis=1))
+                right = self.block.outputs[name].astype(np.float64)
+                differ |= (~(np.abs(given - right) <= limit)).reshape(len(self), -1).any(axis=1)
+        return np.where(differ & self.finite & ~np.isnan(found), found, np.inf)
+
+
+def _wider(limits: Arrays) -> Arrays:
+    """Tolerances in float64, at least eight times the case's median: a variant's small elements are
+    not small in the right answer, whose tolerances these are."""
+    elements = np.concatenate([limit.reshape(len(limit), -1) for limit in limits.values()], axis=1)
+    known = np.where((elements > 0) & np.isfinite(elements), elements, np.nan).astype(np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a case without one
+        median = np.nan_to_num(np.nanmedian(known, axis=1))
+    return {
+        name: np.maximum(limit, 8.0 * median.reshape(-1, *[1] * (limit.ndim - 1)))
+        for name, limit in limits.items()
+    }
+
+
+def load_parts(
+    files: Iterable[tuple[Path, str]], seen: Sequence[Seen], criteria: Mapping[str, Criterion]
+) -> list[Part]:
+    """The failing cases of `seen`, with inputs, from the vector files they were judged by."""
+    parts = []
+    for file, relative in files:
+        mine = [one for one in seen if one.relative == relative and one.failed]
+        if not mine:
+            continue
+        with open_vectors(file, relative) as opened:
+            for stored in opened.blocks():
+                places = {case_id: row for row, case_id in enumerate(stored.ids)}
+                for one in mine:
+                    if one.path == stored.path:
+                        rows = np.array([places[case_id] for case_id in one.failed])
+                        block = stored.read(int(rows.min()), int(rows.max()) + 1)
+                        block = block.rows(rows - rows.min())
+                        parts.append(Part(block, one.outputs, criteria[block.dtype]))
+    return parts
+
+
+def contradictions(files: Iterable[tuple[Path, str]], seen: Sequence[Seen]) -> dict[str, int]:
+    """By misreading, how many cases that would catch it passed."""
+    counts: dict[str, int] = {}
+    for file, relative in files:
+        mine = [one for one in seen if one.relative == relative]
+        if not mine:
+            continue
+        with open_vectors(file, relative) as opened:
+            for stored in opened.blocks():
+                ids = {i for one in mine if one.path == stored.path for i in one.passed}
+                if ids:
+                    rows = np.array([case_id in ids for case_id in stored.ids])
+                    for name, caught in stored.probed(0, len(stored)).items():
+                        counts[name] = counts.get(name, 0) + int(caught[rows].sum())
+    return counts
