@@ -16,11 +16,17 @@ from .semantics import Semantics
 
 @dataclass(frozen=True)
 class Reading:
-    """One other defensible reading: its name, its ledger entry, what it says, what it sets."""
+    """One other defensible reading: its name, its ledger entry, what it says, what it sets.
+
+    `stored` is what the stored answer takes the specification to say there, `basis` what that rests
+    on: text, owner (the owner's implementation) or choice (ours).
+    """
 
     name: str
     ledger: str
     about: str
+    stored: str
+    basis: str
     sets: Mapping[str, Any]
 
     def applied_to(self, semantics: Semantics) -> Semantics:
@@ -34,7 +40,9 @@ READINGS: dict[str, Reading] = {
         Reading(
             "len-zero.initial-state",
             "len-zero",
-            "Ho of a row of length 0 is its initial_hidden_state (the stored answer is zeros)",
+            "Ho of a row of length 0 is its initial_hidden_state",
+            "Ho of a row of length 0 is zeros",
+            "owner",
             {"empty_row": "initial_hidden_state"},
         ),
     )

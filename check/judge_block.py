@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.errors import VectorFileError
+from ..cases.readings import READINGS
 from ..gen.arithmetic import CLASSES
 from ..vectors.case import Array, Block
 from .compare import Comparison, compare
@@ -137,10 +138,16 @@ def _result(
         *found.worst[row],
         where,
         (found.reading or STORED) if passed and block.readings else "",
+        _ledger(block),
         arithmetic,
         message,
         expected,
     )
+
+
+def _ledger(block: Block) -> str:
+    """The ledger entries on which a block's readings differ."""
+    return ", ".join(sorted({READINGS[name].ledger for name in block.readings}))
 
 
 @lru_cache(maxsize=4096)

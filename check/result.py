@@ -22,7 +22,8 @@ class CaseResult:
 
     The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
-    is, for an ambiguous case, the reading that was followed; `arithmetic` the best class whose
+    is, for an ambiguous case, the reading that was followed (`stored` for the stored answer) of the
+    `ledger` entry; `arithmetic` the best class whose
     tolerances hold, empty where none does.
     """
 
@@ -35,6 +36,7 @@ class CaseResult:
     worst_ulp: float = 0.0
     where: str = ""
     reading: str = ""
+    ledger: str = ""
     arithmetic: str = ""
     message: str = ""
     expected: Expectation | None = None
@@ -92,6 +94,15 @@ class Report:
     def unexpected_passes(self) -> list[CaseResult]:
         """The deciding cases that passed although a failure was expected."""
         return [r for r in self.results if r.decides and r.verdict == "passed" and r.expected]
+
+    @property
+    def readings_followed(self) -> dict[str, Counter[str]]:
+        """By ledger entry, how many ambiguous cases follow each reading."""
+        followed: dict[str, Counter[str]] = {}
+        for result in self.results:
+            if result.reading:
+                followed.setdefault(result.ledger, Counter())[result.reading] += 1
+        return followed
 
     @property
     def exit_status(self) -> int:

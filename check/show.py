@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.readings import READINGS
 from ..cases.signature import Attribute
+from ..gen.arithmetic import CLASSES
 from ..vectors.case import Array, Case
 from ..vectors.reader import find_vectors, open_vectors
 
@@ -69,8 +71,10 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
         if tensor.name not in case.inputs:
             yield f"  {tensor.name}: absent"
     yield from _arrays("expected outputs (exact, rounded once)", case.outputs, full)
+    yield from _tolerances(case)
     for name, outputs in case.readings.items():
         yield from _arrays(f"also accepted, reading {name}: {READINGS[name].about}", outputs, full)
+    yield from _probes(case)
 
 
 def _attribute(attribute: Attribute, case: Case) -> str:
@@ -121,3 +125,26 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
             edgeitems=2,
         )
         yield from (f"    {line}" for line in text.splitlines() if line.strip())
+
+
+def _tolerances(case: Case) -> Iterator[str]:
+    """The range of the tolerances in each class, where they are no padding."""
+    yield ""
+    yield "tolerances, by class of arithmetic: least, median, largest"
+    for one in CLASSES[case.dtype]:
+        for name, limit in case.tolerances[one.name].items():
+            values = np.sort(limit[limit > 0].astype(np.float64))
+            some = [values[0], np.median(values), values[-1]] if values.size else [0.0] * 3
+            figures = "".join(f"{value:12.3g}" for value in some)
+            yield f"  {one.name + ', ' + name:22}{figures}"
+
+
+def _probes(case: Case) -> Iterator[str]:
+    """The misreadings that the case catches."""
+    if case.probes:
+        yield ""
+        yield f"catches {len(case.probes)} misreadings (grucible score --misreading NAME)"
+        yield from textwrap.wrap(
+            ", ".join(case.probes), 78, initial_indent="  ", subsequent_indent="  ",
+            break_on_hyphens=False,
+        )  # fmt: skip

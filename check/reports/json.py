@@ -42,6 +42,10 @@ def report_value(report: Report) -> dict[str, Any]:
         },
         "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
         "unexplained": report.diagnosis.unexplained,
+        "readings": {
+            ledger: {"followed": dict(followed), "consistent": len(followed) == 1}
+            for ledger, followed in report.readings_followed.items()
+        },
         "cases": [_case(result) for result in report.results],
     }
 

@@ -6,12 +6,18 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ...cases.readings import READINGS
 from ...gen.variants.catalogue import CATALOGUE
 from ..diagnose import Diagnosis, Finding
 from ..result import CaseResult, Report
 
 _SHOWN = 10
 _WIDTH = 80
+BASIS = {
+    "text": "the specification's text",
+    "owner": "the owner's implementation",
+    "choice": "our choice",
+}
 
 
 def report_lines(report: Report) -> Iterator[str]:
@@ -137,12 +143,19 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _readings(report: Report) -> Iterator[str]:
-    followed = Counter(result.reading for result in report.results if result.reading)
-    if followed:
+    for ledger, followed in report.readings_followed.items():
         yield ""
-        yield "ambiguous cases, by the reading followed:"
-        for reading, count in followed.most_common():
-            yield f"  {count:6}  {reading}"
+        consistent = "" if len(followed) == 1 else ", not the same in every case"
+        yield f"the reading followed where the text is ambiguous (ledger: {ledger}){consistent}:"
+        for name, count in followed.most_common():
+            yield from _wrapped(f"{count:6}  {name}: {_reading(name, ledger)}", indent=0, more=8)
+
+
+def _reading(name: str, ledger: str) -> str:
+    if name in READINGS:
+        return READINGS[name].about
+    [reading, *_] = [one for one in READINGS.values() if one.ledger in ledger.split(", ")]
+    return f"{reading.stored} (basis: {BASIS[reading.basis]})"
 
 
 def _listed(title: str, results: Sequence[CaseResult]) -> Iterator[str]:

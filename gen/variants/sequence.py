@@ -119,7 +119,8 @@ def _carried_over(run: Run) -> Outputs:
     h0 = run.inputs.h0.astype(np.float64)
     y, ho = run.y, run.ho
     for row in range(1, h0.shape[2]):
-        h0[:, :, row] = ho[:, :, row - 1]
+        empty = run.inputs.lengths[:, None, row - 1, None] == 0
+        h0[:, :, row] = np.where(empty, h0[:, :, row - 1], ho[:, :, row - 1])
         y, ho = run.again(replace(run.inputs, h0=h0.copy()))
     return y, ho
 

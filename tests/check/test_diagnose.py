@@ -1,0 +1,176 @@
+"""Diagnosis: every variant is diagnosed as itself, wrong runtimes get the right sentence, right ones none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from grucible import Case, load_vectors, verify
+from grucible.cases.operators import OPERATORS
+from grucible.cases.semantics import stack
+from grucible.check.reports.terminal import report_lines
+from grucible.check.result import Report
+from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.variant import Variant, outcome
+from grucible.vectors.convert import gru_inputs, operator_outputs
+
+from .numpy_gru import in_float32, run
+from .readme_bugs import BUGS
+
+Array = npt.NDArray[Any]
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+FLOAT32 = ("*/float32/*",)
+TO_DIAGNOSE = [v.name for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
+
+
+def runtime(*variants: Variant) -> Callable[[Case], dict[str, Array]]:
+    """A runtime that is wrong in the way of `variants`, all of them at once."""
+
+    def wrong(case: Case) -> dict[str, Array]:
+        operator = OPERATORS[case.operator]
+        one = {name: array[None] for name, array in case.inputs.items()}
+        inputs = gru_inputs(operator, case.attributes, one)
+        y, ho = outcome(variants, stack([case.semantics]), inputs)
+        found = operator_outputs(operator, case.attributes, {"y": y, "ho": ho})
+        return {
+            name: array[0].astype(np.float32).astype(case.outputs[name].dtype)
+            if case.dtype != "float64"
+            else array[0]
+            for name, array in found.items()
+        }
+
+    return wrong
+
+
+def readme_runtime(*changes: tuple[str, str]) -> Callable[[Case], dict[str, Array]]:
+    """README's numpy runtime with some of its text replaced."""
+    start = README.index("```python\nimport numpy as np") + len("```python\n")
+    code = README[start : README.index("```", start)]
+    for old, new in changes:
+        assert old in code, old
+        code = code.replace(old, new)
+    space: dict[str, Any] = {}
+    exec(code, space)
+    found: Callable[[Case], dict[str, Array]] = space["run"]
+    return found
+
+
+def names(report: Report) -> set[str]:
+    """Everything the diagnosis names, alternatives included."""
+    return {
+        name
+        for finding in report.diagnosis.findings
+        for name in (finding.name, *finding.alternatives)
+    }
+
+
+@pytest.mark.parametrize("name", TO_DIAGNOSE)
+def test_a_variant_is_diagnosed_as_itself(name: str) -> None:
+    report = verify(runtime=runtime(CATALOGUE[name]), select=FLOAT32)
+    assert report.diagnosis.failed >= 3
+    assert report.diagnosis.unexplained == 0
+    [finding] = report.diagnosis.findings
+    assert name in (finding.name, *finding.alternatives)
+    assert finding.explains == report.diagnosis.failed
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_readme_s_runtime_with_a_bug_gets_the_right_sentence_first(name: str) -> None:
+    report = verify(runtime=readme_runtime(*BUGS[name]), select=FLOAT32)
+    first = next(report_lines(report))
+    [finding] = report.diagnosis.findings
+    assert first.endswith(f"all failures are explained by: {finding.about}")
+    assert name in names(report), names(report)
+
+
+def test_readme_s_runtime_without_one_gets_no_diagnosis() -> None:
+    for right in (readme_runtime(), run):
+        report = verify(runtime=right)
+        assert (report.diagnosis.failed, report.diagnosis.findings) == (0, ())
+        assert not any("diagnosis" in line for line in report_lines(report))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("lbr-ignored", "lengths-ignored"),
+        ("update-gate-flipped", "R-transposed-candidate"),
+        ("clip-ignored", "h0-ignored"),
+        ("gate-order-rzh", "Y-directions-exchanged"),
+        ("bias-ignored", "sigmoid-as-hard-sigmoid"),
+    ],
+)
+def test_two_at_once_are_found(pair: Sequence[str]) -> None:
+    both = runtime(*(CATALOGUE[name] for name in pair))
+    report = verify(runtime=both, select=FLOAT32)
+    assert report.diagnosis.unexplained == 0
+    found = {part for name in names(report) for part in name.split(" + ")}
+    assert found.issuperset(pair)
+    assert any(set(name.split(" + ")) == set(pair) for name in names(report)), (
+        "the pair itself is named where neither alone explains a case"
+    )
+
+
+def test_what_nothing_explains_is_said_to_be_unexplained() -> None:
+    def noisy(case: Case) -> dict[str, Array]:
+        rng = np.random.default_rng(len(case.id))
+        return {
+            name: (array + rng.normal(0, 0.5, array.shape)).astype(array.dtype)
+            for name, array in run(case).items()
+        }
+
+    report = verify(runtime=noisy, select=("*GRUCell-3/core/float32/*",))
+    assert report.diagnosis.unexplained == report.diagnosis.failed > 0
+    assert any(line.split()[1:] == ["unexplained"] for line in report_lines(report))
+    assert "explained by" not in next(report_lines(report))
+
+
+def test_a_bug_in_some_cases_only_is_said_not_to_be_everywhere() -> None:
+    wrong = runtime(CATALOGUE["lengths-ignored"])
+
+    def sometimes(case: Case) -> dict[str, Array]:
+        return wrong(case) if case.attributes.get("direction") == "reverse" else run(case)
+
+    report = verify(runtime=sometimes, select=FLOAT32)
+    [finding] = report.diagnosis.findings
+    assert finding.name == "lengths-ignored"
+    assert finding.contradicted > 0
+    assert any("not everywhere" in line for line in report_lines(report))
+
+
+def test_coarser_arithmetic_is_named() -> None:
+    report = verify(runtime=in_float32)
+    [finding] = report.diagnosis.findings
+    assert (finding.kind, finding.name) == ("arithmetic", "float32")
+    assert "float64 computed in float32 arithmetic" in next(report_lines(report))
+
+
+def test_without_diagnosis() -> None:
+    report = verify(runtime=readme_runtime(*BUGS["clip-ignored"]), select=FLOAT32, diagnosis=False)
+    assert report.counts["failed"] > 0
+    assert report.diagnosis.findings == ()
+
+
+def test_a_reading_that_changes_from_case_to_case_is_reported() -> None:
+    other = runtime(CATALOGUE["len-zero.initial-state"])
+
+    def wavering(case: Case) -> dict[str, Array]:
+        return other(case) if case.attributes.get("direction") == "reverse" else run(case)
+
+    report = verify(runtime=wavering)
+    assert report.verdict == "conforms"
+    assert set(report.readings_followed["len-zero"]) == {"stored", "len-zero.initial-state"}
+    told = " ".join(" ".join(report_lines(report)).split())
+    assert "not the same in every case" in told
+    assert "Ho of a row of length 0 is zeros (basis: the owner's implementation)" in told
+
+
+def test_every_core_case_knows_what_it_probes() -> None:
+    for case in load_vectors():
+        assert len(case.probes) > 20, case.id
+        assert set(case.probes) <= set(CATALOGUE)
