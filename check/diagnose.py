@@ -2,7 +2,7 @@
 
 A case is explained by a variant of the GRU if what was observed is what the variant gives, within
 the tolerance, and not what was asked for. A few failing cases of every block are tried with the
-whole catalogue; whatever explains one of them is then tried on all. What is left is tried with two
+whole catalogue; whatever explains one of them is then tried on all. What is left is tried with several
 variants at once, with coarser arithmetic, and with both.
 """
 
@@ -24,6 +24,7 @@ from .failing import Part, Seen, contradictions, load_parts
 from .tolerance import Criterion
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
+MOST_TOGETHER = 8
 Names = tuple[str, ...]
 
 
@@ -31,7 +32,7 @@ Names = tuple[str, ...]
 class Finding:
     """One explanation: `explains` of the `of` failing cases.
 
-    `name` is the variant's (two are joined by " + "), or the class of arithmetic; `kind` is
+    `name` is the variant's (several are joined by " + "), or the class of arithmetic; `kind` is
     misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
     case tells from it; `contradicted` counts the cases that would have shown it and passed.
     """
@@ -73,7 +74,7 @@ def diagnose(
     coarse = np.array([bool(arithmetic.get(case_id)) for case_id in ids])
     search = _Search(parts)
     search.singles()
-    search.pairs(~coarse)
+    search.together(~coarse)
     left = ~search.explained
     arithmetic_findings = list(_arithmetic(parts, arithmetic, left))
     left &= ~coarse
@@ -122,24 +123,24 @@ class _Search:
             for variant in new:
                 self._try([variant])
 
-    def pairs(self, which: Array) -> None:
-        """Try two at once on what is left of `which`: with those found alone first, then any two."""
+    def together(self, which: Array) -> None:
+        """Try several at once on what is left of `which`: up to four of those found alone, then one of
+        them with any other, then any two."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
-        found = [v for v in variants if (v.name,) in self.distances]
-        for pool in (
-            [(a, b) for a in found for b in variants if a.name != b.name],
-            list(combinations(variants, 2)),
-        ):
-            sample = self._sample(which & ~self.explained, 2, 1)
+        found = [v for v in variants if (v.name,) in self.distances][:MOST_TOGETHER]
+        pools: list[Iterable[tuple[Variant, ...]]] = [
+            *(combinations(found, count) for count in (2, 3, 4)),
+            ((a, b) for a in found for b in variants if a.name != b.name),
+            combinations(variants, 2),
+        ]
+        for pool in pools:
+            sample = self._sample(which & ~self.explained, 1, 1)
             if not sample:
                 return
             place, part = sample[0]
-            for pair in pool:
-                if (
-                    all(v.name in self.known[place] for v in pair)
-                    and (self._distance(place, part, pair) <= 1.0).any()
-                ):
-                    self._try(pair)
+            for several in pool:
+                if (self._distance(place, part, several) <= 1.0).any():
+                    self._try(several)
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
@@ -155,9 +156,8 @@ class _Search:
     def _distance(
         self, place: int, part: Part, variants: Sequence[Variant], *, loose: bool = False
     ) -> Array:
-        if not all(v.name in self.known[place] for v in variants):
-            return np.full(len(part), np.inf)
-        return part.distance(variants, loose=loose)
+        meant = [v for v in variants if v.name in self.known[place]]
+        return part.distance(meant, loose=loose) if meant else np.full(len(part), np.inf)
 
     def _try(self, variants: Sequence[Variant], *, loose: bool = False) -> None:
         names = tuple(v.name for v in variants)
@@ -269,7 +269,7 @@ def _arithmetic(
             yield Finding(
                 coarsest.name,
                 "arithmetic",
-                f"{dtype} computed in {coarsest.name} arithmetic: {coarsest.about}",
+                f"{dtype} computed in {coarsest.name} arithmetic",
                 len(held),
                 len(rows),
             )

@@ -31,18 +31,14 @@ class Seen:
 class Part:
     """The failing cases of one block: row i of everything is case i.
 
-    An output may be off from a variant's by what the criterion admits, by eight times the median of
-    that in the case, and by one rounding.
+    An output may be off from a variant's by what the criterion admits, or eight times the median of
+    that in the case, larger by as much as the variant's outputs are larger, and by one rounding.
     """
 
     def __init__(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
         self.block, self.observed = block, {n: a.astype(np.float64) for n, a in observed.items()}
         self.criterion = criterion
         self.stacked: Stacks = stacks(block)
-        self.finite = np.all(
-            [np.isfinite(a).reshape(len(block), -1).all(axis=1) for a in self.observed.values()],
-            axis=0,
-        )
         self._tight, self._loose = criterion.admitted(block, ""), loosest(block)
 
     def __len__(self) -> int:
@@ -57,25 +53,35 @@ class Part:
     def distance(self, variants: Sequence[Variant], *, loose: bool = False) -> Array:
         """(n,) the largest |observed - what `variants` give| in units of what is admitted.
 
-        At most 1 explains the case; infinite where the variants give the right answer there, or
-        something is not finite. With `loose`, by the largest tolerance of any class.
+        At most 1 explains the case; infinite where the variants give the right answer there, to
+        half of what is admitted. With `loose`, by the largest tolerance of any class.
         """
         outputs = variant_outputs(self.block, self.stacked, variants)
         limits = self._loose if loose else self._tight
         wider = _wider(limits)
+        scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
         kind = FLOAT_TYPES[self.block.dtype]
         with np.errstate(invalid="ignore", over="ignore"):
             for name, limit in limits.items():
-                given = outputs[name]
-                admitted = (
-                    wider[name] + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
-                )
-                ratio = np.abs(self.observed[name] - given) / admitted
+                given, seen = outputs[name], self.observed[name]
+                given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
+                rounding = 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
+                admitted = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1)) + rounding
+                ratio = np.abs(seen - given) / admitted
+                special = ~(np.isfinite(given) & np.isfinite(seen))
+                same = (seen == given) | (np.isnan(seen) & np.isnan(given))
+                ratio[special] = np.where(same, 0.0, np.inf)[special]
                 found = np.maximum(found, ratio.reshape(len(self), -1).max(axis=1))
-                right = self.block.outputs[name].astype(np.float64)
-                differ |= (~(np.abs(given - right) <= limit)).reshape(len(self), -1).any(axis=1)
-        return np.where(differ & self.finite & ~np.isnan(found), found, np.inf)
+                off = np.abs(given - self.block.outputs[name].astype(np.float64))
+                differ |= (~(off <= 0.5 * limit)).reshape(len(self), -1).any(axis=1)
+        return np.where(differ, found, np.inf)
+
+
+def _largest(outputs: Arrays) -> Array:
+    """(n,) the largest absolute value of each case's outputs, and at least the least normal number."""
+    each = [np.abs(a.astype(np.float64)).reshape(len(a), -1).max(axis=1) for a in outputs.values()]
+    return np.maximum.reduce([*each, np.full(len(each[0]), 2.0**-1022)])
 
 
 def _wider(limits: Arrays) -> Arrays:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,18 +103,43 @@ def _stacked(
 
 def onnxruntime_gru(meant: Semantics, inputs: GruInputs, dtype: str) -> Shared | None:
     """One case on ONNX Runtime's CPU provider."""
+    y, ho = _session(_question(meant, inputs, dtype)).run(None, _feeds(inputs))
+    return y.transpose(1, 2, 0, 3), ho
+
+
+def onnx_reference_gru(meant: Semantics, inputs: GruInputs, dtype: str) -> Shared | None:
+    """One case on onnx.reference.ReferenceEvaluator."""
+    y, ho = _evaluator(_question(meant, inputs, dtype)).run(None, _feeds(inputs))
+    return y.transpose(1, 2, 0, 3), ho
+
+
+class _Question(NamedTuple):
+    """What an ONNX model is made for; sizes are batch, time, input and hidden."""
+
+    direction: str
+    activations: tuple[str, ...]
+    clip: float
+    reset_after: bool
+    dtype: str
+    sizes: tuple[int, int, int, int]
+    bias: bool
+
+
+def _question(meant: Semantics, inputs: GruInputs, dtype: str) -> _Question:
     directions = {("forward",): "forward", ("reverse",): "reverse"}
     batch, time, size = inputs.x.shape
-    bias = tuple(inputs.b)
-    session = _session(
+    return _Question(
         directions.get(meant.directions, "bidirectional"),
         (meant.f, meant.g) * len(meant.directions),
         meant.clip,
         meant.reset_after,
         dtype,
         (batch, time, size, inputs.h0.shape[-1]),
-        bool(bias),
+        bool(inputs.b),
     )
+
+
+def _feeds(inputs: GruInputs) -> dict[str, Array]:
     gates = ("z", "r", "h")
     feeds = {
         "X": inputs.x.transpose(1, 0, 2),
@@ -123,29 +148,33 @@ def onnxruntime_gru(meant: Semantics, inputs: GruInputs, dtype: str) -> Shared |
         "sequence_lens": inputs.lengths.astype(np.int32),
         "initial_h": inputs.h0,
     }
-    if bias:
+    if inputs.b:
         zero = np.zeros_like(inputs.b["z"])
         parts = [inputs.b["z"], inputs.b["r"], inputs.b.get("wh", inputs.b.get("h"))]
         feeds["B"] = np.concatenate([*parts, zero, zero, inputs.b.get("rh", zero)], 1)
-    y, ho = session.run(None, {name: np.ascontiguousarray(a) for name, a in feeds.items()})
-    return y.transpose(1, 2, 0, 3), ho
+    return {name: np.ascontiguousarray(a) for name, a in feeds.items()}
 
 
 @lru_cache(maxsize=64)
-def _session(
-    direction: str,
-    activations: tuple[str, ...],
-    clip: float,
-    reset_after: bool,
-    dtype: str,
-    sizes: tuple[int, int, int, int],
-    bias: bool,
-) -> Any:
-    onnx, ort = import_module("onnx"), import_module("onnxruntime")
+def _session(question: _Question) -> Any:
+    ort = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    model = _model(question).SerializeToString()
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@lru_cache(maxsize=64)
+def _evaluator(question: _Question) -> Any:
+    return import_module("onnx.reference").ReferenceEvaluator(_model(question))
+
+
+def _model(question: _Question) -> Any:
+    onnx = import_module("onnx")
     helper = onnx.helper
-    batch, time, size, hidden = sizes
-    d = 2 if direction == "bidirectional" else 1
-    kind = getattr(onnx.TensorProto, {"float16": "FLOAT16", "float32": "FLOAT"}[dtype])
+    batch, time, size, hidden = question.sizes
+    d = 2 if question.direction == "bidirectional" else 1
+    kind = {"float16": onnx.TensorProto.FLOAT16, "float32": onnx.TensorProto.FLOAT}[question.dtype]
     shapes = {
         "X": [time, batch, size],
         "W": [d, 3 * hidden, size],
@@ -154,38 +183,31 @@ def _session(
         "sequence_lens": [batch],
         "initial_h": [d, batch, hidden],
     }
-    if not bias:
+    if not question.bias:
         del shapes["B"]
     ports = [name if name in shapes else "" for name in ("X", "W", "R", "B", "sequence_lens")]
     attributes: dict[str, Any] = {
         "hidden_size": hidden,
-        "direction": direction,
-        "activations": [name.capitalize() for name in activations],
-        "linear_before_reset": int(reset_after),
+        "direction": question.direction,
+        "activations": [name.capitalize() for name in question.activations],
+        "linear_before_reset": int(question.reset_after),
     }
-    if np.isfinite(clip):
-        attributes["clip"] = clip
+    if np.isfinite(question.clip):
+        attributes["clip"] = question.clip
     node = helper.make_node("GRU", [*ports, "initial_h"], ["Y", "Y_h"], **attributes)
+
+    def port(name: str, shape: list[int]) -> Any:
+        of = onnx.TensorProto.INT32 if name == "sequence_lens" else kind
+        return helper.make_tensor_value_info(name, of, shape)
+
+    outputs = {"Y": [time, d, batch, hidden], "Y_h": [d, batch, hidden]}
     graph = helper.make_graph(
         [node],
         "gru",
-        [
-            helper.make_tensor_value_info(
-                name, onnx.TensorProto.INT32 if name == "sequence_lens" else kind, shape
-            )
-            for name, shape in shapes.items()
-        ],
-        [
-            helper.make_tensor_value_info("Y", kind, [time, d, batch, hidden]),
-            helper.make_tensor_value_info("Y_h", kind, [d, batch, hidden]),
-        ],
+        [port(name, shape) for name, shape in shapes.items()],
+        [port(name, shape) for name, shape in outputs.items()],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=10)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    return ort.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=10)
 
 
 def torch_gru(meant: Semantics, inputs: GruInputs, dtype: str) -> Shared | None:

@@ -1,0 +1,90 @@
+"""Diagnosis of real runtimes that are known to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import Case, Unsupported, verify
+from grucible.cases.operators import OPERATORS
+from grucible.vectors.convert import gru_inputs, operator_outputs
+from validation.real import Shared, onnx_reference_gru
+
+
+def by_shared(compute: Callable[..., Shared | None]) -> Callable[[Case], dict[str, Any]]:
+    """A runtime from a function of the shared layout."""
+
+    def run(case: Case) -> dict[str, Any]:
+        operator = OPERATORS[case.operator]
+        inputs = gru_inputs(operator, case.attributes, case.inputs)
+        found = compute(case.semantics, inputs, case.dtype)
+        if found is None:
+            raise Unsupported("not offered")
+        return operator_outputs(operator, case.attributes, {"y": found[0], "ho": found[1]})
+
+    return run
+
+
+def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:
+    pytest.importorskip("onnx")
+    report = verify(runtime=by_shared(onnx_reference_gru), select=("*/core/float32/*",))
+    assert report.verdict == "does not conform"
+    diagnosis = report.diagnosis
+    named = {part for finding in diagnosis.findings for part in finding.name.split(" + ")}
+    assert {"activations-ignored", "clip-ignored", "lengths-ignored"} <= named
+    [whole] = [f for f in diagnosis.findings if f.explains == diagnosis.failed]
+    assert set(whole.name.split(" + ")) == {
+        "activations-ignored",
+        "clip-ignored",
+        "lengths-ignored",
+    }
+    assert diagnosis.unexplained == 0
+
+
+def test_openvino_with_its_default_precision_computes_in_bfloat16() -> None:
+    openvino = pytest.importorskip("grucible.check.runtimes.openvino")
+    if not openvino.default.computes_bfloat16:
+        pytest.skip("this CPU has no bfloat16, so OpenVINO's default is float32")
+    report = verify(runtime=openvino.default, select=("*GRUSequence-5/core/float32/*",))
+    assert report.grades["float32"].observed.startswith("bfloat16")
+    [finding] = report.diagnosis.findings
+    assert finding.kind == "arithmetic"
+    assert finding.name.startswith("bfloat16")
+
+
+def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
+    ov = pytest.importorskip("openvino")
+    from openvino import opset5
+    from openvino.op import Constant, Parameter
+
+    core = ov.Core()
+
+    def run(case: Case) -> dict[str, Any]:
+        if set(case.given) - {"hidden_size", "direction", "activations", "linear_before_reset"}:
+            raise Unsupported("this shows where all is default")
+        if case.attributes["activations"] != ["sigmoid", "tanh"]:
+            raise Unsupported("this shows where all is default")
+        fed = [case.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
+        parameters = [
+            Parameter(ov.Type(array.dtype), ov.PartialShape([-1, *array.shape[1:]])) for array in fed
+        ]
+        node = opset5.gru_sequence(
+            *parameters,
+            *(Constant(case.inputs[name]) for name in ("W", "R", "B")),
+            hidden_size=case.attributes["hidden_size"],
+            direction=case.attributes["direction"],
+            linear_before_reset=bool(case.attributes["linear_before_reset"]),
+        )
+        model = ov.Model(node.outputs(), parameters, "dynamic")
+        properties = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+        y, ho = core.compile_model(model, "CPU", properties)(fed).values()
+        return {"Y": np.array(y), "Ho": np.array(ho)}
+
+    report = verify(runtime=run, select=("*GRUSequence-5/core*/float32/*",))
+    assert report.counts["failed"] > 0
+    assert report.counts["error"] == 0, [r.message for r in report.results if r.verdict == "error"]
+    [finding] = report.diagnosis.findings
+    assert "lengths-ignored" in (finding.name, *finding.alternatives)
