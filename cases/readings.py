@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from .semantics import Semantics
+from .semantics import Semantics, StackedSemantics
+
+AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Reading:
     basis: str
     sets: Mapping[str, Any]
 
-    def applied_to(self, semantics: Semantics) -> Semantics:
+    def applied_to(self, semantics: AnySemantics) -> AnySemantics:
         """`semantics` as this reading has it."""
         return dataclasses.replace(semantics, **self.sets)
 

@@ -8,10 +8,10 @@ variants at once, with coarser arithmetic, and with both.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..gen.arithmetic import CLASSES
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.variant import Variant
 from ..vectors.case import Array
-from .failing import Part, Seen, contradictions, load_parts
+from .failing import Part, Seen
 from .tolerance import Criterion
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
@@ -57,19 +57,18 @@ class Diagnosis:
 
 
 def diagnose(
-    files: Iterable[tuple[Path, str]],
-    seen: Sequence[Seen],
-    criteria: Mapping[str, Criterion],
-    arithmetic: Mapping[str, str],
+    seen: Sequence[Seen], criteria: Mapping[str, Criterion], arithmetic: Mapping[str, str]
 ) -> Diagnosis:
-    """What explains the failing cases of `seen`, which were judged by the vector `files`.
+    """What explains the failing cases of `seen`, which were judged by `criteria`, per dtype.
 
     `arithmetic` is, by id, the best class of arithmetic that a failing case holds.
     """
-    files = list(files)
-    parts = load_parts(files, seen, criteria)
+    parts = [
+        Part(one.failed, one.outputs, criteria[one.failed.dtype]) for one in seen if one.failed
+    ]
     if not parts:
         return Diagnosis()
+    passed = sum((one.contradicted for one in seen), Counter())
     ids = [case_id for part in parts for case_id in part.block.ids]
     coarse = np.array([bool(arithmetic.get(case_id)) for case_id in ids])
     search = _Search(parts)
@@ -79,7 +78,6 @@ def diagnose(
     arithmetic_findings = list(_arithmetic(parts, arithmetic, left))
     left &= ~coarse
     search.loosely(left)
-    passed = contradictions(files, seen)
     chosen = [
         _finding(search, names, passed, len(ids)) for names in _fewest(search.distances, passed)
     ]
@@ -172,23 +170,23 @@ class _Search:
     def _sample(self, which: Array, most_parts: int, most_rows: int) -> list[tuple[int, Part]]:
         """Some cases of some parts among `which`, evenly taken."""
         starts = np.cumsum([0, *map(len, self.parts)])
-        wanted = [
-            (place, np.flatnonzero(which[starts[place] : starts[place + 1]]))
-            for place in range(len(self.parts))
-        ]
-        wanted = [(place, rows) for place, rows in wanted if rows.size]
+        wanted = {}
+        for place in range(len(self.parts)):
+            rows = np.flatnonzero(which[starts[place] : starts[place + 1]])
+            if rows.size:
+                wanted[place] = rows
+        places = _evenly(np.array(list(wanted), int), most_parts)
         return [
-            (place, self.parts[place].rows(_evenly(rows, most_rows)))
-            for place, rows in _evenly(wanted, most_parts)
+            (place, self.parts[place].rows(_evenly(wanted[place], most_rows)))
+            for place in places.tolist()
         ]
 
 
-def _evenly(items, most):  # type: ignore[no-untyped-def]
+def _evenly(items: Array, most: int) -> Array:
     """At most `most` of the items, evenly taken."""
     if len(items) <= most:
         return items
-    places = np.linspace(0, len(items) - 1, most).round().astype(int)
-    return items[places] if isinstance(items, np.ndarray) else [items[i] for i in places]
+    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
 
 
 def _fewest(distances: Mapping[Names, Array], passed: Mapping[str, int]) -> list[Names]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -13,19 +13,17 @@ from ..cases.dtypes import FLOAT_TYPES
 from ..gen.variants.evaluate import Stacks, loosest, stacks, variant_outputs
 from ..gen.variants.variant import Variant
 from ..vectors.case import Array, Arrays, Block
-from ..vectors.reader import open_vectors
 from .tolerance import Criterion
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was observed of some cases of a block: their ids, and the outputs of those that failed."""
+    """What was seen of some rows of a block: the cases that failed (None: none did), with inputs and
+    the outputs observed; and by misreading how many cases passed that would have caught it."""
 
-    relative: str
-    path: str
-    failed: list[str]
+    failed: Block | None
     outputs: Arrays
-    passed: list[str]
+    contradicted: Counter[str]
 
 
 class Part:
@@ -81,7 +79,7 @@ class Part:
 def _largest(outputs: Arrays) -> Array:
     """(n,) the largest absolute value of each case's outputs, and at least the least normal number."""
     each = [np.abs(a.astype(np.float64)).reshape(len(a), -1).max(axis=1) for a in outputs.values()]
-    return np.maximum.reduce([*each, np.full(len(each[0]), 2.0**-1022)])
+    return np.asarray(np.maximum.reduce([*each, np.full(len(each[0]), 2.0**-1022)]))
 
 
 def _wider(limits: Arrays) -> Arrays:
@@ -96,41 +94,3 @@ def _wider(limits: Arrays) -> Arrays:
         name: np.maximum(limit, 8.0 * median.reshape(-1, *[1] * (limit.ndim - 1)))
         for name, limit in limits.items()
     }
-
-
-def load_parts(
-    files: Iterable[tuple[Path, str]], seen: Sequence[Seen], criteria: Mapping[str, Criterion]
-) -> list[Part]:
-    """The failing cases of `seen`, with inputs, from the vector files they were judged by."""
-    parts = []
-    for file, relative in files:
-        mine = [one for one in seen if one.relative == relative and one.failed]
-        if not mine:
-            continue
-        with open_vectors(file, relative) as opened:
-            for stored in opened.blocks():
-                places = {case_id: row for row, case_id in enumerate(stored.ids)}
-                for one in mine:
-                    if one.path == stored.path:
-                        rows = np.array([places[case_id] for case_id in one.failed])
-                        block = stored.read(int(rows.min()), int(rows.max()) + 1)
-                        block = block.rows(rows - rows.min())
-                        parts.append(Part(block, one.outputs, criteria[block.dtype]))
-    return parts
-
-
-def contradictions(files: Iterable[tuple[Path, str]], seen: Sequence[Seen]) -> dict[str, int]:
-    """By misreading, how many cases that would catch it passed."""
-    counts: dict[str, int] = {}
-    for file, relative in files:
-        mine = [one for one in seen if one.relative == relative]
-        if not mine:
-            continue
-        with open_vectors(file, relative) as opened:
-            for stored in opened.blocks():
-                ids = {i for one in mine if one.path == stored.path for i in one.passed}
-                if ids:
-                    rows = np.array([case_id in ids for case_id in stored.ids])
-                    for name, caught in stored.probed(0, len(stored)).items():
-                        counts[name] = counts.get(name, 0) + int(caught[rows].sum())
-    return counts

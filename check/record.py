@@ -39,7 +39,7 @@ def record(
             writer: OutputsWriter | None = None
             found = observations([(file, relative)], source, select, advance)
             for _, group in groupby(found, key=lambda part: part[1].path):
-                parts = [(block, observed) for _, block, observed in group]
+                parts = [(block, observed) for _, _, block, observed in group]
                 writer = writer or stack.enter_context(
                     new_outputs_file(path, source.name, source.version)
                 )

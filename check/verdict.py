@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..cases.errors import GrucibleError
 from ..cases.expand import selected
+from ..vectors.block_reader import StoredBlock
 from ..vectors.case import Block
 from ..vectors.digest import block_paths
 from ..vectors.reader import find_vectors, open_vectors
@@ -68,12 +70,12 @@ def judge(
     results: list[CaseResult] = []
     seen: list[Seen] = []
     grades: dict[str, Grade] = {}
-    for relative, block, observed in observations(files, source, select, advance):
+    for relative, stored, block, observed in observations(files, source, select, advance):
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
         found = judge_block(relative, block, observed, grade, expectations)
         results += found
         if diagnosis:
-            seen.append(_seen(relative, block, observed, found))
+            seen.append(_seen(stored, block, observed, found))
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
     return Report(
@@ -84,32 +86,35 @@ def judge(
         grades,
         results,
         tuple(expectations),
-        _diagnosis(files, seen, criteria, results),
+        _diagnosis(seen, criteria, results),
     )
 
 
-def _seen(relative: str, block: Block, observed: Observed, results: Sequence[CaseResult]) -> Seen:
-    """What a diagnosis needs of a block."""
-    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
+def _seen(
+    stored: StoredBlock, block: Block, observed: Observed, results: Sequence[CaseResult]
+) -> Seen:
+    """What a diagnosis needs of the rows of a block that were judged."""
+    failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
+    passed = {r.id for r in results if r.verdict == "passed"}
+    probed = stored.probed(0, len(stored)) if passed else {}
+    rows = np.array([case_id in passed for case_id in stored.ids])
+    contradicted = Counter({name: int(caught[rows].sum()) for name, caught in probed.items()})
+    if not failed:
+        return Seen(None, {}, contradicted)
+    places = {case_id: row for row, case_id in enumerate(stored.ids)}
+    whole = stored.read(0, len(stored))  # with the inputs, which `block` may lack
     return Seen(
-        relative,
-        block.path,
-        [block.ids[row] for row in rows],
-        {name: array[rows] for name, array in observed.outputs.items()},
-        [r.id for r in results if r.verdict == "passed"],
+        whole.rows(np.array([places[block.ids[row]] for row in failed])),
+        {name: array[failed] for name, array in observed.outputs.items()},
+        contradicted,
     )
 
 
 def _diagnosis(
-    files: Sequence[tuple[Path, str]],
-    seen: Sequence[Seen],
-    criteria: Mapping[str, Criterion],
-    results: Sequence[CaseResult],
+    seen: Sequence[Seen], criteria: Mapping[str, Criterion], results: Sequence[CaseResult]
 ) -> Diagnosis:
-    if not any(one.failed for one in seen):
-        return Diagnosis()
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    return diagnose(files, seen, criteria, held)
+    return diagnose(seen, criteria, held)
 
 
 def observations(
@@ -117,10 +122,10 @@ def observations(
     source: Source,
     select: Sequence[str],
     advance: Callable[[int], None] = lambda _: None,
-) -> Iterable[tuple[str, Block, Observed]]:
+) -> Iterable[tuple[str, StoredBlock, Block, Observed]]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
-    Each with the file's relative path.
+    Each with the file's relative path and the stored block that it is a slice of.
 
     Every file's content is verified against its digest first.
     """
@@ -134,5 +139,5 @@ def observations(
                     keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
                     if keep.any():
                         block = whole if keep.all() else whole.rows(keep)
-                        yield relative, block, source.observe(relative, block)
+                        yield relative, stored, block, source.observe(relative, block)
                         advance(len(block))

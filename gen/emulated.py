@@ -172,7 +172,8 @@ class Emulated:
         error = self.tanh_error if name == "tanh" else self.sigmoid_error
         if error:
             exact = exact + exact.dtype.type(error) * np.sin(17 * wanted)
-        return exact.astype(self.compute)
+        result: Array = exact.astype(self.compute)
+        return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """The blend in the form asked for, gone through `kept`."""

@@ -98,7 +98,8 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         for case in pending:
             if case.id in reasons:
                 continue
-            objection = "" if DRAWS[case.draw].plant else bounds[case.id].objection()
+            exempt = DRAWS[case.draw].plant or case.tier == "nonportable"
+            objection = "" if exempt else bounds[case.id].objection()
             if objection:
                 reasons[case.id] = objection
                 continue

@@ -33,11 +33,9 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _table(report)
     yield from _arithmetic(report)
     yield from _readings(report)
-    yield from _listed("failed", [r for r in report.unexpected if r.verdict == "failed"])
-    yield from _listed("errors", [r for r in report.unexpected if r.verdict == "error"])
-    yield from _listed(
-        "missing", [r for r in report.results if r.decides and r.verdict == "missing"]
-    )
+    yield from _failed([r for r in report.unexpected if r.verdict == "failed"])
+    yield from _errors([r for r in report.unexpected if r.verdict == "error"])
+    yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
     yield from _expected(report)
     yield from _unsupported(report)
 
@@ -158,23 +156,58 @@ def _reading(name: str, ledger: str) -> str:
     return f"{reading.stored} (basis: {BASIS[reading.basis]})"
 
 
-def _listed(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
+def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
+    """The worst failures, of each dtype in turn."""
     if not results:
         return
     yield ""
-    yield f"{title}:" if title != "failed" else "failed (the worst first):"
-    for result in sorted(results, key=lambda r: -r.worst_ratio)[:_SHOWN]:
+    yield "failed (the worst of each dtype first):"
+    placed: Counter[str] = Counter()
+    order = []
+    for result in sorted(results, key=lambda r: -r.worst_ratio):
+        placed[result.dtype] += 1
+        order.append((placed[result.dtype], -result.worst_ratio, result))
+    for _, _, result in sorted(order, key=lambda entry: entry[:2])[:_SHOWN]:
         yield f"  {result.id}"
-        if result.where:
-            yield from _wrapped(
-                f"{result.where}: {result.message}; off by {result.worst_abs:.3g}, "
-                f"{result.worst_ratio:.3g} × tolerance",
-                indent=4,
-            )
-        elif result.message:
-            yield f"    {_head_and_tail(result.message, _WIDTH - 4)}"
-    if len(results) > _SHOWN:
-        yield f"  … and {len(results) - _SHOWN} more; --report json=FILE has all of them"
+        yield from _wrapped(
+            f"{result.where}: {result.message}; off by {result.worst_abs:.3g}, "
+            f"{result.worst_ratio:.3g} × tolerance",
+            indent=4,
+        )
+    yield from _and_more(len(results))
+
+
+def _errors(results: Sequence[CaseResult]) -> Iterator[str]:
+    """The errors, those with the same message together."""
+    if not results:
+        return
+    yield ""
+    yield "errors:"
+    by_message: dict[str, list[CaseResult]] = {}
+    for result in results:
+        by_message.setdefault(result.message, []).append(result)
+    groups = sorted(by_message.items(), key=lambda group: -len(group[1]))
+    for message, cases in groups[:_SHOWN]:
+        yield f"  {_head_and_tail(message, _WIDTH - 2)}"
+        yield f"    {cases[0].id}"
+        if len(cases) > 1:
+            yield f"    and {len(cases) - 1} more"
+    if len(groups) > _SHOWN:
+        yield f"  … and {len(groups) - _SHOWN} other errors; --report json=FILE has all of them"
+
+
+def _missing(results: Sequence[CaseResult]) -> Iterator[str]:
+    if not results:
+        return
+    yield ""
+    yield "missing:"
+    yield from (f"  {result.id}" for result in results[:_SHOWN])
+    yield from _and_more(len(results))
+
+
+def _and_more(count: int) -> Iterator[str]:
+    if count > _SHOWN:
+        yield f"  … and {count - _SHOWN} more; --report json=FILE has all of them"
 
 
 def _expected(report: Report) -> Iterator[str]:

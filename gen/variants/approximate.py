@@ -10,7 +10,7 @@ import numpy as np
 from ...vectors.case import Array
 from ..float64 import FUNCTIONS
 
-_RANGE = 10.0
+_RANGE = 16.0
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:

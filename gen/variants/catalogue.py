@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...cases.readings import READINGS
 from ...cases.signature import Operator
 from ..emulated import (
@@ -24,7 +22,7 @@ _READINGS = tuple(
         reading.about,
         kind="reading",
         ledger=reading.ledger,
-        semantics=lambda s, sets=reading.sets: replace(s, **sets),
+        semantics=reading.applied_to,
     )
     for reading in READINGS.values()
 )
@@ -57,6 +55,6 @@ CATALOGUE: dict[str, Variant] = {
 
 def variants_of(operator: Operator) -> list[Variant]:
     """The variants that mean something for an operator: it has what they need."""
-    has = {t.role for t in (*operator.inputs, *operator.outputs)}
+    has: set[str] = {t.role for t in (*operator.inputs, *operator.outputs)}
     has |= {a.sets for a in operator.attributes} | set(operator.sizes.values())
     return [v for v in CATALOGUE.values() if has.issuperset(v.needs)]

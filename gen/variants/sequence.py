@@ -41,7 +41,7 @@ def _worded(words: Mapping[str, str]) -> Callable[[StackedSemantics], StackedSem
 
 def _reverse(run: Run) -> Array:
     """Which direction of which case runs backwards, (n, direction)."""
-    return np.array(run.semantics.directions).T != "forward"
+    return np.asarray(np.array(run.semantics.directions).T != "forward")
 
 
 def _h0(

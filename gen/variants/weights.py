@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.semantics import StackedSemantics
 from ...vectors.case import Array, Arrays
 from ...vectors.convert import GruInputs
-from .variant import Variant
+from .variant import Need, Variant
 
 GATE_ORDER = (
     "https://github.com/keras-team/keras/issues/8720",
@@ -55,7 +55,8 @@ def _gate_orders() -> Iterator[Variant]:
             def change(
                 inputs: GruInputs, _: StackedSemantics, order: str = order, fields: Any = fields
             ) -> GruInputs:
-                return replace(inputs, **{f: _reordered(getattr(inputs, f), order) for f in fields})
+                changed: dict[str, Any] = {f: _reordered(getattr(inputs, f), order) for f in fields}
+                return replace(inputs, **changed)
 
             yield Variant(
                 f"{token}gate-order-{order}",
@@ -94,9 +95,10 @@ def _bias_h(
 def _matrices(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         given: Arrays = getattr(inputs, field)
-        return replace(
-            inputs, **{field: {g: changed(m) if g in gates else m for g, m in given.items()}}
-        )
+        new: dict[str, Any] = {
+            field: {g: changed(m) if g in gates else m for g, m in given.items()}
+        }
+        return replace(inputs, **new)
 
     return change
 
@@ -127,7 +129,7 @@ def _first(array: Array, axis: int) -> Array:
     return np.asarray(np.broadcast_to(np.take(array, [0], axis), array.shape))
 
 
-_AFTER = ("reset_after",)
+_AFTER: tuple[Need, ...] = ("reset_after",)
 WEIGHT_VARIANTS = (
     *_gate_orders(),
     Variant("Rbh-outside", "Rbh added outside the product with the reset gate", needs=("b", *_AFTER),

@@ -15,7 +15,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.semantics import stack
 from grucible.check.reports.terminal import report_lines
 from grucible.check.result import Report
-from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.variant import Variant, outcome
 from grucible.vectors.convert import gru_inputs, operator_outputs
 
@@ -35,7 +35,8 @@ def runtime(*variants: Variant) -> Callable[[Case], dict[str, Array]]:
         operator = OPERATORS[case.operator]
         one = {name: array[None] for name, array in case.inputs.items()}
         inputs = gru_inputs(operator, case.attributes, one)
-        y, ho = outcome(variants, stack([case.semantics]), inputs)
+        meant = [variant for variant in variants if variant in variants_of(operator)]
+        y, ho = outcome(meant, stack([case.semantics]), inputs)
         found = operator_outputs(operator, case.attributes, {"y": y, "ho": ho})
         return {
             name: array[0].astype(np.float32).astype(case.outputs[name].dtype)

@@ -69,7 +69,8 @@ def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
             raise Unsupported("this shows where all is default")
         fed = [case.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
         parameters = [
-            Parameter(ov.Type(array.dtype), ov.PartialShape([-1, *array.shape[1:]])) for array in fed
+            Parameter(ov.Type(array.dtype), ov.PartialShape([-1, *array.shape[1:]]))
+            for array in fed
         ]
         node = opset5.gru_sequence(
             *parameters,

@@ -159,7 +159,7 @@ def test_any_seed_works(seed: int, tmp_path: Path) -> None:
     core = [str(spec.document.name) for spec in find_specs() if spec.theme == "core"]
     result = gen(*core, "-o", tmp_path, "--seed", str(seed))
     assert result.exit_code == 0, result.output
-    assert sum(1 for _ in load_vectors(tmp_path)) == 408
+    assert sum(1 for _ in load_vectors(tmp_path)) == 584
 
 
 def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None:

@@ -126,10 +126,10 @@ class _Question(NamedTuple):
 
 
 def _question(meant: Semantics, inputs: GruInputs, dtype: str) -> _Question:
-    directions = {("forward",): "forward", ("reverse",): "reverse"}
+    [first, *more] = meant.directions
     batch, time, size = inputs.x.shape
     return _Question(
-        directions.get(meant.directions, "bidirectional"),
+        "bidirectional" if more else first,
         (meant.f, meant.g) * len(meant.directions),
         meant.clip,
         meant.reset_after,

@@ -15,9 +15,10 @@ import pytest
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.check.outputs import new_outputs_file
+from grucible.vectors.block_reader import StoredBlock
 from grucible.vectors.case import BlockKey
 from grucible.vectors.hdf5 import atomic_file
-from grucible.vectors.reader import StoredBlock, open_vectors
+from grucible.vectors.reader import open_vectors
 from grucible.vectors.writer import new_vector_file
 
 from .conftest import CORE

@@ -1,0 +1,89 @@
+"""The score: shipped vectors catch every misreading; weak ones do not, and say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grucible import load_vectors
+from grucible.cases.operators import OPERATORS
+from grucible.check.score import ENOUGH, score
+from grucible.gen.variants.catalogue import CATALOGUE, variants_of
+
+from .conftest import Command
+from .made import SEQUENCE, make_block, write_vectors
+
+
+def test_the_core_vectors_catch_every_misreading_at_every_dtype() -> None:
+    found = score(None)
+    assert found.weak() == []
+    for operator, rows in found.caught.items():
+        wanted = {v.name for v in variants_of(OPERATORS[operator]) if v.kind == "misreading"}
+        assert wanted <= set(rows)
+        for name in wanted:
+            assert set(rows[name]) == {"bfloat16", "float16", "float32", "float64"}
+            assert all(caught.cases >= ENOUGH for caught in rows[name].values())
+
+
+def test_the_score_agrees_with_what_cases_say_they_probe() -> None:
+    counts: dict[tuple[str, str, str], int] = {}
+    for case in load_vectors():
+        for name in case.probes:
+            key = (case.operator, name, case.dtype)
+            counts[key] = counts.get(key, 0) + 1
+    found = score(None)
+    for operator, rows in found.caught.items():
+        for name, dtypes in rows.items():
+            for dtype, caught in dtypes.items():
+                assert caught.cases == counts.get((operator, name, dtype), 0), (name, dtype)
+
+
+def test_where_a_misreading_is_visible() -> None:
+    found = score(None, misreading="lbr-ignored")
+    for operator in found.caught:
+        where = found.visible_where(operator, "lbr-ignored")
+        assert where["linear_before_reset"] == ["true"]
+    assert set(found.caught[SEQUENCE]) == {"lbr-ignored"}
+
+
+def test_weak_vectors_fail(tmp_path: Path, command: Command) -> None:
+    block = make_block([f"{SEQUENCE}/weak/float32/a"], operator=SEQUENCE)
+    vectors = tmp_path / "weak.h5"
+    write_vectors(vectors, block, operator=SEQUENCE)
+    ended = command("score", vectors)
+    assert ended.status == 1
+    first, *rest = ended.out.splitlines()
+    assert first.startswith("weak: ")
+    assert any(line.startswith("  0 cases: lbr-ignored") for line in rest)
+
+
+def test_one_misreading_in_detail(command: Command) -> None:
+    ended = command("score", "--misreading", "Rbh-outside")
+    assert ended.status == 0
+    assert ended.out.startswith("Rbh-outside is caught, by at least 3 cases of each dtype\n")
+    assert "Rbh added outside the product with the reset gate" in ended.out
+    assert "seen only where linear_before_reset is true" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 100  # ids
+
+
+def test_json(command: Command) -> None:
+    ended = command("score", "--json", "--select", "*GRUCell-3/core/float16/*")
+    assert ended.status == 0
+    [(operator, told)] = ended.report["operators"].items()
+    assert operator == "openvino.GRUCell-3"
+    assert set(told["cases"]) == {"float16"}
+    assert {row["name"] for row in told["misreadings"]} < set(CATALOGUE)
+    assert ended.report["weak"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--misreading", "clip"), "'clip' is not in the catalogue; names like it: clip-ignored"),
+        (("--misreading", "nonsense"), "'nonsense' is not in the catalogue"),
+        (("--select", "nothing"), "no case is selected that decides a verdict"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: tuple[str, ...], says: str, command: Command) -> None:
+    assert says in command("score", *arguments).said_in_one_line()

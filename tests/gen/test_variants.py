@@ -1,0 +1,102 @@
+"""The catalogue of variants: each record says enough, changes something, and only what it says."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from grucible.cases.operators import OPERATORS
+from grucible.cases.readings import READINGS
+from grucible.gen.variants.approximate import APPROXIMATIONS
+from grucible.gen.variants.catalogue import CATALOGUE, variants_of
+from grucible.gen.variants.evaluate import catches, judged, stacks, variant_outputs, within
+from grucible.vectors.case import Block
+from grucible.vectors.reader import find_vectors, open_vectors
+
+CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.GRUSequence-5"))
+
+
+@cache
+def blocks(dtype: str = "float64") -> tuple[Block, ...]:
+    found = []
+    for file, relative in find_vectors(None):
+        with open_vectors(file, relative) as opened:
+            for stored in opened.blocks():
+                if stored.dtype == dtype:
+                    found += list(stored.slices())
+    return tuple(found)
+
+
+@pytest.mark.parametrize("variant", CATALOGUE.values(), ids=CATALOGUE)
+def test_a_record_says_enough(variant: object) -> None:
+    one = CATALOGUE[variant.name]  # type: ignore[attr-defined]
+    assert one.about[0].islower() or one.about.split()[0] in one.about
+    assert not one.about.endswith(".")
+    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.arithmetic)
+    assert any(change is not None for change in changes)
+    assert (one.kind == "reading") == (one.name in READINGS) == bool(one.ledger)
+    assert (one.kind == "approximation") == (one.name in APPROXIMATIONS)
+    assert all(link.startswith("https://") for link in one.links)
+
+
+def test_sentences_are_each_one_s_own() -> None:
+    assert len({variant.about for variant in CATALOGUE.values()}) >= len(CATALOGUE) - 6
+    misreadings = [v.about for v in CATALOGUE.values() if v.kind == "misreading"]
+    assert len(set(misreadings)) == len(misreadings)
+
+
+def test_without_a_variant_the_stored_answers_come_out() -> None:
+    for block in blocks():
+        outputs = variant_outputs(block, stacks(block), [])
+        assert within(outputs, block.outputs, block.tolerances[""]["float64"]).all()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_variant_changes_some_case_and_leaves_inputs_alone(name: str) -> None:
+    changed = 0
+    for block in blocks():
+        if CATALOGUE[name] not in variants_of(OPERATORS[block.operator]):
+            continue
+        before = {n: a.copy() for n, a in block.inputs.items()}
+        outputs = variant_outputs(block, stacks(block), [CATALOGUE[name]])
+        changed += int((~within(outputs, block.outputs, block.tolerances[""]["float64"])).sum())
+        for n, a in before.items():
+            np.testing.assert_array_equal(a, block.inputs[n])
+    assert changed >= 3
+
+
+def test_a_cell_has_no_variants_of_time() -> None:
+    cell, sequence = ({v.name for v in variants_of(o)} for o in (CELL, SEQUENCE))
+    assert cell < sequence
+    for name in ("lengths-ignored", "reverse-ignored", "Y-directions-exchanged", "h0-shared"):
+        assert name in sequence - cell
+
+
+def test_what_a_dtype_is_asked_to_catch() -> None:
+    assert judged(CATALOGUE["lbr-ignored"], "bfloat16")
+    assert judged(CATALOGUE["tanh-interpolated-3e-06"], "float32")
+    assert not judged(CATALOGUE["tanh-interpolated-3e-06"], "float16")
+    assert judged(CATALOGUE["float32-arithmetic"], "float64")
+    assert not judged(CATALOGUE["float32-arithmetic"], "float32")
+    assert not judged(CATALOGUE["len-zero.initial-state"], "float64")
+
+
+@pytest.mark.parametrize("name", APPROXIMATIONS)
+def test_an_approximation_is_as_far_off_as_it_says(name: str) -> None:
+    from mpmath import mp, mpf  # type: ignore[import-untyped]
+
+    function, error, approximation = APPROXIMATIONS[name]
+    at = np.linspace(-12, 12, 4001)
+    exact = {"tanh": mp.tanh, "sigmoid": lambda x: 1 / (1 + mp.exp(-x))}[function]
+    right = np.array([float(exact(mpf(float(x)))) for x in at])
+    worst = np.abs(approximation(at) - right).max()
+    assert 0.7 * error < worst <= 1.3 * error
+
+
+def test_ambiguous_cases_do_not_catch_an_accepted_reading() -> None:
+    [block] = [b for b in blocks() if b.readings and b.outputs["Y"].shape[2] == 1][:1]
+    caught = {variant.name: found for variant, found in catches(block)}
+    assert "len-zero.initial-state" not in caught
+    assert caught["length-0-as-1"].all()
