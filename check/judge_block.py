@@ -19,7 +19,7 @@ from .observe import Observed
 from .result import DECIDING, CaseResult
 from .tolerance import Criterion, Demanded
 
-STORED = "stored"
+STORED, EITHER = "stored", "either"
 
 
 class _Compared:
@@ -81,10 +81,12 @@ def judge_block(
                 )
             )
             continue
-        followed = stored
-        if not stored.passed[row]:
-            followed = next((other for other in others if other.passed[row]), stored)
-        results.append(_result(block, observed, row, followed, best[row], expected))
+        passing = [one for one in (stored, *others) if one.passed[row]]
+        followed = passing[0] if passing else stored
+        reading = "" if not (block.readings and passing) else followed.reading or STORED
+        if len(passing) > 1:
+            reading = EITHER  # the readings agree on this case
+        results.append(_result(block, observed, row, followed, reading, best[row], expected))
     if block.tier in DECIDING:
         grade.see_limits(relative, block, grade.required.admitted(block, ""))
         grade.see_cases(int(ok.sum()), held)
@@ -121,6 +123,7 @@ def _result(
     observed: Observed,
     row: int,
     found: _Rows,
+    reading: str,
     arithmetic: str,
     expected: Expectation | None,
 ) -> CaseResult:
@@ -137,7 +140,7 @@ def _result(
         "passed" if passed else "failed",
         *found.worst[row],
         where,
-        (found.reading or STORED) if passed and block.readings else "",
+        reading,
         _ledger(block),
         arithmetic,
         message,

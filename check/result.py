@@ -23,7 +23,7 @@ class CaseResult:
     The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
     is, for an ambiguous case, the reading that was followed (`stored` for the stored answer) of the
-    `ledger` entry; `arithmetic` the best class whose
+    `ledger` entry, or `either` where they agree; `arithmetic` the best class whose
     tolerances hold, empty where none does.
     """
 
@@ -100,7 +100,7 @@ class Report:
         """By ledger entry, how many ambiguous cases follow each reading."""
         followed: dict[str, Counter[str]] = {}
         for result in self.results:
-            if result.reading:
+            if result.reading not in ("", "either"):
                 followed.setdefault(result.ledger, Counter())[result.reading] += 1
         return followed
 

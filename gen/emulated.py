@@ -166,7 +166,7 @@ class Emulated:
 
     def _function(self, name: str, a: Array) -> Array:
         if name == "relu":
-            return np.maximum(a, self.zero)
+            return np.asarray(np.maximum(a, self.zero))
         wanted = a.astype(self.functions or self.compute)
         exact = np.tanh(wanted) if name == "tanh" else SIGMOIDS[self.sigmoid](wanted)
         error = self.tanh_error if name == "tanh" else self.sigmoid_error

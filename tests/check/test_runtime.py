@@ -40,7 +40,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 UNUSABLE = [
     (
         "nonsense",
-        r"runtime 'nonsense' is unknown; expected one of openvino, openvino-constant, or ",
+        r"runtime 'nonsense' is unknown; expected one of openvino, openvino-constant, openvino-default, or ",
     ),
     ("", r"runtime '' is unknown|give one of --runtime"),
     ("rt_good:walk", r"rt_good has no function 'walk'"),
@@ -130,7 +130,11 @@ def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
 
 
 def test_registered_runtimes() -> None:
-    assert [point.name for point in registered_runtimes()] == ["openvino", "openvino-constant"]
+    assert [point.name for point in registered_runtimes()] == [
+        "openvino",
+        "openvino-constant",
+        "openvino-default",
+    ]
 
 
 def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) -> None:

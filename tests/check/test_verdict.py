@@ -172,13 +172,13 @@ def test_cases_say_what_was_observed(all_kinds: Path) -> None:
 def test_the_terminal_report_names_them(all_kinds: Path) -> None:
     text = "\n".join(report_lines(judged(all_kinds, set(KINDS))))
     for title, ids in {
-        "failed (the worst first):": ["failed/2", "failed/1"],
-        "errors:": ["error/1", "error/2"],
+        "failed (the worst of each dtype first):": ["failed/2", "failed/1"],
         "missing:": ["missing/1", "missing/2"],
     }.items():
         _, _, listed = text.partition(f"\n{title}\n")
         paragraph = listed.partition("\n\n")[0]
         assert [line.strip() for line in paragraph.splitlines() if line[2] != " "] == ids
+    assert "\nerrors:\n" in text
     assert "passed unexpectedly: expected-passed/1" in text
     assert "4 failed, 2 passed unexpectedly: expected-*" in text
     assert "known" in text

@@ -29,7 +29,11 @@ from .handmade import (
     tolerance_sha256,
 )
 
-CORE_FILES = ["openvino/gru_cell/core.h5", "openvino/gru_sequence/core.h5"]
+CORE_FILES = [
+    "openvino/gru_cell/core.h5",
+    "openvino/gru_sequence/core.h5",
+    "openvino/gru_sequence/core_with_zero.h5",
+]
 BLOCK = REQUIRED.path
 READ = f"{AMBIGUOUS.path}/readings/{READING}/outputs"
 
