@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,13 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": lambda a: np.asarray(np.tanh(a)),
     "relu": lambda a: np.asarray(np.maximum(a, 0.0)),
 }
+
+
+@lru_cache(maxsize=256)
+def rows_by_name(names: tuple[str, ...]) -> dict[str, Array]:
+    """The rows of stacked cases that have each name."""
+    given = np.array(names)
+    return {one: np.flatnonzero(given == one) for one in dict.fromkeys(names)}
 
 
 class Float64:
@@ -38,12 +46,12 @@ class Float64:
     def activation(self, name: Any, a: Array, clip: Any) -> Array:
         """The activation of `a`, clipped first; `name` may have an entry per stacked case."""
         a = np.clip(a, -clip, clip)
-        if isinstance(name, str):
-            return self.functions[name](a)
+        groups = {name: ...} if isinstance(name, str) else rows_by_name(name)
+        if len(groups) == 1:
+            return self.functions[next(iter(groups))](a)
         result = np.empty_like(a)
-        for one in set(name):
-            cases = np.array(name) == one
-            result[cases] = self.functions[one](a[cases])
+        for one, rows in groups.items():
+            result[rows] = self.functions[one](a[rows])
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:

@@ -25,7 +25,7 @@ from ..vectors.case import Array
 from ..vectors.convert import GruInputs
 from .activation_error import BOUNDS, remainder, slope
 from .arithmetic import Arithmetic
-from .float64 import Float64
+from .float64 import Float64, rows_by_name
 from .gru import GATES, Direction, Step, gru, in_order, processing_order
 
 WINDOW = 16
@@ -171,8 +171,7 @@ class _March:
             np.empty((len(a), 1, 1, 1)),
         )
         reach = linear + source
-        for one in set(name):
-            at = np.array(name) == one
+        for one, at in rows_by_name(name).items():
             slope_[at] = slope(one, a[at], clip[at])[..., None]
             rest[at] = remainder(one, a[at][..., None], clip[at][..., None], reach[at])
             relative[at], absolute[at] = units.functions[one]

@@ -133,7 +133,7 @@ def test_a_reading_has_its_own_tolerances(tighter: str, verdict: str, tmp_path: 
         (["bfloat16=float32"], {"bfloat16"}),
         (["tf32"], set()),
     ],
-    ids=str,
+    ids=lambda given: " ".join(sorted(given)) or "none",
 )
 def test_another_class_may_be_demanded(
     arithmetic: list[str], failed: set[str], halves: Path
