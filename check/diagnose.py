@@ -16,11 +16,12 @@ from itertools import combinations
 import numpy as np
 
 from ..cases.operators import OPERATORS
-from ..gen.arithmetic import CLASSES
+from ..gen.arithmetic import CHAINS, CLASSES, REQUIRED
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.variant import Variant
 from ..vectors.case import Array
 from .failing import Part, Seen
+from .hints import hints
 from .tolerance import Criterion
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
@@ -49,11 +50,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The findings, those that explain most first, and how many failing cases none explains."""
+    """The findings, those that explain most first, how many failing cases none explains, and what
+    those have in common."""
 
     findings: Sequence[Finding] = ()
     failed: int = 0
     unexplained: int = 0
+    hints: Sequence[str] = ()
 
 
 def diagnose(
@@ -69,28 +72,37 @@ def diagnose(
     if not parts:
         return Diagnosis()
     passed = sum((one.contradicted for one in seen), Counter())
-    ids = [case_id for part in parts for case_id in part.block.ids]
-    coarse = np.array([bool(arithmetic.get(case_id)) for case_id in ids])
-    search = _Search(parts)
+    rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
+    held = [arithmetic.get(case_id, "") for _, case_id in rows]
+    sound = np.array([_sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
+    coarse = np.array([bool(name) for name in held])
+    search = _Search(parts, ~sound)
     search.singles()
     search.together(~coarse)
-    left = ~search.explained
-    arithmetic_findings = list(_arithmetic(parts, arithmetic, left))
-    left &= ~coarse
-    search.loosely(left)
-    chosen = [
-        _finding(search, names, passed, len(ids)) for names in _fewest(search.distances, passed)
-    ]
-    findings = sorted([*chosen, *arithmetic_findings], key=lambda finding: -finding.explains)
-    unexplained = int((~search.explained & ~coarse).sum())
-    return Diagnosis(findings, len(ids), unexplained)
+    search.loosely(~coarse)
+    chosen = _fewest(search.distances, passed, ~sound)
+    findings = [_finding(search, names, passed, ~sound) for names in chosen]
+    explained = np.zeros(len(rows), bool)
+    for names in chosen:
+        explained |= search.distances[names] <= 1.0
+    findings += _arithmetic(rows, held, ~explained | sound)
+    findings.sort(key=lambda finding: -finding.explains)
+    left = ~(explained | coarse)
+    return Diagnosis(findings, len(rows), int(left.sum()), hints(parts, left))
+
+
+def _sound(dtype: str, name: str) -> bool:
+    """Whether a case that holds the class `name` is as good as its dtype must be by default: it failed
+    by a criterion that is tighter."""
+    names = [one.name for one in CHAINS[dtype][0]]
+    return name in names[: names.index(REQUIRED[dtype]) + 1]
 
 
 class _Search:
     """What has been tried: by names of variants, the distance of every failing case (Part.distance)."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self.parts = parts
+    def __init__(self, parts: Sequence[Part], which: Array) -> None:
+        self.parts, self.which = parts, which
         self.distances: dict[Names, Array] = {}
         self.loose: set[Names] = set()
         self.known = [
@@ -99,8 +111,8 @@ class _Search:
 
     @property
     def explained(self) -> Array:
-        """(n,) whether something explains the case."""
-        found = np.zeros(sum(map(len, self.parts)), bool)
+        """(n,) whether something explains the case, or nothing needs to."""
+        found = ~self.which
         for distance in self.distances.values():
             found |= distance <= 1.0
         return found
@@ -137,6 +149,14 @@ class _Search:
                 return
             place, part = sample[0]
             for several in pool:
+                if (self._distance(place, part, several) <= 1.0).any():
+                    self._try(several)
+        named: Counter[str] = Counter()
+        for names, distance in self.distances.items():
+            named.update(dict.fromkeys(names, int((distance <= 1.0).sum())))
+        often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
+        for several in combinations(often, 3):
+            for place, part in self._sample(which & ~self.explained, 1, 1):
                 if (self._distance(place, part, several) <= 1.0).any():
                     self._try(several)
 
@@ -189,13 +209,20 @@ def _evenly(items: Array, most: int) -> Array:
     return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
 
 
-def _fewest(distances: Mapping[Names, Array], passed: Mapping[str, int]) -> list[Names]:
-    """The fewest explanations that together explain what all of them do.
+def _fewest(
+    distances: Mapping[Names, Array], passed: Mapping[str, int], which: Array
+) -> list[Names]:
+    """The fewest explanations that together explain what all of them do, of the cases `which`.
 
-    Of equally many, those with fewer variants, with fewer cases that contradict them, and nearer.
+    Of equally many, those with fewer variants, with fewer cases that contradict them, and nearer. What
+    explains less than half, and passed more often than it explains, is a coincidence.
     """
-    masks = {names: distance <= 1.0 for names, distance in distances.items()}
-    masks = {names: mask for names, mask in masks.items() if mask.any()}
+    masks = {names: (distance <= 1.0) & which for names, distance in distances.items()}
+    masks = {
+        names: mask
+        for names, mask in masks.items()
+        if mask.sum() > which.sum() / 2 or mask.sum() > _contradicted(names, passed)
+    }
     if not masks:
         return []
     order = sorted(masks, key=lambda names: _cost(names, distances[names], passed))
@@ -227,24 +254,28 @@ def _contradicted(names: Names, passed: Mapping[str, int]) -> int:
     return max(passed.get(name, 0) for name in names)
 
 
-def _finding(search: _Search, names: Names, passed: Mapping[str, int], of: int) -> Finding:
+def _finding(search: _Search, names: Names, passed: Mapping[str, int], which: Array) -> Finding:
     distance = search.distances[names]
-    mask = distance <= 1.0
+    mask = (distance <= 1.0) & which
     variants = [CATALOGUE[name] for name in names]
     mine = _cost(names, distance, passed)
     alternatives = []
     for other, others in search.distances.items():
-        if other != names and len(other) == len(names) and ((others <= 1.0) == mask).all():
+        if (
+            other != names
+            and len(other) == len(names)
+            and (((others <= 1.0) & which) == mask).all()
+        ):
             cost = _cost(other, others, passed)
             if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
                 alternatives.append(" + ".join(other))
-    about = " and ".join(v.about for v in variants)
+    about = "; and ".join(v.about for v in variants)
     return Finding(
         " + ".join(names),
         variants[0].kind,
         f"{about}, in coarse arithmetic" if names in search.loose else about,
         int(mask.sum()),
-        of,
+        len(mask),
         tuple(dict.fromkeys(link for v in variants for link in v.links)),
         tuple(alternatives),
         _contradicted(names, passed),
@@ -252,22 +283,21 @@ def _finding(search: _Search, names: Names, passed: Mapping[str, int], of: int) 
 
 
 def _arithmetic(
-    parts: Sequence[Part], arithmetic: Mapping[str, str], left: Array
+    rows: Sequence[tuple[str, str]], held: Sequence[str], left: Array
 ) -> Iterator[Finding]:
     """Per dtype, the class of arithmetic that the cases that are left hold."""
-    rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
     for dtype, classes in CLASSES.items():
-        held = [
-            arithmetic[case_id]
-            for (kind, case_id), wanted in zip(rows, left, strict=True)
-            if wanted and kind == dtype and arithmetic.get(case_id)
+        mine = [
+            name
+            for (kind, _), name, wanted in zip(rows, held, left, strict=True)
+            if wanted and kind == dtype and name
         ]
-        if held:
-            coarsest = max((one for one in classes if one.name in held), key=classes.index)
-            yield Finding(
-                coarsest.name,
-                "arithmetic",
-                f"{dtype} computed in {coarsest.name} arithmetic",
-                len(held),
-                len(rows),
-            )
+        if not mine:
+            continue
+        coarsest = max((one for one in classes if one.name in mine), key=classes.index)
+        about = f"{dtype} computed in {coarsest.name} arithmetic"
+        if _sound(dtype, coarsest.name):
+            about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
+        elif coarsest.unit < max(coarsest.elementwise, coarsest.operands, coarsest.state):
+            about += ", or an error as large as that admits"
+        yield Finding(coarsest.name, "arithmetic", about, len(mine), len(rows))

@@ -15,6 +15,9 @@ from ..gen.variants.variant import Variant
 from ..vectors.case import Array, Arrays, Block
 from .tolerance import Criterion
 
+NEARER = 0.25
+"""What was observed is nearer to a variant that explains it than this share of its way from right."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -51,29 +54,44 @@ class Part:
     def distance(self, variants: Sequence[Variant], *, loose: bool = False) -> Array:
         """(n,) the largest |observed - what `variants` give| in units of what is admitted.
 
-        At most 1 explains the case; infinite where the variants give the right answer there, to
-        half of what is admitted. With `loose`, by the largest tolerance of any class.
+        At most 1 explains the case. Infinite where the variants give the right answer there, to half
+        of what is admitted, and where what was observed is not much nearer to them than to it. With
+        `loose`, by the largest tolerance of any class.
         """
         outputs = variant_outputs(self.block, self.stacked, variants)
         limits = self._loose if loose else self._tight
         wider = _wider(limits)
         scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
+        from_variant, from_right = np.zeros(len(self)), np.zeros(len(self))
         kind = FLOAT_TYPES[self.block.dtype]
-        with np.errstate(invalid="ignore", over="ignore"):
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             for name, limit in limits.items():
                 given, seen = outputs[name], self.observed[name]
+                right = self.block.outputs[name].astype(np.float64)
                 given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
                 rounding = 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
-                admitted = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1)) + rounding
-                ratio = np.abs(seen - given) / admitted
-                special = ~(np.isfinite(given) & np.isfinite(seen))
-                same = (seen == given) | (np.isnan(seen) & np.isnan(given))
-                ratio[special] = np.where(same, 0.0, np.inf)[special]
-                found = np.maximum(found, ratio.reshape(len(self), -1).max(axis=1))
-                off = np.abs(given - self.block.outputs[name].astype(np.float64))
-                differ |= (~(off <= 0.5 * limit)).reshape(len(self), -1).any(axis=1)
-        return np.where(differ, found, np.inf)
+                room = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1))
+                room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
+                off = _difference(seen, given)
+                found = np.maximum(found, _per_case(off / (room + rounding)))
+                from_variant = np.maximum(from_variant, _per_case(off))
+                from_right = np.maximum(from_right, _per_case(_difference(seen, right)))
+                differ |= _per_case(~(_difference(given, right) <= 0.5 * limit)).astype(bool)
+        nearer = from_variant <= NEARER * from_right
+        return np.where(differ & nearer, found, np.inf)
+
+
+def _difference(a: Array, b: Array) -> Array:
+    """|a - b|: 0 where both are the same infinity or NaN, infinite where only one is finite."""
+    off = np.abs(a - b)
+    special = ~(np.isfinite(a) & np.isfinite(b))
+    off[special] = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.inf)[special]
+    return np.asarray(off)
+
+
+def _per_case(values: Array) -> Array:
+    return np.asarray(values.reshape(len(values), -1).max(axis=1))
 
 
 def _largest(outputs: Arrays) -> Array:

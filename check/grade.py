@@ -45,6 +45,20 @@ class Grade:
         return next((name for name in names if self.holds[name] == self.compared), "")
 
     @property
+    def observed_too(self) -> list[str]:
+        """Other classes that hold on every case and are not merely coarser than the observed one."""
+        implied = {self.observed}
+        for chain in CHAINS[self.dtype]:
+            names = [one.name for one in chain]
+            if self.observed in names:
+                implied.update(names[names.index(self.observed) :])
+        found: list[str] = []
+        for chain in CHAINS[self.dtype] if self.observed else ():
+            held = [one.name for one in chain if self.holds[one.name] == self.compared]
+            found += [name for name in held[:1] if name not in implied]
+        return found
+
+    @property
     def vacuous_share(self) -> float:
         """How much of the required tolerances says nothing, of 1."""
         return sum(self.vacuous.values()) / max(1, sum(self.elements.values()))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.errors import VectorFileError
 from ..cases.readings import READINGS
 from ..gen.arithmetic import CLASSES
 from ..vectors.case import Array, Block
@@ -17,7 +16,7 @@ from .expectations import Expectation, expectation_for
 from .grade import Grade, holding
 from .observe import Observed
 from .result import DECIDING, CaseResult
-from .tolerance import Criterion, Demanded
+from .tolerance import Criterion, Demanded, check_classes
 
 STORED, EITHER = "stored", "either"
 
@@ -60,7 +59,7 @@ def judge_block(
 
     Raises VectorFileError where the block lacks tolerances.
     """
-    _check_classes(relative, block)
+    check_classes(relative, block)
     compared = _Compared(block, observed)
     stored, *others = (
         _Rows(compared.under(reading, grade.required), reading, answers)
@@ -158,15 +157,3 @@ def _place(name: str, shape: tuple[int, ...], element: int) -> tuple[tuple[int, 
     """The index of a flat element, and what a report calls it."""
     index = tuple(int(i) for i in np.unravel_index(element, shape))
     return index, f"{name}[{', '.join(map(str, index))}]"
-
-
-def _check_classes(relative: str, block: Block) -> None:
-    """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
-    for reading, classes in block.tolerances.items():
-        for one in CLASSES[block.dtype]:
-            if one.name not in classes:
-                under = f"readings/{reading}/" if reading else ""
-                raise VectorFileError(
-                    f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
-                    "generate the file again"
-                )

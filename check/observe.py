@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -67,8 +67,13 @@ class FromRuntime:
         """A runtime has just the cases it is asked."""
 
     def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
-        """Run every case of the block."""
-        return stacked(block, [answer(self._runtime, case) for case in block.cases()])
+        """Run every case of the block, each on copies: a runtime may write where it likes."""
+        return stacked(block, [answer(self._runtime, _copied(case)) for case in block.cases()])
+
+
+def _copied(case: Case) -> Case:
+    inputs = {name: array.copy() for name, array in case.inputs.items()}
+    return replace(case, inputs=inputs, outputs={n: a.copy() for n, a in case.outputs.items()})
 
 
 def answer(runtime: Runtime, case: Case) -> Answer:

@@ -17,6 +17,7 @@ from ..gen.variants.evaluate import catches, judged
 from ..gen.variants.variant import Variant
 from ..vectors.case import Block
 from ..vectors.reader import find_vectors, open_vectors
+from .tolerance import check_classes
 
 ENOUGH = 3
 """A misreading counts as caught where this many cases of a dtype catch it."""
@@ -104,6 +105,8 @@ def score(
         for variant, caught in catches(block, misreading):
             rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
+    if misreading and not any(found.caught.values()):
+        raise GrucibleError(f"no selected case can be asked about {misreading}")
     if not found.cases:
         raise GrucibleError("no case is selected that decides a verdict")
     return found
@@ -117,6 +120,7 @@ def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
                 if stored.tier == "nonportable":
                     continue
                 for block in stored.slices():
+                    check_classes(relative, block)
                     keep = np.array([selected(i, select) for i in block.ids])
                     if keep.any():
                         yield block.rows(keep)

@@ -132,3 +132,15 @@ def spacing(values: Array, dtype: FloatType) -> Array:
     _, exponent = np.frexp(values)
     exponent = np.where(values == 0, dtype.least_exponent, exponent - dtype.precision)
     return np.ldexp(1.0, np.maximum(exponent, dtype.least_exponent))
+
+
+def check_classes(relative: str, block: Block) -> None:
+    """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
+    for reading, classes in block.tolerances.items():
+        for one in CLASSES[block.dtype]:
+            if one.name not in classes:
+                under = f"readings/{reading}/" if reading else ""
+                raise VectorFileError(
+                    f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
+                    "generate the file again"
+                )

@@ -57,6 +57,7 @@ def slope(name: str, a: Array, clip: Array | float) -> Array:
 def remainder(name: str, a: Array, clip: Array | float, reach: Array) -> Array:
     """The bound above; `reach` is D. All arrays broadcast."""
     bounds = BOUNDS[name]
+    reach = reach * (1.0 + 2.0**-50)  # differences of reach and distance round
     inside = np.clip(a, -clip, clip)
     way = np.maximum(reach - np.abs(a - inside), 0.0)  # of the reach, within [-clip, clip]
     _, second = slopes(name, inside)

@@ -42,6 +42,7 @@ def report_value(report: Report) -> dict[str, Any]:
         },
         "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
         "unexplained": report.diagnosis.unexplained,
+        "hints": list(report.diagnosis.hints),
         "readings": {
             ledger: {"followed": dict(followed), "consistent": len(followed) == 1}
             for ledger, followed in report.readings_followed.items()
@@ -59,6 +60,7 @@ def _grade(grade: Grade) -> dict[str, Any]:
     return {
         "required": grade.required.as_json(),
         "observed": grade.observed or None,
+        "observed_too": grade.observed_too,
         "compared": grade.compared,
         "holds": {one.name: grade.holds[one.name] for one in CLASSES[grade.dtype]},
         "worst": {

@@ -60,11 +60,22 @@ def _headline(report: Report) -> str:
 def _in_short(diagnosis: Diagnosis) -> str:
     """The diagnosis as the end of the first line."""
     if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
-        return f"; all failures are explained by: {diagnosis.findings[0].about}"
+        [finding] = diagnosis.findings
+        where = ", in some cases only" if _partly(finding) else ""
+        return f"; all failures are explained by: {finding.about}{where}"
     if diagnosis.findings:
         explained = diagnosis.failed - diagnosis.unexplained
-        return f"; {explained} of {diagnosis.failed} failures are explained, see below"
+        count = len(diagnosis.findings)
+        findings = "one finding" if count == 1 else f"{count} findings together"
+        return (
+            f"; {explained} of {diagnosis.failed} failures are explained by {findings}, see below"
+        )
     return ""
+
+
+def _partly(finding: Finding) -> bool:
+    """Whether cases that would show it passed, more than roundings explain."""
+    return finding.contradicted > 0.05 * finding.explains
 
 
 def _diagnosis(report: Report) -> Iterator[str]:
@@ -72,17 +83,22 @@ def _diagnosis(report: Report) -> Iterator[str]:
     if not diagnosis.failed:
         return
     yield ""
-    yield f"diagnosis of {diagnosis.failed} failures:"
+    several = (
+        ", of which one may count under several findings" if len(diagnosis.findings) > 1 else ""
+    )
+    yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
     for finding in diagnosis.findings:
         yield from _wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
         if finding.alternatives:
             yield from _wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
-        if finding.contradicted > 0.05 * finding.explains:
+        if _partly(finding):
             told = f"{finding.contradicted} cases that would show it passed"
             yield from _wrapped(f"not everywhere: {told}", indent=8)
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
+        for hint in diagnosis.hints:
+            yield from _wrapped(hint, indent=8)
 
 
 def _listing(finding: Finding) -> str:
@@ -115,7 +131,7 @@ def _arithmetic(report: Report) -> Iterator[str]:
     yield ""
     yield f"{'arithmetic':12}{'required':21}{'observed':19}{'worst ratio':>11}"
     for grade in grades:
-        observed = grade.observed or "none of them"
+        observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
         yield f"{grade.dtype:12}{grade.required!s:21}{observed:19}{_short(grade.worst):>11}"
     for grade in grades:
         if grade.vacuous_share:

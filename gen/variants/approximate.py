@@ -52,28 +52,44 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
 }
 """By name: the function that is approximated, its largest error, the approximation."""
 
-REPLACEMENTS: dict[str, tuple[str, Callable[[Array], Array]]] = {
-    "sigmoid-as-hard-sigmoid": ("sigmoid", lambda a: np.clip(0.2 * a + 0.5, 0.0, 1.0)),
-    "sigmoid-as-hard-sigmoid-sixth": ("sigmoid", lambda a: np.clip(a / 6.0 + 0.5, 0.0, 1.0)),
-    "sigmoid-as-tanh": ("sigmoid", np.tanh),
-    "sigmoid-as-relu": ("sigmoid", FUNCTIONS["relu"]),
-    "sigmoid-as-linear": ("sigmoid", lambda a: a),
-    "tanh-as-sigmoid": ("tanh", FUNCTIONS["sigmoid"]),
-    "tanh-as-relu": ("tanh", FUNCTIONS["relu"]),
-    "tanh-as-linear": ("tanh", lambda a: a),
-    "tanh-as-hard-tanh": ("tanh", lambda a: np.clip(a, -1.0, 1.0)),
-    "tanh-as-scaled-tanh": ("tanh", lambda a: 1.7159 * np.tanh(a * 2.0 / 3.0)),
-    "tanh-as-softsign": ("tanh", lambda a: a / (1.0 + np.abs(a))),
-    "relu-as-sigmoid": ("relu", FUNCTIONS["sigmoid"]),
-    "relu-as-tanh": ("relu", np.tanh),
-    "relu-as-linear": ("relu", lambda a: a),
-    "relu-as-relu6": ("relu", lambda a: np.clip(a, 0.0, 6.0)),
-    "relu-as-leaky-relu": ("relu", lambda a: np.where(a < 0, 0.01 * a, a)),
-    "relu-as-softplus": ("relu", lambda a: np.logaddexp(0.0, a)),
+REPLACEMENTS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
+    "sigmoid-as-hard-sigmoid": (
+        "sigmoid",
+        "the hard sigmoid max(0, min(1, v/5 + 1/2))",
+        lambda a: np.clip(0.2 * a + 0.5, 0.0, 1.0),
+    ),
+    "sigmoid-as-hard-sigmoid-sixth": (
+        "sigmoid",
+        "the hard sigmoid max(0, min(1, v/6 + 1/2))",
+        lambda a: np.clip(a / 6.0 + 0.5, 0.0, 1.0),
+    ),
+    "sigmoid-as-tanh": ("sigmoid", "tanh", np.tanh),
+    "sigmoid-as-relu": ("sigmoid", "relu", FUNCTIONS["relu"]),
+    "sigmoid-as-linear": ("sigmoid", "the identity", lambda a: a),
+    "tanh-as-sigmoid": ("tanh", "sigmoid", FUNCTIONS["sigmoid"]),
+    "tanh-as-relu": ("tanh", "relu", FUNCTIONS["relu"]),
+    "tanh-as-linear": ("tanh", "the identity", lambda a: a),
+    "tanh-as-hard-tanh": (
+        "tanh",
+        "the hard tanh max(-1, min(1, v))",
+        lambda a: np.clip(a, -1.0, 1.0),
+    ),
+    "tanh-as-scaled-tanh": ("tanh", "1.7159 tanh(2v/3)", lambda a: 1.7159 * np.tanh(a * 2.0 / 3.0)),
+    "tanh-as-softsign": ("tanh", "softsign v/(1 + |v|)", lambda a: a / (1.0 + np.abs(a))),
+    "relu-as-sigmoid": ("relu", "sigmoid", FUNCTIONS["sigmoid"]),
+    "relu-as-tanh": ("relu", "tanh", np.tanh),
+    "relu-as-linear": ("relu", "the identity", lambda a: a),
+    "relu-as-relu6": ("relu", "relu6 min(6, max(0, v))", lambda a: np.clip(a, 0.0, 6.0)),
+    "relu-as-leaky-relu": (
+        "relu",
+        "leaky relu with slope 0.01",
+        lambda a: np.where(a < 0, 0.01 * a, a),
+    ),
+    "relu-as-softplus": ("relu", "softplus log(1 + e^v)", lambda a: np.logaddexp(0.0, a)),
 }
-"""By name: the function that is asked for, and another that is computed in its place."""
+"""By name: the function that is asked for, and what is computed in its place, in words and in numpy."""
 
 OTHER_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     **{name: function for name, (_, _, function) in APPROXIMATIONS.items()},
-    **{name: function for name, (_, function) in REPLACEMENTS.items()},
+    **{name: function for name, (_, _, function) in REPLACEMENTS.items()},
 }

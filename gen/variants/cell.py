@@ -76,7 +76,6 @@ CELL_VARIANTS = (
     Variant("reset-gate-ignored", "the reset gate ignored", alter=_altered({"r": lambda r, _: np.ones_like(r)})),
     Variant("reset-gate-flipped", "1 - rt used for rt", alter=_altered({"r": lambda r, _: 1.0 - r})),
     Variant("update-gate-flipped", "zt and 1 - zt exchanged, Ht = zt (.) ht + (1 - zt) (.) Ht-1",
-            links=("https://github.com/keras-team/keras/issues/8720",),
             alter=_altered({"z": lambda z, _: 1.0 - z})),
     Variant("update-gate-ignored", "the update gate ignored, Ht = ht",
             alter=_altered({"z": lambda z, _: np.zeros_like(z)})),
@@ -105,9 +104,9 @@ CELL_VARIANTS = (
     Variant("second-activation-for-both", "the second activation used for the gates too",
             semantics=lambda s: replace(s, f=s.g)),
     *(
-        Variant(name, f"{asked} computed as {name.partition('-as-')[2].replace('-', ' ')}",
+        Variant(name, f"{asked} computed as {about}",
                 semantics=_instead(asked, name))
-        for name, (asked, _) in REPLACEMENTS.items()
+        for name, (asked, about, _) in REPLACEMENTS.items()
     ),
     *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",

@@ -16,7 +16,7 @@ from .variant import Outputs, Run, Variant
 LENGTHS = (
     "https://github.com/onnx/onnx-tensorflow/issues/342",
     "https://github.com/apache/mxnet/issues/19323",
-    "https://github.com/onnx/onnx-mlir/issues/2479",
+    "https://github.com/onnx/onnx-mlir/pull/2479",
 )
 
 
@@ -149,7 +149,7 @@ SEQUENCE_VARIANTS = (
     Variant("reverse-from-padding", "reverse started at the end of the time axis instead of the row's own end",
             needs=("direction", "lengths"), links=LENGTHS, semantics=_worded({"reverse": "reverse-padded"})),
     Variant("Y-in-processing-order", "Y of reverse left in the order of processing", needs=("direction",),
-            links=LENGTHS, outputs=_processing),
+            links=("https://github.com/webmachinelearning/webnn-baseline/pull/124",), outputs=_processing),
     Variant("Y-directions-exchanged", "the two directions exchanged in Y", needs=("direction",),
             outputs=lambda run: (_flipped(run.y, 1), run.ho)),
     Variant("Ho-directions-exchanged", "the two directions exchanged in Ho", needs=("direction",),

@@ -15,7 +15,7 @@ from .variant import Need, Variant
 
 GATE_ORDER = (
     "https://github.com/keras-team/keras/issues/8720",
-    "https://github.com/openvinotoolkit/openvino/issues/17651",
+    "https://github.com/openvinotoolkit/openvino/pull/17651",
 )
 LINEAR_BEFORE_RESET = (
     "https://github.com/pytorch/pytorch/issues/189225",
@@ -23,8 +23,8 @@ LINEAR_BEFORE_RESET = (
     "https://github.com/apple/coremltools/issues/1124",
 )
 BIAS = (
-    "https://github.com/microsoft/onnxruntime/issues/3797",
-    "https://github.com/microsoft/onnxruntime/issues/3893",
+    "https://github.com/microsoft/onnxruntime/pull/3797",
+    "https://github.com/microsoft/onnxruntime/pull/3893",
 )
 ORDERS = ("zhr", "rzh", "rhz", "hzr", "hrz")
 """How the parts z, r, h may be misread: the part read first, second, third."""
@@ -159,6 +159,7 @@ WEIGHT_VARIANTS = (
     Variant("hidden-tail-dropped", "the last hidden unit left out of the recurrent products",
             inputs=_matrices("r", "zrh", _last_column_zero)),
     Variant("weights-shared", "the first direction's W, R and B used for both", needs=("direction",),
+            links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",),
             inputs=_of_first_direction("w", "r", "b")),
     Variant("W-shared", "the first direction's W used for both", needs=("direction",),
             inputs=_of_first_direction("w")),

@@ -85,7 +85,7 @@ def test_readme_s_runtime_with_a_bug_gets_the_right_sentence_first(name: str) ->
     report = verify(runtime=readme_runtime(*BUGS[name]), select=FLOAT32)
     first = next(report_lines(report))
     [finding] = report.diagnosis.findings
-    assert first.endswith(f"all failures are explained by: {finding.about}")
+    assert f"; all failures are explained by: {finding.about}" in first
     assert name in names(report), names(report)
 
 
@@ -175,3 +175,55 @@ def test_every_core_case_knows_what_it_probes() -> None:
     for case in load_vectors():
         assert len(case.probes) > 20, case.id
         assert set(case.probes) <= set(CATALOGUE)
+
+
+def test_three_at_once_are_found() -> None:
+    names_of_three = {"Rbh-outside", "clip-after-activation", "Ho-of-last-valid-step"}
+    wrong = runtime(*(CATALOGUE[name] for name in names_of_three))
+    report = verify(runtime=wrong, select=FLOAT32)
+    assert report.diagnosis.unexplained == 0
+    [finding] = report.diagnosis.findings
+    assert set(finding.name.split(" + ")) == names_of_three
+
+
+@pytest.mark.parametrize("off", ["offset", "noise", "padding"])
+def test_an_error_that_no_variant_makes_gets_no_misreading(off: str) -> None:
+    def wrong(case: Case) -> dict[str, Array]:
+        rng = np.random.default_rng(3)
+        changed = {}
+        for name, array in run(case).items():
+            added = {"offset": 1e-3, "noise": 1e-3 * rng.normal(size=array.shape), "padding": 0.0}[
+                off
+            ]
+            wrong = array + added
+            changed[name] = (
+                np.where(array == 0, 1e-30, wrong) if off == "padding" else wrong
+            ).astype(array.dtype)
+        return changed
+
+    diagnosis = verify(runtime=wrong, select=FLOAT32).diagnosis
+    assert {finding.kind for finding in diagnosis.findings} <= {"arithmetic"}
+    if off == "padding":
+        assert diagnosis.unexplained == diagnosis.failed
+        assert "every wrong element of Y is past its row's length" in diagnosis.hints
+
+
+def test_a_right_runtime_held_to_the_user_s_own_tolerance_gets_no_misreading() -> None:
+    select, right = ("*/core/float64/*",), readme_runtime()
+    for report in (
+        verify(runtime=right, select=select, rtol=0.0),
+        verify(runtime=right, select=select, ulp=0.25),
+    ):
+        assert report.diagnosis.failed > 0
+        [finding] = report.diagnosis.findings
+        assert finding.about == "float64 as good as float64 arithmetic, but less than was demanded"
+
+
+def test_a_runtime_that_writes_into_what_it_is_given_changes_nothing() -> None:
+    def cheats(case: Case) -> dict[str, Array]:
+        for array in case.outputs.values():
+            array[...] = 0
+        return dict(case.outputs)
+
+    report = verify(runtime=cheats, select=FLOAT32)
+    assert report.counts == {"failed": 146}

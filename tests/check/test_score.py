@@ -82,6 +82,10 @@ def test_json(command: Command) -> None:
     [
         (("--misreading", "clip"), "'clip' is not in the catalogue; names like it: clip-ignored"),
         (("--misreading", "nonsense"), "'nonsense' is not in the catalogue"),
+        (
+            ("--misreading", "Y-in-processing-order", "--select", "*GRUCell*"),
+            "no selected case can be asked about Y-in-processing-order",
+        ),
         (("--select", "nothing"), "no case is selected that decides a verdict"),
     ],
 )

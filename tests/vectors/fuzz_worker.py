@@ -48,7 +48,7 @@ def read_vectors(path: Path) -> None:
 def judged(vectors: Path, outputs: Path) -> None:
     source = FromOutputs(outputs)
     try:
-        judge(vectors, source, chosen_criteria())
+        judge(vectors, source, chosen_criteria(), diagnosis=False)
     finally:
         source.close()
 
