@@ -52,7 +52,7 @@ def bad_usage(ended: Ended, says: str) -> None:
 COUNTS = {"cases", "passed", "failed", "unsupported", "missing", "errors"}
 CASE: dict[str, Any] = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
         "worst_ulp": (float, str), "where": str, "reading": str, "arithmetic": (str, type(None)), "message": str}  # fmt: skip
-GRADE = {"required", "observed", "compared", "holds", "worst", "vacuous"}
+GRADE = {"required", "observed", "compared", "observed_too", "holds", "worst", "vacuous"}
 
 
 def check_report(report: dict[str, Any]) -> None:
