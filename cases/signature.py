@@ -147,7 +147,6 @@ class Operator:
     sizes: Mapping[str, str]
     types: Mapping[str, tuple[str, ...]]
     id_order: tuple[str, ...]
-    directions_symbol: str = ""
 
     def attribute(self, name: str) -> Attribute | None:
         """The attribute called `name`, if the operator has it."""
