@@ -13,15 +13,15 @@ class CaseSpec:
     """One case before its numbers are drawn.
 
     `given` are exactly the attributes written out; `sizes` every size symbol, the number of
-    directions included; `absent` the optional inputs left out; `types` the dtype of each type
-    variable; `lengths` one length per row, None for an operator without them.
+    directions included; `absent` the optional inputs and outputs left out; `drawn` the inputs that
+    are not zeros though they might be; `types` the dtype of each type variable; `lengths` one length
+    per row, None without them.
     """
 
     id: str
     operator: str
     dtype: str
     tier: str
-    readings: tuple[str, ...]
     given: dict[str, Any]
     sizes: dict[str, int]
     absent: frozenset[str]
@@ -29,6 +29,8 @@ class CaseSpec:
     lengths: tuple[int, ...] | None
     draw: str
     factors: dict[str, Any]
+    readings: tuple[str, ...] = ()
+    drawn: frozenset[str] = frozenset()
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
     for spec, cases in expanded:
         counts = Counter(case.dtype for case in cases)
         row = "".join(f"{counts[dtype] or '-':>9}" for dtype in dtypes)
-        click.echo(f"{spec.path:34}{row}  {spec.model.tier}")
+        tiers = ", ".join(dict.fromkeys(case.tier for case in cases))
+        click.echo(f"{spec.path:34}{row}  {tiers}")
     totals = Counter(case.dtype for _, cases in expanded for case in cases)
     click.echo(f"{'':34}" + "".join(f"{totals[dtype]:>9}" for dtype in dtypes))
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .case_spec import CaseSpec
 from .covering import pairs_of
 from .factors import factors, key
+from .operators import OPERATORS
+from .signature import ABSENT
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,10 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
     """
     found = []
     for operator in sorted({case.operator for case in cases}):
-        names = [f.name for f in factors(operator).values() if not f.is_size and f.name != "draw"]
         mine = [case for case in cases if case.operator == operator and case.tier != "nonportable"]
-        values = {name: sorted({key(case.factors[name]) for case in mine}) for name in names}
+        counted = {case.id: _counted(case) for case in mine}
+        names = list(next(iter(counted.values()), {}))
+        values = {name: sorted({key(one[name]) for one in counted.values()}) for name in names}
         total = {
             (a, u, b, v)
             for a, b in itertools.combinations(names, 2)
@@ -45,9 +49,27 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
             covered = set()
             for case in mine:
                 if case.dtype == dtype:
-                    covered |= pairs_of({name: case.factors[name] for name in names})
+                    covered |= pairs_of(counted[case.id])
             missing = [f"{a}: {u} with {b}: {v}" for a, u, b, v in sorted(total - covered)]
             found.append(PairCoverage(operator, dtype, len(total & covered), len(total), missing))
+    return found
+
+
+def _counted(case: CaseSpec) -> dict[str, Any]:
+    """The values of a case that are counted, by name: of activations of each direction those of the
+    first, f and g apart; of a list of numbers whether it is given."""
+    operator, found = OPERATORS[case.operator], {}
+    for factor in factors(operator.name).values():
+        if factor.is_size or factor.name == "draw":
+            continue
+        value, attribute = case.factors[factor.name], operator.attribute(factor.name)
+        if attribute and attribute.per_direction:
+            f, g = value[:2] if isinstance(value, list) else (value, value)
+            found |= {f"{factor.name}, f": f, f"{factor.name}, g": g}
+        elif attribute and attribute.sets in ("alpha", "beta"):
+            found[factor.name] = value if value == ABSENT else "given"
+        else:
+            found[factor.name] = value
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -14,8 +15,9 @@ from .covering import Assignment, is_excluded, verify_rows
 from .draws import DRAWS
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
-from .factors import NEEDED, PRESENT, factors
+from .factors import DRAWN, NEEDED, PRESENT, factors
 from .operators import OPERATORS
+from .readings import touched_by
 from .semantics import semantics
 from .signature import ABSENT, Operator
 from .spec import CaseSpecFile
@@ -120,31 +122,50 @@ def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[C
     if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
         raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
     given = _given(operator, full)
-    directions = semantics(operator, operator.with_defaults(given)).directions
+    attributes = operator.with_defaults(given)
+    try:
+        semantics(operator, attributes)
+    except ValueError as error:
+        raise spec.document.error(("cases", index), str(error)) from None
     sizes = _shared(
-        (symbol, len(directions) if axis == "direction" else full[symbol])
+        (symbol, len(operator.directions(attributes)) if axis == "direction" else full[symbol])
         for symbol, axis in operator.sizes.items()
     )
     name = "-".join(filter(None, tokens)) or "default"
-    absent = frozenset(t.name for t in operator.inputs if full.get(t.name, PRESENT) == ABSENT)
-    lengths = _lengths(spec, index, operator, full)
+    tensors = (*operator.inputs, *operator.outputs)
+    absent = frozenset(t.name for t in tensors if full.get(t.name, PRESENT) == ABSENT)
+    if not operator.present(operator.outputs, absent):
+        raise spec.document.error(("cases", index), "leaves out every output; expected one or more")
+    case = CaseSpec(
+        id="",
+        operator=operator.name,
+        dtype="",
+        tier=spec.model.tier or "required",
+        given=given,
+        sizes=sizes,
+        absent=absent or _NONE,
+        types={},
+        lengths=_lengths(spec, index, operator, full),
+        draw=full["draw"],
+        factors=full,
+        drawn=frozenset(t.name for t in tensors if full.get(t.name) == DRAWN) or _NONE,
+    )
+    if not spec.model.tier:
+        try:
+            readings = touched_by(case)
+        except GrucibleError as error:
+            raise spec.document.error(("cases", index), f"{name}: {error}") from None
+        if readings:
+            case = replace(case, tier="ambiguous", readings=readings)
     for dtype in spec.model.dtypes:
-        yield CaseSpec(
+        yield replace(
+            case,
             id=f"{operator.name}/{spec.theme}/{dtype}/{name}",
-            operator=operator.name,
             dtype=dtype,
-            tier=spec.model.tier,
-            readings=tuple(spec.model.readings),
-            given=given,
-            sizes=sizes,
-            absent=absent or _NONE,
             types=_shared(
                 (variable, dtype if of == operator.dtypes() else full.get(variable, of[0]))
                 for variable, of in operator.types.items()
             ),
-            lengths=lengths,
-            draw=full["draw"],
-            factors=full,
         )
 
 
@@ -166,7 +187,7 @@ def _given(operator: Operator, full: Assignment) -> dict[str, Any]:
     given = {}
     for attribute in operator.attributes:
         value = full[attribute.name]
-        if value == ABSENT:
+        if ABSENT in (value, full.get(f"{attribute.name}_attribute")):
             continue
         if attribute.kind == "float":
             value = float(value)
@@ -180,7 +201,7 @@ def _lengths(
     spec: CaseSpecFile, index: int, operator: Operator, full: Assignment
 ) -> tuple[int, ...] | None:
     tensor = operator.tensor("lengths")
-    if tensor is None:
+    if tensor is None or full[tensor.name] == ABSENT:
         return None
     of = {axis: full[symbol] for symbol, axis in operator.sizes.items() if symbol in full}
     value = full[tensor.name]
@@ -193,10 +214,5 @@ def _lengths(
         raise spec.document.error(
             ("cases", index),
             f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps",
-        )
-    if 0 in rows and spec.model.tier == "required":
-        raise spec.document.error(
-            ("cases", index),
-            f"{tensor.name} {list(rows)} has a 0, which is ambiguous (ledger: len-zero)",
         )
     return rows

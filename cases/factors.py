@@ -1,8 +1,8 @@
 """The factors of an operator: everything a case spec may enumerate, with its values and words.
 
 They follow from the operator's description: each attribute, each size, each optional input
-(present or absent), the sequence lengths, each type variable that leaves a choice besides the
-case's dtype, and how the inputs are drawn.
+and output (present or absent), the sequence lengths, each type variable that leaves a choice
+besides the case's dtype, and how the inputs are drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .lengths import PATTERNS
 from .operators import OPERATORS
 from .signature import ABSENT, Attribute, Operator
 
-PRESENT = "present"
+PRESENT, DRAWN = "present", "drawn"
 NEEDED = object()
 """The `default` of a factor that every case must name."""
 
@@ -50,9 +50,16 @@ def factors(operator_name: str) -> dict[str, Factor]:
     operator = OPERATORS[operator_name]
     named = [a for name in operator.id_order if (a := operator.attribute(name))]
     found = [_attribute_factor(a) for a in named]
+    tensors = (*operator.inputs, *operator.outputs)
     found += [
-        _choice(t.name, (PRESENT, ABSENT), f"no{t.name}") for t in operator.inputs if not t.required
+        _choice(t.name, (PRESENT, ABSENT), f"no{t.name}")
+        for t in tensors
+        if not t.required and t.role != "lengths"
     ]
+    found += [_choice(t.name, ("zeros", DRAWN), t.name) for t in tensors if t.zeros]
+    if (hidden := operator.setting("hidden")) and not hidden.required:
+        name = f"{hidden.name}_attribute"
+        found.append(_choice(name, (PRESENT, ABSENT), f"no{hidden.name}"))
     found += [_size_factor(symbol, operator) for symbol in size_symbols(operator)]
     found += [
         _choice(variable, dtypes)
@@ -60,7 +67,7 @@ def factors(operator_name: str) -> dict[str, Factor]:
         if len(dtypes) > 1 and dtypes != operator.dtypes()
     ]
     if lengths := operator.tensor("lengths"):
-        found.append(_lengths_factor(lengths.name))
+        found.append(_lengths_factor(lengths.name, optional=not lengths.required))
     found.append(_choice("draw", tuple(DRAWS)))
     return {factor.name: factor for factor in found}
 
@@ -148,31 +155,32 @@ def _choice(name: str, choices: tuple[str, ...], token: str = "") -> Factor:
     )
 
 
-def _lengths_factor(name: str) -> Factor:
+def _lengths_factor(name: str, *, optional: bool) -> Factor:
+    words = [*PATTERNS, ABSENT] if optional else list(PATTERNS)
+
     def accepts(value: Any) -> bool:
         if isinstance(value, list):
             return bool(value) and all(type(v) is int and v >= 0 for v in value)
-        return isinstance(value, str) and value in PATTERNS
+        return isinstance(value, str) and value in words
+
+    def token(value: Any) -> str:
+        if isinstance(value, list):
+            return "len" + "_".join(map(str, value))
+        return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
 
     return Factor(
         name,
         accepts,
-        f"one of {', '.join(PATTERNS)}, or a list of lengths, one per row",
+        f"one of {', '.join(words)}, or a list of lengths, one per row",
         "full",
-        _lengths_token,
+        token,
         {
             "anyOf": [
-                {"enum": list(PATTERNS)},
+                {"enum": words},
                 {"type": "array", "items": {"type": "integer", "minimum": 0}},
             ]
         },
     )
-
-
-def _lengths_token(value: Any) -> str:
-    if isinstance(value, list):
-        return "len" + "_".join(map(str, value))
-    return "" if value == "full" else str(value)
 
 
 def key(value: Any) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from .bnnsgraph.operators import OPERATORS as _BNNSGRAPH
+from .onnx.operators import OPERATORS as _ONNX
 from .openvino.operators import OPERATORS as _OPENVINO
 from .signature import Operator
 
-OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _OPENVINO}
+OPERATORS: dict[str, Operator] = {
+    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH)
+}

@@ -10,19 +10,25 @@ operators:
 
 * axes: `batch`, `time`, `direction`, `input`, `hidden`;
 * tensor roles: `x`, `h0`, `lengths`, `w`, `r`, `b` (inputs), `y`, `ho` (outputs);
-* what an attribute sets: `hidden`, `activations`, `clip`, `reset_after`, `direction`, or nothing;
+* what an attribute sets: `hidden`, `clip`, `reset_after`, `direction`; `activations` (f and g, or f
+  and g of each direction), or `f` and `g` apart, and their `alpha` and `beta`; `bias_inside`, whether
+  the candidate's recurrent bias is inside the product with the reset gate (its forms say how);
+  `sequence`, whether every state is given, or the last alone; or nothing;
 * the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
   biases; `wz`, `wr`, `wh` for an input-side bias and `rz`, `rr`, `rh` for a recurrent one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
-Meaning = Literal["", "hidden", "activations", "clip", "reset_after", "direction"]
+Meaning = Literal[
+    "", "hidden", "activations", "f", "g", "alpha", "beta", "clip", "reset_after", "bias_inside",
+    "direction", "sequence",
+]  # fmt: skip
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
 
 ABSENT = "absent"
@@ -34,9 +40,11 @@ class Attribute:
     """One attribute of an operator.
 
     `default` is what the specification says a left-out attribute means (None: it has no meaning of
-    its own). `choices` maps each allowed spelling to the shared name of what it means; `length` is
-    the number of entries of a list; `positive` excludes zero and below (and NaN). In case ids a value
-    stands after `token`, and a left-out attribute is `absent_token`.
+    its own). `choices` maps each allowed value to what it means (an activation's name to the
+    function, with default parameters, NaN where there is none); `length` is the number of entries of
+    a list, for each direction where `per_direction`; `positive` excludes zero and below (and NaN);
+    `single` means that the value is held as a float32 number. In case ids a value stands after
+    `token`, and a left-out attribute is `absent_token`.
     """
 
     name: str
@@ -45,9 +53,11 @@ class Attribute:
     sets: Meaning = ""
     required: bool = False
     default: Any = None
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[Any, Any] = field(default_factory=dict)
     length: int | None = None
+    per_direction: bool = False
     positive: bool = False
+    single: bool = False
     token: str = ""
     absent_token: str = ""
 
@@ -63,8 +73,13 @@ class Attribute:
         return (
             isinstance(value, list)
             and all(self._accepts_one(entry) for entry in value)
-            and self.length in (None, len(value))
+            and (self.length is None or len(value) in self._lengths)
         )
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        assert self.length is not None
+        return (self.length, 2 * self.length) if self.per_direction else (self.length,)
 
     def _accepts_one(self, value: Any) -> bool:
         if self.kind == "boolean":
@@ -77,6 +92,8 @@ class Attribute:
             return False
         if isinstance(value, int) and value.bit_length() > 1000:  # beyond any float
             return False
+        if self.choices:
+            return value in self.choices
         return value > 0 if self.positive else value == value
 
     @property
@@ -85,7 +102,7 @@ class Attribute:
         if self.kind == "boolean":
             one = "true or false"
         elif self.choices:
-            one = "one of " + ", ".join(self.choices)
+            one = "one of " + ", ".join(map(str, self.choices))
         else:
             number = "integer" if self.kind == "int" else "number"
             one = (
@@ -95,32 +112,44 @@ class Attribute:
             )
         if not self.is_list:
             return one
-        return f"a list of {'' if self.length is None else f'{self.length} '}values, each {one}"
+        count = "" if self.length is None else " or ".join(map(str, self._lengths)) + " "
+        return f"a list of {count}values, each {one}"
 
 
 @dataclass(frozen=True)
 class Form:
     """One shape a tensor may take, chosen by attributes.
 
-    `axes` are the specification's symbols, a stacked gate axis as `3*hidden_size`; `parts` names
-    what is stacked there, in order. The form holds where every attribute in `when` has that value.
+    `axes` are the specification's symbols, a stacked gate axis as `3*hidden_size`, an axis that is
+    always 1 as `1`; `parts` names what is stacked there, in order. The form holds where every
+    attribute in `when` has that value; the tensor then plays `role` where that is another one.
     """
 
     axes: tuple[str, ...]
     parts: tuple[str, ...] = ()
     when: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output: its role in a GRU, its type variable, and the forms it may take."""
+    """An input or output: its role in a GRU, its type variable, and the forms it may take.
+
+    One that is not `required` may be left out. One that a case may fill with `zeros`, because the
+    specification does not say whether it is read, is zeros unless the case says `drawn`.
+    """
 
     name: str
     role: Role
     type: str
     forms: tuple[Form, ...]
     required: bool = True
+    zeros: bool = False
+
+    def role_in(self, attributes: Mapping[str, Any]) -> Role:
+        """The role that the tensor plays for `attributes` (defaults filled in)."""
+        return self.form(attributes).role or self.role
 
     def form(self, attributes: Mapping[str, Any]) -> Form:
         """The form that holds for `attributes` (defaults filled in)."""
@@ -130,13 +159,14 @@ class Tensor:
         raise AssertionError(f"{self.name}: no form for {attributes}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """A GRU operator as its owner specifies it.
 
     `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
     the dtype names it may take (the first is the default). `id_order` is the order in which
-    attributes appear in case ids.
+    attributes appear in case ids. `always` are fields of `semantics.Semantics` that no attribute
+    sets, where they are not as usual.
     """
 
     name: str
@@ -147,6 +177,12 @@ class Operator:
     sizes: Mapping[str, str]
     types: Mapping[str, tuple[str, ...]]
     id_order: tuple[str, ...]
+    always: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        """Who specifies the operator: the folder of its cases and of its ledger."""
+        return self.name.partition(".")[0]
 
     def attribute(self, name: str) -> Attribute | None:
         """The attribute called `name`, if the operator has it."""
@@ -160,10 +196,26 @@ class Operator:
         """The floating-point types of X, and so of a case."""
         return self.types[next(t.type for t in self.inputs if t.role == "x")]
 
+    def setting(self, meaning: Meaning) -> Attribute | None:
+        """The attribute that sets `meaning`, if the operator has one."""
+        return next((a for a in self.attributes if a.sets == meaning), None)
+
     def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every attribute that has a value, those in `given` or else the specification's default."""
         filled = {a.name: given.get(a.name, a.default) for a in self.attributes}
+        for one in self.attributes:
+            if one.per_direction and one.name not in given and one.default is not None:
+                filled[one.name] = one.default * len(self.directions(filled))
         return {name: value for name, value in filled.items() if value is not None}
+
+    def directions(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+        """The directions in which the sequence is traversed, in the order of the direction axis."""
+        one = self.setting("direction")
+        return one.choices[attributes[one.name]] if one else ("forward",)
+
+    def present(self, tensors: tuple[Tensor, ...], absent: Container[str]) -> list[Tensor]:
+        """Those of some tensors that are not `absent`."""
+        return [t for t in tensors if t.name not in absent]
 
     def shape(
         self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
@@ -174,4 +226,4 @@ class Operator:
 
 def _length(axis: str, sizes: Mapping[str, int]) -> int:
     count, _, symbol = axis.rpartition("*")
-    return int(count or 1) * sizes[symbol]
+    return int(count or 1) * (1 if symbol == "1" else sizes[symbol])

@@ -48,8 +48,6 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
         model = spec_model(operator).model_validate(document.value)
     except ValidationError as error:
         raise _first_error(document, error, operator) from None
-    if (model.tier == "ambiguous") != bool(model.readings):
-        raise document.error(("readings",), "are given exactly where tier is ambiguous")
     return CaseSpecFile(relative, document, model)
 
 

@@ -22,9 +22,7 @@ from pydantic import (
 
 from .factors import Factor, factors, key
 from .operators import OPERATORS
-from .readings import READINGS
 
-Tier = Literal["required", "ambiguous", "nonportable"]
 
 
 class _Strict(BaseModel):
@@ -38,8 +36,10 @@ class SpecModel(_Strict):
     about: Annotated[
         str, Field(min_length=1, description="what this theme probes, in one sentence")
     ]
-    tier: Tier = "required"
-    readings: list[str] = []
+    tier: Annotated[
+        Literal["nonportable"] | None,
+        Field(description="nonportable: reported, decides nothing; else required, or ambiguous"),
+    ] = None
     dtypes: Annotated[list[Any], Field(min_length=1)]
     sizes: Any
     fixed: Any
@@ -82,7 +82,6 @@ def spec_model(operator_name: str) -> type[SpecModel]:
         __base__=SpecModel,
         operator=(_one_of(operator_name), ...),
         dtypes=(dtypes, ...),
-        readings=(_list_of(_one_of(*READINGS)), []),
         sizes=(create_model("Sizes", __base__=_Strict, **sizes), ...),
         fixed=(fixed, fixed()),
         cases=(entries, ...),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..cases.readings import READINGS
+from ..cases.readings import READINGS, TOGETHER
 from ..gen.arithmetic import CLASSES
 from ..vectors.case import Array, Block
 from .compare import Comparison, compare
@@ -85,7 +86,13 @@ def judge_block(
         reading = "" if not (block.readings and passing) else followed.reading or STORED
         if len(passing) > 1:
             reading = EITHER  # the readings agree on this case
-        results.append(_result(block, observed, row, followed, reading, best[row], expected))
+        results.append(
+            replace(
+                _result(block, observed, row, followed, best[row], expected),
+                reading=reading,
+                followed=_followed(block, [one.reading for one in passing]),
+            )
+        )
     if block.tier in DECIDING:
         grade.see_limits(relative, block, grade.required.admitted(block, ""))
         grade.see_cases(int(ok.sum()), held)
@@ -122,7 +129,6 @@ def _result(
     observed: Observed,
     row: int,
     found: _Rows,
-    reading: str,
     arithmetic: str,
     expected: Expectation | None,
 ) -> CaseResult:
@@ -139,17 +145,22 @@ def _result(
         "passed" if passed else "failed",
         *found.worst[row],
         where,
-        reading,
-        _ledger(block),
-        arithmetic,
-        message,
-        expected,
+        arithmetic=arithmetic,
+        message=message,
+        expected=expected,
     )
 
 
-def _ledger(block: Block) -> str:
-    """The ledger entries on which a block's readings differ."""
-    return ", ".join(sorted({READINGS[name].ledger for name in block.readings}))
+def _followed(block: Block, passing: Sequence[str]) -> dict[str, str]:
+    """Of each ledger entry that the block touches, the reading that all names of `passing` agree on:
+    its name, or STORED."""
+    found = {}
+    for name in block.readings if passing else ():
+        if TOGETHER not in name:
+            taken = {name in together.split(TOGETHER) for together in passing}
+            if len(taken) == 1:
+                found[READINGS[name].ledger] = name if taken.pop() else STORED
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -22,8 +22,9 @@ class CaseResult:
 
     The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
-    is, for an ambiguous case, the reading that was followed (`stored` for the stored answer) of the
-    `ledger` entry, or `either` where they agree; `arithmetic` the best class whose
+    is, for an ambiguous case that passed, the reading that was followed (`stored` for the stored
+    answer), or `either` where several fit; `followed` has for each ledger entry that this decides the
+    reading, or `stored`; `arithmetic` is the best class whose
     tolerances hold, empty where none does.
     """
 
@@ -36,7 +37,7 @@ class CaseResult:
     worst_ulp: float = 0.0
     where: str = ""
     reading: str = ""
-    ledger: str = ""
+    followed: Mapping[str, str] = field(default_factory=dict)
     arithmetic: str = ""
     message: str = ""
     expected: Expectation | None = None
@@ -100,8 +101,8 @@ class Report:
         """By ledger entry, how many ambiguous cases follow each reading."""
         followed: dict[str, Counter[str]] = {}
         for result in self.results:
-            if result.reading not in ("", "either"):
-                followed.setdefault(result.ledger, Counter())[result.reading] += 1
+            for ledger, reading in result.followed.items():
+                followed.setdefault(ledger, Counter())[reading] += 1
         return followed
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from ..cases.dtypes import dtype_name
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
-from ..cases.readings import READINGS
+from ..cases.readings import about
 from ..cases.signature import Attribute
 from ..gen.arithmetic import CLASSES
 from ..vectors.case import Array, Case
@@ -73,7 +73,7 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     yield from _arrays("expected outputs (exact, rounded once)", case.outputs, full)
     yield from _tolerances(case)
     for name, outputs in case.readings.items():
-        yield from _arrays(f"also accepted, reading {name}: {READINGS[name].about}", outputs, full)
+        yield from _arrays(f"also accepted, reading {name}: {about(name)}", outputs, full)
     yield from _probes(case)
 
 

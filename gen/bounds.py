@@ -9,11 +9,11 @@ import numpy as np
 
 from ..cases.case_spec import CaseSpec
 from ..cases.operators import OPERATORS
-from ..cases.readings import READINGS
+from ..cases.readings import as_read
 from ..cases.semantics import Semantics, StackedSemantics, semantics, stack
 from ..vectors.case import Array, Arrays
 from ..vectors.convert import gru_inputs, operator_outputs, shared_outputs
-from .arithmetic import CLASSES
+from .arithmetic import CLASSES, REQUIRED
 from .stored_tolerance import tolerances
 from .tolerance import WINDOW, error_bounds
 
@@ -25,14 +25,24 @@ GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
 @dataclass(frozen=True)
 class Bounds:
     """Of one case, by reading ("" for the stored one) and role: the values in float64, and bounds of
-    their errors with one more axis, the classes of the case's dtype, at the end."""
+    their errors with one more axis, the classes of the case's dtype, at the end; and by reading, per
+    class, whether a pre-activation may be on either side of where its function breaks."""
 
     dtype: str
     under: Mapping[str, Mapping[str, tuple[Array, Array]]]
+    undecided: Mapping[str, Array]
 
     def objection(self) -> str:
         """Why the case is too ill-conditioned to judge anything by; empty if it is not."""
-        float32 = [one.name for one in CLASSES[self.dtype]].index("float32")
+        names = [one.name for one in CLASSES[self.dtype]]
+        float32, required = names.index("float32"), names.index(REQUIRED[self.dtype])
+        for reading, undecided in self.undecided.items():
+            if undecided[required]:
+                of = f" under {reading}" if reading else ""
+                return (
+                    f"in {REQUIRED[self.dtype]} arithmetic a pre-activation may be on either side of "
+                    f"where its activation breaks{of}"
+                )
         for reading, roles in self.under.items():
             for role, (x, bounds) in roles.items():
                 bound = bounds[..., float32]
@@ -83,12 +93,13 @@ def _bound_stack(
         name: np.stack([drawn[case.id][name] for case in members]) for name in drawn[first.id]
     }
     inputs = gru_inputs(operator, first.attributes, stacked)
-    under = {}
+    under, undecided = {}, {}
     for reading in ("", *first.readings):
-        as_read = READINGS[reading].applied_to(meant) if reading else meant
-        y, ho, y_bounds, ho_bounds = error_bounds(as_read, inputs, CLASSES[first.dtype])
-        under[reading] = {"y": (y, y_bounds), "ho": (ho, ho_bounds)}
-    wanted = [tensor.role for tensor in operator.outputs]
+        found = error_bounds(as_read(reading, meant), inputs, CLASSES[first.dtype])
+        under[reading] = {"y": (found.y, found.y_bounds), "ho": (found.ho, found.ho_bounds)}
+        undecided[reading] = found.undecided
+    present = operator.present(operator.outputs, first.absent)
+    wanted = {tensor.role_in(first.attributes) for tensor in present}
     return {
         case.id: Bounds(
             case.dtype,
@@ -96,6 +107,7 @@ def _bound_stack(
                 reading: {role: (roles[role][0][i], roles[role][1][i]) for role in wanted}
                 for reading, roles in under.items()
             },
+            {reading: open_[i] for reading, open_ in undecided.items()},
         )
         for i, case in enumerate(members)
     }
@@ -115,4 +127,7 @@ def stored_tolerances(
         e = np.stack([b[role][1] for b in bounds])
         for name, limit in tolerances(x, e, answer, first.dtype).items():
             by_class.setdefault(name, {})[role] = limit
-    return {name: operator_outputs(operator, attributes, roles) for name, roles in by_class.items()}
+    return {
+        name: operator_outputs(operator, attributes, roles, first.absent)
+        for name, roles in by_class.items()
+    }

@@ -14,10 +14,12 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from ..cases.activations import Activation
 from ..cases.operators import OPERATORS
 from ..cases.semantics import stack
 from ..vectors.case import Block
 from ..vectors.convert import gru_inputs, operator_outputs
+from .float64 import rows_by_function
 from .gru import gru
 
 Array = npt.NDArray[Any]
@@ -116,6 +118,17 @@ SIGMOIDS: dict[str, Callable[[Array], Array]] = {
         a < 0, np.exp(np.minimum(a, 0)) / (1 + np.exp(np.minimum(a, 0))), 1 / (1 + np.exp(-a))
     ).astype(a.dtype),
 }
+TEXTBOOK: dict[str, Callable[[Array, Any, Any], Array]] = {
+    "affine": lambda v, a, b: a * v + b,
+    "leaky-relu": lambda v, a, _: np.where(v >= 0, v, a * v),
+    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0 * v),
+    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
+    "hard-sigmoid": lambda v, a, b: np.minimum(np.maximum(a * v + b, 0 * v), 0 * v + 1),
+    "elu": lambda v, a, _: np.where(v >= 0, v, a * (np.exp(np.minimum(v, 0 * v)) - 1)),
+    "softsign": lambda v, *_: v / (1 + np.abs(v)),
+    "softplus": lambda v, *_: np.log(1 + np.exp(v)),
+}
+"""The other functions as cases.activations writes them: of v, alpha and beta, in the type of v."""
 BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "(1-z)t+zh": lambda z, t, h: (1 - z) * t + z * h,
     "t+z(h-t)": lambda z, t, h: t + z * (h - t),
@@ -154,24 +167,27 @@ class Emulated:
         """x·matrixᵀ."""
         return self.multiply(self.operand(x), factor)
 
-    def activation(self, name: Any, a: Array, clip: Array) -> Array:
+    def activation(self, functions: Any, a: Array, clip: Array) -> Array:
         """The activation of `a`, clipped first, by stacked case."""
         limit = clip.astype(self.compute)
         a = np.minimum(np.maximum(a, -limit), limit)
         result = np.empty_like(a)
-        for one in set(name):
-            cases = np.array(name) == one
-            result[cases] = self._function(one, a[cases])
+        for one, cases in rows_by_function(functions).items():
+            result[cases] = self._of(one, a[cases])
         return result
 
-    def _function(self, name: str, a: Array) -> Array:
-        if name == "relu":
+    def _of(self, one: Activation, a: Array) -> Array:
+        if one.name == "relu":
             return np.asarray(np.maximum(a, self.zero))
         wanted = a.astype(self.functions or self.compute)
-        exact = np.tanh(wanted) if name == "tanh" else SIGMOIDS[self.sigmoid](wanted)
-        error = self.tanh_error if name == "tanh" else self.sigmoid_error
-        if error:
-            exact = exact + exact.dtype.type(error) * np.sin(17 * wanted)
+        kind = wanted.dtype.type
+        if one.name in ("sigmoid", "tanh"):
+            exact = np.tanh(wanted) if one.name == "tanh" else SIGMOIDS[self.sigmoid](wanted)
+            error = self.tanh_error if one.name == "tanh" else self.sigmoid_error
+            if error:
+                exact = exact + kind(error) * np.sin(17 * wanted)
+        else:
+            exact = TEXTBOOK[one.name](wanted, kind(one.alpha), kind(one.beta))
         result: Array = exact.astype(self.compute)
         return result
 
@@ -194,7 +210,7 @@ def run(arithmetic: Any, block: Block) -> dict[str, Array]:
         inputs = gru_inputs(operator, attributes, part.inputs)
         with np.errstate(all="ignore"):
             y, ho = gru(arithmetic, stack([members[i] for i in rows]), inputs)
-            found = operator_outputs(operator, attributes, {"y": y, "ho": ho})
+            found = operator_outputs(operator, attributes, {"y": y, "ho": ho}, block.absent)
             for name, array in found.items():
                 outputs[name][rows] = array.astype(outputs[name].dtype)
     return outputs

@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat
 
+from ..cases.activations import Activation
 from ..cases.dtypes import FloatType
 from ..cases.semantics import Semantics
 from ..vectors.case import Array
@@ -29,7 +30,7 @@ LARGE = 1000
 MOST_BITS = 4096
 
 _HALF = arb(0.5)
-_ZERO = arb(0)
+_ZERO, _ONE = arb(0), arb(1)
 
 
 class Undecided(Exception):
@@ -59,9 +60,9 @@ class Enclosures:
         product: arb_mat = left * factor
         return _object_array(product.entries(), (x.shape[0], factor.ncols()))
 
-    def activation(self, name: str, a: Array, clip: float) -> Array:
+    def activation(self, function: Activation, a: Array, clip: float) -> Array:
         """The activation of every ball of `a`, clipped first where clip is finite."""
-        result: Array = _activation(name, clip)(a)
+        result: Array = _activation(function, clip)(a)
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
@@ -94,20 +95,39 @@ def _sigmoid(a: arb) -> arb:
     return 1 / (1 + (-a).exp())
 
 
-_FUNCTIONS: dict[str, Callable[[arb], arb]] = {
-    "sigmoid": _sigmoid,
-    "tanh": arb.tanh,
-    "relu": lambda a: a.max(_ZERO),  # nonnegative_part of -infinity is NaN
+def _thresholded(v: arb, a: arb, _: arb) -> arb:
+    if v > a:
+        return v
+    return _ZERO if v <= a else v.union(_ZERO)
+
+
+def _softplus(v: arb) -> arb:
+    return v.max(_ZERO) + (-abs(v)).exp().log1p()
+
+
+_FUNCTIONS: dict[str, Callable[[arb, arb, arb], arb]] = {
+    "sigmoid": lambda v, *_: _sigmoid(v),
+    "tanh": lambda v, *_: v.tanh(),
+    "relu": lambda v, *_: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
+    "affine": lambda v, a, b: a * v + b,
+    "leaky-relu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO),
+    "thresholded-relu": _thresholded,
+    "scaled-tanh": lambda v, a, b: a * (b * v).tanh(),
+    "hard-sigmoid": lambda v, a, b: (a * v + b).max(_ZERO).min(_ONE),
+    "elu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO).expm1(),
+    "softsign": lambda v, *_: v / (1 + abs(v)),
+    "softplus": lambda v, *_: _softplus(v),
 }
+"""The functions of cases.activations: of v, alpha and beta."""
 
 
-@lru_cache(maxsize=64)
-def _activation(name: str, clip: float) -> Any:
-    function = _FUNCTIONS[name]
+@lru_cache(maxsize=1024)
+def _activation(function: Activation, clip: float) -> Any:
+    of, alpha, beta = _FUNCTIONS[function.name], arb(function.alpha), arb(function.beta)
     if math.isinf(clip):
-        return np.frompyfunc(function, 1, 1)
+        return np.frompyfunc(lambda v: of(v, alpha, beta), 1, 1)
     low, high = arb(-clip), arb(clip)
-    return np.frompyfunc(lambda a: function(a.max(low).min(high)), 1, 1)
+    return np.frompyfunc(lambda v: of(v.max(low).min(high), alpha, beta), 1, 1)
 
 
 def round_ball(ball: arb, dtype: FloatType) -> float:
@@ -180,7 +200,7 @@ def round_array(balls: Array, dtype: FloatType) -> Array:
 
 
 def exact_outputs(
-    semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: frozenset[str]
+    semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> dict[str, Array]:
     """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
 

@@ -8,20 +8,32 @@ from typing import Any
 
 import numpy as np
 
+from ..cases.activations import Activation
 from ..vectors.case import Array
 
-FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "sigmoid": lambda a: np.asarray(0.5 * np.tanh(0.5 * a) + 0.5),
-    "tanh": lambda a: np.asarray(np.tanh(a)),
-    "relu": lambda a: np.asarray(np.maximum(a, 0.0)),
+FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
+    "sigmoid": lambda v, *_: 0.5 * np.tanh(0.5 * v) + 0.5,
+    "tanh": lambda v, *_: np.tanh(v),
+    "relu": lambda v, *_: np.maximum(v, 0.0),
+    "affine": lambda v, a, b: a * v + b,
+    "leaky-relu": lambda v, a, _: np.where(v >= 0.0, v, a * v),
+    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0.0),
+    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
+    "hard-sigmoid": lambda v, a, b: np.minimum(1.0, np.maximum(0.0, a * v + b)),
+    "elu": lambda v, a, _: np.where(v >= 0.0, v, a * np.expm1(np.minimum(v, 0.0))),
+    "softsign": lambda v, *_: v / (1.0 + np.abs(v)),
+    "softplus": lambda v, *_: np.logaddexp(0.0, v),
 }
+"""The functions of cases.activations: of v, alpha and beta."""
 
 
 @lru_cache(maxsize=256)
-def rows_by_name(names: tuple[str, ...]) -> dict[str, Array]:
-    """The rows of stacked cases that have each name."""
-    given = np.array(names)
-    return {one: np.flatnonzero(given == one) for one in dict.fromkeys(names)}
+def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
+    """The rows of stacked cases that have each function."""
+    return {
+        one: np.array([row for row, other in enumerate(functions) if other == one])
+        for one in dict.fromkeys(functions)
+    }
 
 
 class Float64:
@@ -43,16 +55,19 @@ class Float64:
         result: Array = x @ factor
         return result
 
-    def activation(self, name: Any, a: Array, clip: Any) -> Array:
-        """The activation of `a`, clipped first; `name` may have an entry per stacked case."""
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
         a = np.clip(a, -clip, clip)
-        groups = {name: ...} if isinstance(name, str) else rows_by_name(name)
+        groups = {function: ...} if isinstance(function, Activation) else rows_by_function(function)
         if len(groups) == 1:
-            return self.functions[next(iter(groups))](a)
+            return self._of(next(iter(groups)), a)
         result = np.empty_like(a)
         for one, rows in groups.items():
-            result[rows] = self.functions[one](a[rows])
+            result[rows] = self._of(one, a[rows])
         return result
+
+    def _of(self, one: Activation, a: Array) -> Array:
+        return np.asarray(self.functions[one.name](a, one.alpha, one.beta))
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h."""
@@ -78,9 +93,9 @@ class Peaks(Float64):
         self._see(np.abs(x) @ np.abs(factor))
         return super().product(x, factor)
 
-    def activation(self, name: Any, a: Array, clip: Any) -> Array:
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation; sees `a` and its result."""
-        result = super().activation(name, a, clip)
+        result = super().activation(function, a, clip)
         self._see(a)
         self._see(result)
         return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..cases.draws import DRAWS
 from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
-from ..cases.readings import READINGS
+from ..cases.readings import as_read
 from ..cases.semantics import semantics, stack
 from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays, Block, BlockKey
@@ -58,8 +58,8 @@ def block_key(case: CaseSpec) -> BlockKey:
         types=tuple(case.types.items()),
         forms=tuple(
             (tensor.name, tensor.form(attributes).name)
-            for tensor in operator.inputs
-            if len(tensor.forms) > 1 and tensor.name not in case.absent
+            for tensor in (*operator.inputs, *operator.outputs)
+            if tensor.form(attributes).name and tensor.name not in case.absent
         ),
     )
 
@@ -147,7 +147,9 @@ def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
     operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: str = "") -> Arrays:
-        return exact_answer(operator, attributes, case.dtype, inputs, reading)
+        return exact_answer(
+            operator, attributes, case.dtype, inputs, reading=reading, absent=case.absent
+        )
 
     return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
 
@@ -161,21 +163,25 @@ def exact_answer(
     attributes: Mapping[str, Any],
     dtype: str,
     inputs: Mapping[str, Array],
+    *,
     reading: str = "",
+    absent: Container[str] = (),
 ) -> Arrays:
-    """The exact outputs, rounded once to `dtype`, named and shaped as the operator has them.
+    """The exact outputs, but for those `absent`, rounded once to `dtype`, named and shaped as the
+    operator has them.
 
-    `attributes` has the defaults filled in. `reading` is a key of READINGS, or empty for the reading
-    that is stored. Raises Undecided.
+    `attributes` has the defaults filled in. `reading` names readings (cases.readings), and is empty
+    for the one that is stored. Raises Undecided.
     """
-    meant = semantics(operator, attributes)
-    if reading:
-        meant = READINGS[reading].applied_to(meant)
-    wanted = frozenset(tensor.role for tensor in operator.outputs)
+    meant = as_read(reading, semantics(operator, attributes))
+    present = operator.present(operator.outputs, absent)
     roles = exact_outputs(
-        meant, gru_inputs(operator, attributes, inputs), FLOAT_TYPES[dtype], wanted
+        meant,
+        gru_inputs(operator, attributes, inputs),
+        FLOAT_TYPES[dtype],
+        {tensor.role_in(attributes) for tensor in present},
     )
-    return operator_outputs(operator, attributes, roles)
+    return operator_outputs(operator, attributes, roles, absent)
 
 
 def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, str]:

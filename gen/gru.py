@@ -16,6 +16,7 @@ Source: OpenVINO GRUCell-3, "Detailed description":
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -40,8 +41,8 @@ class Arithmetic(Protocol):
     def product(self, x: Array, factor: Any) -> Array:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
 
-    def activation(self, name: Any, a: Array, clip: Any) -> Array:
-        """The activation `name` of a pre-activation that is first clipped to [-clip, clip].
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation `function` of a pre-activation that is first clipped to [-clip, clip].
 
         Both are one for all, or, in an arithmetic of stacked cases, one per case.
         """
@@ -111,8 +112,9 @@ def step(
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
     a_z = alter("a_z", _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"]))
     a_r = alter("a_r", _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"]))
-    z = alter("z", arithmetic.activation(semantics.f, a_z, semantics.clip))
-    r = alter("r", arithmetic.activation(semantics.f, a_r, semantics.clip))
+    f, g = semantics.f[d.index], semantics.g[d.index]
+    z = alter("z", arithmetic.activation(f, a_z, semantics.clip))
+    r = alter("r", arithmetic.activation(f, a_r, semantics.clip))
     if semantics.reset_after:
         u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
         a_h = _plus(wx["h"] + r * u, d.bias_h_input)
@@ -121,7 +123,7 @@ def step(
         p = arithmetic.product(r * u, d.recurrent["h"])
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
-    t = alter("t", arithmetic.activation(semantics.g, a_h, semantics.clip))
+    t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
     return Step(a_z, a_r, a_h, z, r, t, u, alter("state", arithmetic.blend(z, t, h)))
 
 
@@ -139,14 +141,15 @@ def gru(
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
     A row takes as many steps as its length says; `reverse` takes them from its last valid step to
-    its first (ledger: reverse-ragged). Y stands at the time its input has, and is zero past the
-    length (ledger: y-padding); Ho is the state after a row's own last step (ledger: ho-ragged), and
+    its first (ledger: reverse-ragged). Y stands at the time its input has, or in processing order
+    (ledger: reverse-order), and is zero past the length (ledger: y-padding); Ho is the state after a row's own last step (ledger: ho-ragged), and
     for a row of length 0 what `semantics.empty_row` says (ledger: len-zero).
 
     `watch(direction, number, rows, old, step)` sees every step: its number in processing order, the
     rows that are not over in every stacked case, the state they start from and what it makes of them.
     `alter` is what a misreading makes of each quantity; nothing, if it is left out.
     """
+    inputs = as_meant(semantics, inputs)
     lengths = inputs.lengths
     time = inputs.x.shape[-2]
     stacked = tuple(range(lengths.ndim - 1))
@@ -169,9 +172,28 @@ def gru(
             y[..., rows, number, :] = np.where(keep, new.state, arithmetic.zero)
         if semantics.empty_row == "zeros":
             h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
-        ys.append(in_order(y, order))
+        ys.append(in_order(y, order) if semantics.y_order == "time" else y)
         hos.append(h)
     return np.stack(ys, axis=-4), np.stack(hos, axis=-3)
+
+
+def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
+    """The inputs with biases that are what they are called, whatever `semantics.biases` says.
+
+    The difference that a sum of biases needs is exact in float64: both are drawn on one grid.
+    """
+    if semantics.biases == "apart":
+        return inputs
+    if semantics.biases == "recurrent":
+        kept = {part: b for part, b in inputs.b.items() if part not in ("wz", "wr", "wh")}
+        return replace(inputs, b=kept)
+    apart = {
+        part: b.astype(np.float64) - inputs.b[f"w{part[1]}"].astype(np.float64)
+        if part in ("rz", "rr", "rh")
+        else b
+        for part, b in inputs.b.items()
+    }
+    return replace(inputs, b=apart)
 
 
 def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int) -> Array | None:

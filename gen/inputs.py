@@ -5,9 +5,11 @@ Each number is an integer times a power of two. The integers come from a counter
 so no case's numbers depend on another's. No floating-point arithmetic is involved that rounds.
 
 The scales keep pre-activations of order one: |X| < 2, |B| < 1, |h0| < 1,
-|W| < 2^-⌊½ log2 input_size⌋, |R| < 2^-⌊½ log2 hidden_size⌋; where f is relu, which does not
-saturate, W, R and B are halved. Inputs decide whether structural mistakes are seen: nothing is
-zero, nothing is symmetric, X past a row's length is as large as before it, h0 is never zero.
+|W| < 2^-⌊½ log2 input_size⌋, |R| < 2^-⌊½ log2 hidden_size⌋; where f is unbounded, as relu is, W, R
+and B are halved. Where every gate has two biases, both are on a grid twice as coarse, so that their
+sum and difference are exact in the dtype. Inputs decide whether structural mistakes are seen:
+nothing is zero, nothing is symmetric, X past a row's length is as large as before it, h0 is never
+zero.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cases.activations import BOUNDED
 from ..cases.case_spec import CaseSpec
 from ..cases.draws import DRAWS
 from ..cases.dtypes import FLOAT_TYPES, FloatType, numpy_dtype
@@ -26,6 +29,7 @@ from ..cases.operators import OPERATORS
 from ..cases.semantics import semantics
 from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays
+from ..vectors.convert import gru_inputs
 
 
 def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
@@ -34,6 +38,7 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
     exponents = _exponents(operator, case, attributes)
+    coarse = _two_biases(operator, attributes)
     arrays: Arrays = {}
     for tensor in operator.inputs:
         if tensor.name in case.absent:
@@ -42,12 +47,24 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
             arrays[tensor.name] = np.array(case.lengths, numpy_dtype(case.types[tensor.type]))
             continue
         shape = operator.shape(tensor, attributes, case.sizes)
+        if tensor.zeros and tensor.name not in case.drawn:
+            arrays[tensor.name] = np.zeros(shape, dtype.numpy)
+            continue
         name = f"{case.id}\0{seed}\0{attempt}\0{tensor.name}"
         mantissas = _mantissas(name, math.prod(shape), dtype.precision)
-        values = np.ldexp(mantissas, exponents[tensor.role] - dtype.precision)  # exact
+        role = tensor.role_in(attributes)
+        if role == "b" and coarse:
+            mantissas = 2.0 * np.copysign(np.maximum(np.abs(mantissas) // 2.0, 1.0), mantissas)
+        values = np.ldexp(mantissas, exponents[role] - dtype.precision)  # exact
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays
+
+
+def _two_biases(operator: Operator, attributes: Mapping[str, Any]) -> bool:
+    """Whether every gate has two biases: whether z has."""
+    parts = [p for t in operator.inputs if t.role == "b" for p in t.form(attributes).parts]
+    return len({"z", "wz", "rz"}.intersection(parts)) > 1
 
 
 def _mantissas(name: str, count: int, precision: int) -> Array:
@@ -61,7 +78,7 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
 def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
     """For each role of an input, e such that its values are below 2^e in magnitude."""
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
-    less = 1 if semantics(operator, attributes).f == "relu" else 0
+    less = int(any(f.name not in BOUNDED for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]
     return {
         "x": 1 + draw.x_exponent,
@@ -82,26 +99,23 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
     plant = DRAWS[case.draw].plant
     if not plant:
         return
-    by_role = {t.role: arrays[t.name] for t in operator.inputs if t.name in arrays}
-    x, h0 = by_role["x"], by_role["h0"]
-    rows_x, rows_h = x.reshape(x.shape[0], -1), h0.reshape(h0.shape[0], -1)  # views, batch first
+    shared = gru_inputs(operator, case.attributes, arrays)  # views
+    x, h0, *biases = shared.x, shared.h0, *shared.b.values()
     if plant == "nan":
-        rows_x[0, 0], rows_h[-1, -1] = np.nan, np.nan
+        x[0, 0, 0], h0[-1, -1, -1] = np.nan, np.nan
     elif plant == "infinity":
-        rows_x[0, 0], rows_x[-1, 0] = np.inf, -np.inf
+        x[0, 0, 0], x[-1, 0, 0] = np.inf, -np.inf
     elif plant == "overflow":
         x *= dtype.numpy.type(2.0 ** _overflow_exponent(dtype))
     elif plant == "signed-zero":
-        for array in (x, h0, by_role.get("b")):
-            if array is not None:
-                array[...] = np.copysign(np.zeros_like(array), array)
+        for array in (x, h0, *biases):
+            array[...] = np.copysign(np.zeros_like(array), array)
     else:
         down = (
             dtype.least_exponent + dtype.precision - 2
         )  # the largest subnormal is below 2^(down+1)
-        for array in (x, h0, by_role.get("b")):
-            if array is not None:
-                array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
+        for array in (x, h0, *biases):
+            array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
 
 
 def _overflow_exponent(dtype: FloatType) -> int:

@@ -16,30 +16,43 @@ See README.md in this room for the derivation, and for what is rigorous and what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cases.activations import Activation
 from ..cases.semantics import StackedSemantics
 from ..vectors.case import Array
 from ..vectors.convert import GruInputs
-from .activation_error import BOUNDS, remainder, slope
+from .activation_error import remainder, shape, slope, undecided
 from .arithmetic import Arithmetic
-from .float64 import Float64, rows_by_name
-from .gru import GATES, Direction, Step, gru, in_order, processing_order
+from .float64 import Float64, rows_by_function
+from .function_error import function_error
+from .gru import GATES, Direction, Step, as_meant, gru, in_order, processing_order
 
 WINDOW = 16
 """Over how many steps the products of signed Jacobians reach back; see `_March.step`."""
 
 
+class ErrorBounds(NamedTuple):
+    """The values of y (n, direction, batch, time, hidden) and of ho, without the time axis, in
+    float64; the bounds e of their errors, with one more axis (classes) at the end; and `undecided`
+    (n, classes), whether a pre-activation may be on either side of a guarded break."""
+
+    y: Array
+    ho: Array
+    y_bounds: Array
+    ho_bounds: Array
+    undecided: Array
+
+
 def error_bounds(
     semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[Arithmetic]
-) -> tuple[Array, Array, Array, Array]:
-    """The values of y and ho in float64, and the bounds e of their errors in each class.
-
-    Shapes: y (n, direction, batch, time, hidden), ho without the time axis, and their bounds with
-    one more axis (classes) at the end.
-    """
+) -> ErrorBounds:
+    """The values of stacked cases in float64 and how far off they may be in each class."""
+    inputs = as_meant(semantics, inputs)
+    semantics = replace(semantics, biases="apart")
     marches: list[_March] = []
 
     def watch(direction: Direction, number: int, rows: Array, old: Array, step: Step) -> None:
@@ -50,7 +63,13 @@ def error_bounds(
             marches.append(_March(semantics, inputs, classes, index))
         y, ho = gru(Float64(), semantics, inputs, watch)
         bounds = [march.bounds() for march in marches]
-    return y, ho, np.stack([b[0] for b in bounds], 1), np.stack([b[1] for b in bounds], 1)
+    return ErrorBounds(
+        y,
+        ho,
+        np.stack([b[0] for b in bounds], 1),
+        np.stack([b[1] for b in bounds], 1),
+        np.any([march.undecided for march in marches], axis=0),
+    )
 
 
 class _Units:
@@ -64,11 +83,15 @@ class _Units:
         self.state, self.operand, self.kept = each("state"), each("operands"), each("elementwise")
         self.state_tiny, self.operand_tiny = each("state_tiny"), each("operand_tiny")
         self.element = np.maximum(self.kept, self.unit)
-        self.functions = {
-            "sigmoid": np.array([c.sigmoid for c in classes]).T * self.unit,
-            "tanh": np.array([c.tanh for c in classes]).T * self.unit,
-            "relu": np.zeros((2, len(classes))),
-        }
+        self.classes = classes
+        self._functions: dict[Activation, Array] = {}
+
+    def function(self, one: Activation) -> Array:
+        """(3, classes) relative, absolute and growing error of a computed function."""
+        if one not in self._functions:
+            errors = np.array([function_error(one, c) for c in self.classes]).T
+            self._functions[one] = errors * self.unit
+        return self._functions[one]
 
     def gamma(self, n: int) -> Array:
         """γ_n, the relative error of n roundings; infinite where n·unit ≥ ½."""
@@ -127,11 +150,14 @@ class _March:
         self.eye = np.broadcast_to(np.eye(self.hidden), (*h0.shape[:2], self.hidden, self.hidden))
         self.sources, self.totals, self.chains = [first], [first], self.eye[None].copy()
         self.y = np.zeros((*h0.shape[:2], time, self.hidden, len(classes)))
+        self.undecided = np.zeros((len(h0), len(classes)), bool)
 
     def bounds(self) -> tuple[Array, Array]:
         """The bounds of y, at the times of its inputs, and of ho."""
         n, batch, time, hidden, classes = self.y.shape
-        flat = in_order(self.y.reshape(n, batch, time, hidden * classes), self.order)
+        flat = self.y.reshape(n, batch, time, hidden * classes)
+        if self.semantics.y_order == "time":
+            flat = in_order(flat, self.order)
         empty = self.lengths[..., None, None] == 0
         zero = self.semantics.empty_row == "zeros"
         return flat.reshape(self.y.shape), np.where(empty & zero, 0.0, self.e)
@@ -139,8 +165,8 @@ class _March:
     def step(self, d: Direction, number: int, rows: Array, old: Array, step: Step) -> None:
         """Take the step `number` of `rows` from the state `old`."""
         e = self.e[:, rows]
+        alive = self.alive = (number < self.lengths)[:, rows, None, None]
         source, jacobian = self._source_and_jacobian(d, number, rows, old, step, e)
-        alive = (number < self.lengths)[:, rows, None, None]
         jacobian = np.where(alive, jacobian, np.eye(self.hidden))
         chains = self.chains.copy()
         chains[:, :, rows] = jacobian @ chains[:, :, rows]
@@ -160,26 +186,31 @@ class _March:
             self.sources[0], self.chains = self.totals[0], self.chains[1:]
 
     def _gate(
-        self, name: Any, a: Array, value: Array, source: Array, linear: Array
+        self, functions: Any, a: Array, value: Array, source: Array, linear: Array
     ) -> tuple[Array, Array, Array]:
         """A function of a pre-activation with error ≤ linear + source: its slope, source, total."""
         clip, units = self.semantics.clip, self.units
-        slope_, rest, relative, absolute, most = (
+        slope_, rest, own, most = (
             np.empty((*a.shape, 1)),
             np.empty(source.shape),
-            *(np.empty((len(a), 1, 1, len(units.unit))) for _ in range(2)),
+            np.empty((4, len(a), 1, 1, len(units.unit))),
             np.empty((len(a), 1, 1, 1)),
         )
         reach = linear + source
-        for one, at in rows_by_name(name).items():
+        for one, at in rows_by_function(functions).items():
+            wide, limit = a[at][..., None], clip[at][..., None]
             slope_[at] = slope(one, a[at], clip[at])[..., None]
-            rest[at] = remainder(one, a[at][..., None], clip[at][..., None], reach[at])
-            relative[at], absolute[at] = units.functions[one]
-            most[at] = BOUNDS[one].range
+            rest[at] = remainder(one, wide, limit, reach[at])
+            own[:3, at] = units.function(one)[:, None, None, None]
+            own[3, at] = units.tiny * (1.0 + abs(one.alpha))
+            most[at] = shape(one).range
+            open_ = undecided(one, wide, limit, reach[at]) & self.alive[at]
+            self.undecided[at] |= open_.any(axis=(1, 2))
+        relative, absolute, growing, tiny = own
         before = np.minimum(np.abs(slope_) * reach + rest, most)
-        rounded = (
-            (relative + units.kept) * (np.abs(value)[..., None] + before) + absolute + units.tiny
-        )
+        rounded = (relative + units.kept) * (np.abs(value)[..., None] + before) + absolute + tiny
+        if growing.any():
+            rounded = rounded + growing * (np.minimum(np.abs(a), clip)[..., None] + reach)
         source = np.abs(slope_) * source + rest + rounded
         return slope_, source, np.minimum(np.abs(slope_) * linear + source, most + rounded)
 
@@ -206,7 +237,7 @@ class _March:
             source = source + u.stored * (
                 3.0 * (wx[g] + recurrent + linear + b) + np.abs(a)[..., None] + linear + source
             )
-            return self._gate(semantics.f, a, value, source, linear)
+            return self._gate(semantics.f[d.index], a, value, source, linear)
 
         slope_z, source_z, total_z = gate("z", step.a_z, step.z)
         slope_r, source_r, total_r = gate("r", step.a_r, step.r)
@@ -242,7 +273,7 @@ class _March:
             )
             source_a, total_a = rounded + self.r_abs["h"] @ source_p, rounded + carried
         slope_h, source_t, total_t = self._gate(
-            semantics.g, step.a_h, step.t, source_a, total_a - source_a
+            semantics.g[d.index], step.a_h, step.t, source_a, total_a - source_a
         )
         jacobian = self._jacobian(old, step, slope_z, slope_r, slope_h)
         z, t = np.abs(step.z)[..., None], np.abs(step.t)[..., None]

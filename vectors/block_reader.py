@@ -9,8 +9,7 @@ from typing import Any
 import h5py
 
 from ..cases.errors import VectorFileError
-from ..cases.readings import READINGS
-from ..cases.semantics import semantics
+from ..cases.readings import readings_of
 from ..cases.signature import Operator, Tensor
 from .case import Arrays, Block, attributes_from_json
 from .digest import Opener
@@ -100,11 +99,9 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
     tier = attribute(group, "tier")
     if tier not in TIERS:
         raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
-    named = next((t for t in TIERS if f"-{t}" in path), "required")  # the digest covers the path
-    if tier != named:
-        raise VectorFileError(
-            f"{where}: tier is {tier!r}; expected {named!r} from the block's name"
-        )
+    told = next((t for t in TIERS if f"-{t}" in path), "required")  # the digest covers the path
+    if tier != told:
+        raise VectorFileError(f"{where}: tier is {tier!r}; expected {told!r} from the block's name")
     if ("readings" in group) != (tier == "ambiguous"):
         raise VectorFileError(f"{where}: readings are there exactly where tier is ambiguous")
     sizes = {}
@@ -128,9 +125,9 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
             parsed[text] = _given(text, case_id, operator, where)
     given = [parsed[text] for text in texts]
     first = operator.with_defaults(given[0])
-    subgroup(group, "inputs", where)
+    named = {*subgroup(group, "inputs", where), *subgroup(group, "outputs", where)}
     tensors = [
-        t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in group["inputs"]
+        t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in named
     ]
     for one in parsed.values():
         attributes = operator.with_defaults(one)
@@ -163,7 +160,7 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
         for found in arrays:
             if found not in [t.name for t in operator.outputs]:
                 raise VectorFileError(f"{below}/{found}: {operator.name} has no such output")
-        for tensor in operator.outputs:
+        for tensor in operator.present(operator.outputs, absent):
             data = stored[tensor.name] = opened(arrays, tensor.name, below)
             shape = (len(ids), *operator.shape(tensor, first, sizes))
             if data.shape != shape or data.dtype != "float32":
@@ -174,16 +171,24 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
 
     inputs = folder(group, "inputs", where, operator.inputs)
     outputs = folder(group, "outputs", where, operator.outputs)
+    if not outputs:
+        raise VectorFileError(f"{where}/outputs: has no output; expected one or more")
+    absent = {t.name for t in operator.outputs} - outputs.keys()
     readings, tolerances = {}, {"": tolerance(group, where)}
     if "readings" in group:
         inside = subgroup(group, "readings", where)
         for name in children(inside, h5py.Group, f"{where}/readings"):
-            if name not in READINGS:
-                raise VectorFileError(
-                    f"{where}/readings/{name}: is not a reading this grucible knows"
-                )
             below = f"{where}/readings/{name}"
+            try:
+                readings_of(name)
+            except KeyError:
+                raise VectorFileError(f"{below}: is not a reading this grucible knows") from None
             readings[name] = folder(inside[name], "outputs", below, operator.outputs)
+            if readings[name].keys() != outputs.keys():
+                raise VectorFileError(
+                    f"{below}/outputs: has {', '.join(readings[name]) or 'none'}; "
+                    f"expected {', '.join(outputs)}"
+                )
             tolerances[name] = tolerance(inside[name], below)
     probe_names, probes = _stored_probes(group, where, opened, len(ids))
     return StoredBlock(
@@ -225,10 +230,10 @@ def _check_agreement(
 ) -> None:
     """Raise VectorFileError unless the sizes are those that the attributes ask for."""
     symbols = {axis: symbol for symbol, axis in operator.sizes.items()}
-    wanted = {"direction": len(semantics(operator, attributes).directions)}
-    for attribute_ in operator.attributes:
-        if attribute_.sets == "hidden":
-            wanted["hidden"] = attributes[attribute_.name]
+    wanted = {"direction": len(operator.directions(attributes))}
+    hidden = operator.setting("hidden")
+    if hidden and hidden.name in attributes:
+        wanted["hidden"] = attributes[hidden.name]
     for axis, length in wanted.items():
         symbol = symbols.get(axis)
         if symbol and sizes[symbol] != length:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cases.operators import OPERATORS
+from ..cases.readings import TOGETHER
 from ..cases.semantics import Semantics, semantics
 from ..cases.signature import Operator
 
@@ -80,7 +81,7 @@ class BlockKey:
             *(f"no{tensor}" for tensor in self.absent),
             *others,
             *([] if self.tier == "required" else [self.tier]),
-            *self.readings,
+            *(name for name in self.readings if TOGETHER not in name),
         ]
         return f"{self.dtype}/{'-'.join(parts)}"
 
@@ -107,6 +108,11 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The outputs that the cases leave out."""
+        return frozenset(t.name for t in OPERATORS[self.operator].outputs) - self.outputs.keys()
 
     def case(self, row: int) -> Case:
         """Case `row` of the block; its arrays are views of the block's."""
@@ -175,4 +181,5 @@ def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
     missing = [a.name for a in operator.attributes if a.required and a.name not in given]
     if missing:
         raise ValueError(f"attribute {missing[0]} is missing")
+    semantics(operator, operator.with_defaults(given))  # raises ValueError where they contradict
     return given

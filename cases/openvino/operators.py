@@ -6,9 +6,10 @@ is ambiguous, silent or wrong, `LEDGER.md` beside this file says which reading i
 
 from __future__ import annotations
 
+from ..activations import Activation
 from ..signature import Attribute, Form, Operator, Tensor
 
-_ACTIVATIONS = {"relu": "relu", "sigmoid": "sigmoid", "tanh": "tanh"}
+_ACTIVATIONS = {name: Activation(name) for name in ("relu", "sigmoid", "tanh")}
 _T = ("float32", "float16", "float64", "bfloat16")  # ledger: t-float
 _DOCS = "https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/sequence/"
 
@@ -111,7 +112,11 @@ GRU_SEQUENCE = Operator(
             "order of traversing the sequence",
             sets="direction",
             required=True,  # ledger: direction-required
-            choices={"forward": "forward", "reverse": "reverse", "bidirectional": "bidirectional"},
+            choices={
+                "forward": ("forward",),
+                "reverse": ("reverse",),
+                "bidirectional": ("forward", "reverse"),  # ledger: bidi-layout
+            },
         ),
     ),
     inputs=(

@@ -168,7 +168,7 @@ def _readings(report: Report) -> Iterator[str]:
 def _reading(name: str, ledger: str) -> str:
     if name in READINGS:
         return READINGS[name].about
-    [reading, *_] = [one for one in READINGS.values() if one.ledger in ledger.split(", ")]
+    [reading] = [one for one in READINGS.values() if one.ledger == ledger]
     return f"{reading.stored} (basis: {BASIS[reading.basis]})"
 
 

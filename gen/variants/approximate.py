@@ -8,8 +8,12 @@ from functools import partial
 import numpy as np
 
 from ...vectors.case import Array
-from ..float64 import FUNCTIONS
+from .. import float64
 
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    name: partial(lambda function, v: np.asarray(function(v, 0.0, 0.0)), float64.FUNCTIONS[name])
+    for name in ("sigmoid", "tanh", "relu")
+}
 _RANGE = 16.0
 
 

@@ -21,6 +21,7 @@ _READINGS = tuple(
         reading.name,
         reading.about,
         kind="reading",
+        owners=reading.owners,
         ledger=reading.ledger,
         semantics=reading.applied_to,
     )
@@ -54,7 +55,5 @@ CATALOGUE: dict[str, Variant] = {
 
 
 def variants_of(operator: Operator) -> list[Variant]:
-    """The variants that mean something for an operator: it has what they need."""
-    has: set[str] = {t.role for t in (*operator.inputs, *operator.outputs)}
-    has |= {a.sets for a in operator.attributes} | set(operator.sizes.values())
-    return [v for v in CATALOGUE.values() if has.issuperset(v.needs)]
+    """The variants that mean something for an operator: it has what they are about."""
+    return [v for v in CATALOGUE.values() if v.means_something_for(operator)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from ...cases.activations import Activation
 from ...cases.semantics import StackedSemantics
 from ...vectors.case import Array
 from ..gru import Alter
@@ -15,20 +19,28 @@ from .variant import Variant
 from .weights import LINEAR_BEFORE_RESET
 
 IGNORED = ("https://github.com/sonos/tract/issues/2751",)
+SIGMOID, TANH, RELU = Activation("sigmoid"), Activation("tanh"), Activation("relu")
 PRE_ACTIVATIONS = ("a_z", "a_r", "a_h")
 
 Semantics = StackedSemantics
+Rename = Callable[[Activation], Activation]
 Changed = Callable[[Array, Array], Array]
 """A quantity of a step as a function of itself and of the clip (infinite where there is none)."""
 
 
-def _named(f: Callable[[str], str], g: Callable[[str], str]) -> Callable[[Semantics], Semantics]:
-    return lambda s: replace(s, f=tuple(map(f, s.f)), g=tuple(map(g, s.g)))
+def _named(f: Rename, g: Rename) -> Callable[[Semantics], Semantics]:
+    """Other functions for the gates and for the candidate."""
+    return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
+
+
+def _each(rename: Rename, functions: Any) -> Any:
+    """Other functions of each direction and case."""
+    return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
 def _instead(name: str, other: str) -> Callable[[Semantics], Semantics]:
-    def named(given: str) -> str:
-        return other if given == name else given
+    def named(given: Activation) -> Activation:
+        return Activation(other) if given.name == name else given
 
     return _named(named, named)
 
@@ -65,12 +77,91 @@ def _clipped_inner(s: Semantics) -> Alter:
     return lambda name, u: _both_sides(u, s.clip) if name == "u" and s.reset_after else u
 
 
+DEFAULTS = {
+    "affine": Activation("affine", 1.0, 0.0),
+    "leaky-relu": Activation("leaky-relu", 0.01),
+    "thresholded-relu": Activation("thresholded-relu", 1.0),
+    "scaled-tanh": Activation("scaled-tanh", 1.0, 1.0),
+    "hard-sigmoid": Activation("hard-sigmoid", 0.2, 0.5),
+    "elu": Activation("elu", 1.0),
+}
+"""What is used where a parameter is ignored; to the precision that a misreading needs."""
+
+
+def _defaulted(parameter: str, given: Activation) -> Activation:
+    if parameter not in given.takes:
+        return given
+    return given._replace(**{parameter: getattr(DEFAULTS[given.name], parameter)})
+
+
+def _exchanged(given: Activation) -> Activation:
+    if len(given.takes) < 2:
+        return given
+    return given._replace(alpha=given.beta, beta=given.alpha)
+
+
+def _by_position(given: Sequence[float], place: int, one: Activation) -> float:
+    return given[place] if place < len(given) else float(DEFAULTS[one.name].alpha)
+
+
+def _parameters(
+    parameter: str, taken: Callable[[Sequence[float], int, Activation], float], s: Semantics
+) -> Semantics:
+    """Other values of a parameter: what `taken` gives from all that were given in order, the
+    position of an activation among all, and it."""
+
+    def changed(*functions: Activation) -> tuple[Activation, ...]:
+        given = [getattr(one, parameter) for one in functions if parameter in one.takes]
+        return tuple(
+            one._replace(**{parameter: taken(given, place, one)})
+            if parameter in one.takes
+            else one
+            for place, one in enumerate(functions)
+        )
+
+    in_order = [functions for pair in zip(s.f, s.g, strict=True) for functions in pair]
+    found = list(zip(*(changed(*case) for case in zip(*in_order, strict=True)), strict=True))
+    return replace(s, f=tuple(found[0::2]), g=tuple(found[1::2]))
+
+
+def _replaced(name: str, other: Activation) -> Callable[[Semantics], Semantics]:
+    """`other` for the function `name`, with the parameters that were given where it says NaN."""
+
+    def named(given: Activation) -> Activation:
+        if given.name != name:
+            return given
+        alpha, beta = (
+            asked if math.isnan(put) else put
+            for asked, put in ((given.alpha, other.alpha), (given.beta, other.beta))
+        )
+        return Activation(other.name, alpha, beta)
+
+    return _named(named, named)
+
+
+SIMPLER: tuple[tuple[str, Activation, str, tuple[str, ...]], ...] = (
+    ("affine", RELU, "relu", ()),
+    ("affine", TANH, "tanh", ()),
+    ("affine", Activation("affine", 1.0, 0.0), "the identity", ("alpha",)),
+    ("leaky-relu", RELU, "relu", ()),
+    ("thresholded-relu", RELU, "relu", ()),
+    ("scaled-tanh", TANH, "tanh", ("alpha",)),
+    ("hard-sigmoid", SIGMOID, "sigmoid", ()),
+    ("hard-sigmoid", Activation("affine", math.nan, math.nan), "alpha v + beta, not held to [0, 1]", ()),
+    ("elu", RELU, "relu", ()),
+    ("elu", Activation("leaky-relu", math.nan), "leaky relu", ()),
+    ("softsign", TANH, "tanh", ()),
+    ("softplus", RELU, "relu", ()),
+)  # fmt: skip
+"""The function that is asked for, what is computed in its place (NaN: the parameter that was given),
+in words, and what else the operator must have."""
+
 CELL_VARIANTS = (
-    Variant("lbr-ignored", "the reset gate applied before the product although linear_before_reset is set",
-            needs=("reset_after",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=False)),
-    Variant("lbr-assumed", "the reset gate applied after the product although linear_before_reset is not set",
+    Variant("lbr-ignored", "the reset gate applied before the product although {reset_after} is set",
+            needs=("reset",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=False)),
+    Variant("lbr-assumed", "the reset gate applied after the product although {reset_after} is not set",
             needs=("reset_after",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=True)),
-    Variant("lbr-inverted", "linear_before_reset taken the other way round",
+    Variant("lbr-inverted", "{reset_after} taken the other way round",
             needs=("reset_after",), links=LINEAR_BEFORE_RESET,
             semantics=lambda s: replace(s, reset_after=not s.reset_after)),
     Variant("reset-gate-ignored", "the reset gate ignored", alter=_altered({"r": lambda r, _: np.ones_like(r)})),
@@ -92,25 +183,43 @@ CELL_VARIANTS = (
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
             needs=("clip", "reset_after"), alter=_clipped_inner),
     Variant("activations-ignored", "activations ignored, sigmoid and tanh used", links=IGNORED,
-            semantics=_named(lambda _: "sigmoid", lambda _: "tanh")),
-    Variant("f-ignored", "the first activation ignored, sigmoid used for z and r", links=IGNORED,
-            semantics=_named(lambda _: "sigmoid", lambda g: g)),
-    Variant("g-ignored", "the second activation ignored, tanh used for the candidate", links=IGNORED,
-            semantics=_named(lambda f: f, lambda _: "tanh")),
+            semantics=_named(lambda _: SIGMOID, lambda _: TANH)),
+    Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", links=IGNORED,
+            semantics=_named(lambda _: SIGMOID, lambda g: g)),
+    Variant("g-ignored", "the activation of the candidate ignored, tanh used", links=IGNORED,
+            semantics=_named(lambda f: f, lambda _: TANH)),
     Variant("activations-exchanged", "the two activations exchanged",
             semantics=lambda s: replace(s, f=s.g, g=s.f)),
-    Variant("first-activation-for-both", "the first activation used for the candidate too",
+    Variant("first-activation-for-both", "the activation of the gates used for the candidate too",
             semantics=lambda s: replace(s, g=s.f)),
-    Variant("second-activation-for-both", "the second activation used for the gates too",
+    Variant("second-activation-for-both", "the activation of the candidate used for the gates too",
             semantics=lambda s: replace(s, f=s.g)),
+    Variant("activations-of-first-direction", "the first direction's activations used for both",
+            needs=("f.per_direction",),
+            semantics=lambda s: replace(s, f=(s.f[0],) * len(s.f), g=(s.g[0],) * len(s.g))),
+    Variant("alpha-ignored", "{alpha} ignored, defaults used", needs=("alpha",), links=IGNORED,
+            semantics=_named(*[partial(_defaulted, "alpha")] * 2)),
+    Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
+            semantics=_named(*[partial(_defaulted, "beta")] * 2)),
+    Variant("alpha-by-position", "{alpha} taken by the position of the activation, not consumed by those that take one",
+            needs=("alpha",), semantics=partial(_parameters, "alpha", _by_position)),
+    Variant("alpha-first-for-all", "the first value of {alpha} used by every activation", needs=("alpha",),
+            semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
+    Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),
+            semantics=_named(*[_exchanged] * 2)),
     *(
-        Variant(name, f"{asked} computed as {about}",
+        Variant(name, f"{asked} computed as {about}", needs=(f"f.{asked}",),
                 semantics=_instead(asked, name))
         for name, (asked, about, _) in REPLACEMENTS.items()
     ),
     *(
+        Variant(f"{asked}-as-{other.name}", f"{asked} computed as {about}", needs=(f"f.{asked}", *needs),
+                semantics=_replaced(asked, other))
+        for asked, other, about, needs in SIMPLER
+    ),
+    *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
-                function=asked, error=error, semantics=_instead(asked, name))
+                function=asked, error=error, needs=(f"f.{asked}",), semantics=_instead(asked, name))
         for name, (asked, error, _) in APPROXIMATIONS.items()
     ),
 )  # fmt: skip

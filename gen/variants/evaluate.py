@@ -40,7 +40,8 @@ def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) 
     for rows, meant, inputs in stacked:
         y, ho = outcome(variants, meant, inputs)
         attributes = operator.with_defaults(block.given[rows[0]])
-        for name, array in operator_outputs(operator, attributes, {"y": y, "ho": ho}).items():
+        shared = {"y": y, "ho": ho}
+        for name, array in operator_outputs(operator, attributes, shared, block.absent).items():
             outputs[name][rows] = array
     return outputs
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from ...cases.semantics import StackedSemantics
+from ...cases.signature import Operator
 from ...vectors.case import Array
 from ...vectors.convert import GruInputs
 from ..float64 import FUNCTIONS, Float64
@@ -20,7 +22,6 @@ from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
 
 Kind = Literal["misreading", "approximation", "precision", "reading"]
-Need = Literal["lengths", "direction", "clip", "reset_after", "b", "time"]
 Outputs = tuple[Array, Array]
 """y (n, direction, batch, time, hidden) and ho (n, direction, batch, hidden)."""
 
@@ -28,7 +29,9 @@ Outputs = tuple[Array, Array]
 class _WiderFloat64(Float64):
     """Float64 that also knows the functions that are computed in place of the right ones."""
 
-    functions = FUNCTIONS | OTHER_FUNCTIONS
+    functions = FUNCTIONS | {
+        name: (lambda v, *_, of=function: of(v)) for name, function in OTHER_FUNCTIONS.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,10 @@ class Run:
 class Variant:
     """One way to differ from the GRU that is asked for.
 
-    `about` completes the sentence "explained by: …". `needs` names what an operator must have for the
-    variant to mean anything there: a tensor role or what an attribute sets (cases.signature).
-    `links` are reports of real implementations that were wrong in this way, `ledger` the entry of a
+    `about` completes the sentence "explained by: …"; what an operator has names of its own for stands
+    in it as {b}, {lengths} …, see `about_for`. `needs` names what an operator must have for the
+    variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's), `order`
+    the order of gates that must not be its own. `links` are reports of real implementations that were wrong in this way, `ledger` the entry of a
     reading. Each change is None where there is none. `alter` is made from the semantics as asked for.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
@@ -59,7 +63,9 @@ class Variant:
     name: str
     about: str
     kind: Kind = "misreading"
-    needs: tuple[Need, ...] = ()
+    needs: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    order: str = ""
     ledger: str = ""
     links: tuple[str, ...] = ()
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
@@ -70,6 +76,65 @@ class Variant:
     function: str = ""
     error: float = 0.0
     worse_than: tuple[str, ...] = ()
+
+    def about_for(self, operator: Operator) -> str:
+        """`about` in the operator's own words."""
+        return self.about.format_map(_words(operator))
+
+    def means_something_for(self, operator: Operator) -> bool:
+        """Whether the operator has what the variant is about."""
+        return (
+            traits(operator).issuperset(self.needs)
+            and (not self.owners or operator.owner in self.owners)
+            and (not self.order or self.order != gate_order(operator))
+        )
+
+
+@cache
+def _words(operator: Operator) -> dict[str, str]:
+    """The operator's names of tensors, by role, and of attributes, by what they set."""
+    words: dict[str, list[str]] = {}
+    for tensor in (*operator.inputs, *operator.outputs):
+        words.setdefault(tensor.role, []).append(tensor.name)
+    for attribute in operator.attributes:
+        words.setdefault(attribute.sets, []).append(attribute.name)
+    words.setdefault("reset_after", words.get("bias_inside", []))
+    words.setdefault("y", words["ho"])
+    return {word: " and ".join(names) for word, names in words.items()}
+
+
+@cache
+def traits(operator: Operator) -> frozenset[str]:
+    """What variants may need of an operator.
+
+    A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
+    says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
+    where all six are one tensor's; an activation that may be asked for (`f.tanh`),
+    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time.
+    """
+    tensors = (*operator.inputs, *operator.outputs)
+    has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}
+    has |= {f"axis.{axis}" for axis in operator.sizes.values()}
+    if has & {"reset_after", "bias_inside"}:
+        has.add("reset")
+    for form in (form for t in tensors if t.role == "b" for form in t.forms):
+        has |= {f"b.{part}" for part in form.parts}
+        if len(form.parts) == 6:
+            has.add("b.six")
+    for attribute in operator.attributes:
+        if attribute.sets in ("activations", "f", "g"):
+            has |= {f"f.{function.name}" for function in attribute.choices.values()}
+            if attribute.per_direction:
+                has.add("f.per_direction")
+    if operator.always.get("y_order", "time") == "time":
+        has.add("y.time")
+    return frozenset(has)
+
+
+def gate_order(operator: Operator) -> str:
+    """The order in which the operator stacks the gates, such as zrh."""
+    [weights] = [t for t in operator.inputs if t.role == "w"]
+    return "".join(weights.forms[0].parts)
 
 
 def outcome(variants: Sequence[Variant], semantics: StackedSemantics, inputs: GruInputs) -> Outputs:

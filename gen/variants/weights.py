@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.semantics import StackedSemantics
 from ...vectors.case import Array, Arrays
 from ...vectors.convert import GruInputs
-from .variant import Need, Variant
+from .variant import Variant
 
 GATE_ORDER = (
     "https://github.com/keras-team/keras/issues/8720",
@@ -26,28 +26,33 @@ BIAS = (
     "https://github.com/microsoft/onnxruntime/pull/3797",
     "https://github.com/microsoft/onnxruntime/pull/3893",
 )
-ORDERS = ("zhr", "rzh", "rhz", "hzr", "hrz")
-"""How the parts z, r, h may be misread: the part read first, second, third."""
+ORDERS = ("zrh", "zhr", "rzh", "rhz", "hzr", "hrz")
+"""How the gates may be misread: the one read first, second, third."""
 
 Change = Callable[[GruInputs, StackedSemantics], GruInputs]
 
 
-def _reordered(parts: Arrays, order: str) -> Arrays:
-    """The parts as one who expects them in `order` takes them from where z, r and h are stacked."""
-    names = {"h": "wh" if "wh" in parts else "h"}
-    stacked = [names.get(gate, gate) for gate in "zrh"]
-    if not set(stacked) <= parts.keys():
-        return parts
-    taken = {names.get(gate, gate): parts[stacked[place]] for place, gate in enumerate(order)}
+def _reordered(parts: Arrays, stacked: Sequence[str], order: str) -> Arrays:
+    """The parts as one who expects the gates in `order` takes them from where they are `stacked`."""
+    taken: Arrays = {}
+    for prefix in ("", "w", "r"):
+        names = {gate: prefix + gate for gate in "zrh"}
+        if not prefix and "h" not in parts:
+            names["h"] = "wh"  # beside the sums of z and r
+        if parts.keys() >= set(names.values()):
+            taken |= {
+                names[expected]: parts[names[there]]
+                for expected, there in zip(order, stacked, strict=True)
+            }
     return parts | taken
 
 
 def _gate_orders() -> Iterator[Variant]:
     places = {
-        "": ("W, R and B", ("w", "r", "b")),
-        "W-": ("W alone", ("w",)),
-        "R-": ("R alone", ("r",)),
-        "B-": ("B alone", ("b",)),
+        "": ("{w}, {r} and {b}", ("w", "r", "b")),
+        "W-": ("{w} alone", ("w",)),
+        "R-": ("{r} alone", ("r",)),
+        "B-": ("{b} alone", ("b",)),
     }
     for token, (what, fields) in places.items():
         for order in ORDERS:
@@ -55,13 +60,17 @@ def _gate_orders() -> Iterator[Variant]:
             def change(
                 inputs: GruInputs, _: StackedSemantics, order: str = order, fields: Any = fields
             ) -> GruInputs:
-                changed: dict[str, Any] = {f: _reordered(getattr(inputs, f), order) for f in fields}
+                stacked = list(inputs.w)
+                changed: dict[str, Any] = {
+                    f: _reordered(getattr(inputs, f), stacked, order) for f in fields
+                }
                 return replace(inputs, **changed)
 
             yield Variant(
                 f"{token}gate-order-{order}",
-                f"the gates of {what} read in the order {', '.join(order)} instead of z, r, h",
+                f"the gates of {what} read in the order {', '.join(order)}",
                 needs=("b",) if fields == ("b",) else (),
+                order=order,
                 links=GATE_ORDER,
                 inputs=change,
             )
@@ -129,45 +138,73 @@ def _first(array: Array, axis: int) -> Array:
     return np.asarray(np.broadcast_to(np.take(array, [0], axis), array.shape))
 
 
-_AFTER: tuple[Need, ...] = ("reset_after",)
+_GATES = {gate: (gate, f"w{gate}", f"r{gate}") for gate in "zrh"}
+"""The parts of each gate's bias."""
+
+
+def _moved(changes: Mapping[str, Callable[[Arrays], Array]], *without: str) -> Change:
+    """Parts of the bias as functions of all of them, and some left out; nothing where one lacks."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        b = {part: values.astype(np.float64) for part, values in inputs.b.items()}
+        try:
+            b |= {part: of(b) for part, of in changes.items()}
+        except KeyError:
+            return inputs
+        return replace(inputs, b={part: values for part, values in b.items() if part not in without})
+
+    return change
+
+
+_APART = ("b.rh", "reset")
 WEIGHT_VARIANTS = (
     *_gate_orders(),
-    Variant("Rbh-outside", "Rbh added outside the product with the reset gate", needs=("b", *_AFTER),
+    Variant("Rbh-outside", "Rbh added outside the product with the reset gate", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda _, r: 0 * r, lambda w, r: w + r)),
-    Variant("Wbh-inside", "Wbh added inside the product with the reset gate", needs=("b", *_AFTER),
+    Variant("Wbh-inside", "Wbh added inside the product with the reset gate", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda w, r: w + r, lambda w, _: 0 * w)),
-    Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", needs=("b", *_AFTER),
+    Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda w, _: w, lambda _, r: r)),
-    Variant("bias-ignored", "B ignored", needs=("b",), links=BIAS,
-            inputs=_without("z", "r", "h", "wh", "rh")),
-    Variant("bias-z-ignored", "the update gate's bias ignored", needs=("b",), links=BIAS, inputs=_without("z")),
-    Variant("bias-r-ignored", "the reset gate's bias ignored", needs=("b",), links=BIAS, inputs=_without("r")),
-    Variant("bias-h-ignored", "the candidate's bias ignored", needs=("b",), links=BIAS,
-            inputs=_without("h", "wh", "rh")),
-    Variant("Wbh-ignored", "Wbh ignored", needs=("b", *_AFTER), links=BIAS, inputs=_without("wh")),
-    Variant("Rbh-ignored", "Rbh ignored", needs=("b", *_AFTER), links=BIAS, inputs=_without("rh")),
-    Variant("bias-added-twice", "the biases of z and r added twice, as if B held two of each",
-            needs=("b",), links=BIAS,
+    Variant("bias-h-inside", "the candidate's bias put inside the product with the reset gate although {reset_after} is not set",
+            needs=("bias_inside", "b.h"), links=LINEAR_BEFORE_RESET, inputs=_moved({"rh": lambda b: b["h"]}, "h")),
+    Variant("bias-ignored", "{b} ignored", needs=("b",), links=BIAS,
+            inputs=_without(*(part for parts in _GATES.values() for part in parts))),
+    Variant("bias-z-ignored", "the update gate's bias ignored", needs=("b",), links=BIAS, inputs=_without(*_GATES["z"])),
+    Variant("bias-r-ignored", "the reset gate's bias ignored", needs=("b",), links=BIAS, inputs=_without(*_GATES["r"])),
+    Variant("bias-h-ignored", "the candidate's bias ignored", needs=("b",), links=BIAS, inputs=_without(*_GATES["h"])),
+    Variant("Wbh-ignored", "Wbh ignored", needs=_APART, links=BIAS, inputs=_without("wh")),
+    Variant("Rbh-ignored", "Rbh ignored", needs=_APART, links=BIAS, inputs=_without("rh")),
+    Variant("bias-added-twice", "the biases of z and r added twice, as if {b} held two of each",
+            needs=("b.z",), links=BIAS,
             inputs=lambda i, _: replace(i, b={p: 2 * b if p in "zr" else b for p, b in i.b.items()})),
-    Variant("R-transposed", "R transposed", inputs=_matrices("r", "zrh", lambda m: m.swapaxes(-1, -2))),
-    Variant("R-transposed-candidate", "the candidate's R transposed",
+    Variant("Wb-ignored", "the input biases Wbz, Wbr and Wbh ignored", needs=("b.wz",), links=BIAS,
+            inputs=_without("wz", "wr", "wh")),
+    Variant("Rb-ignored", "the recurrent biases Rbz, Rbr and Rbh ignored", needs=("b.rz",), links=BIAS,
+            inputs=_without("rz", "rr", "rh")),
+    Variant("B-as-4H", "the first 4H of {b} read as summed biases of z and r, Wbh and Rbh", needs=("b.six",), links=BIAS,
+            inputs=_moved({"z": lambda b: b["wz"], "r": lambda b: b["wr"], "rh": lambda b: b["rz"]}, "wz", "wr", "rz", "rr")),
+    Variant("B-interleaved", "{b} read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh", needs=("b.six",), links=BIAS,
+            inputs=_moved({"z": lambda b: b["wz"] + b["wr"], "r": lambda b: b["wh"] + b["rz"], "wh": lambda b: b["rr"]},
+                          "wz", "wr", "rz", "rr")),
+    Variant("R-transposed", "{r} transposed", inputs=_matrices("r", "zrh", lambda m: m.swapaxes(-1, -2))),
+    Variant("R-transposed-candidate", "the candidate's {r} transposed",
             inputs=_matrices("r", "h", lambda m: m.swapaxes(-1, -2))),
-    Variant("R-transposed-gates", "the R of z and r transposed, the candidate's not",
+    Variant("R-transposed-gates", "the {r} of z and r transposed, the candidate's not",
             inputs=_matrices("r", "zr", lambda m: m.swapaxes(-1, -2))),
     Variant("input-tail-dropped", "the last input feature left out, as a vector loop without a tail does",
             inputs=_matrices("w", "zrh", _last_column_zero)),
     Variant("hidden-tail-dropped", "the last hidden unit left out of the recurrent products",
             inputs=_matrices("r", "zrh", _last_column_zero)),
-    Variant("weights-shared", "the first direction's W, R and B used for both", needs=("direction",),
+    Variant("weights-shared", "the first direction's {w}, {r} and {b} used for both", needs=("axis.direction",),
             links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",),
             inputs=_of_first_direction("w", "r", "b")),
-    Variant("W-shared", "the first direction's W used for both", needs=("direction",),
+    Variant("W-shared", "the first direction's {w} used for both", needs=("axis.direction",),
             inputs=_of_first_direction("w")),
-    Variant("R-shared", "the first direction's R used for both", needs=("direction",),
+    Variant("R-shared", "the first direction's {r} used for both", needs=("axis.direction",),
             inputs=_of_first_direction("r")),
-    Variant("B-shared", "the first direction's B used for both", needs=("direction", "b"),
+    Variant("B-shared", "the first direction's {b} used for both", needs=("axis.direction", "b"),
             inputs=_of_first_direction("b")),
-    Variant("h0-shared", "the first direction's initial_hidden_state used for both",
-            needs=("direction",), inputs=_of_first_direction("h0")),
+    Variant("h0-shared", "the first direction's {h0} used for both",
+            needs=("axis.direction",), inputs=_of_first_direction("h0")),
 )  # fmt: skip
 """Gate orders, biases, transposition, tails, directions' weights."""

@@ -1,0 +1,1 @@
+"""Apple BNNSGraph's gru."""

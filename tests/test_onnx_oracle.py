@@ -1,0 +1,453 @@
+"""The ONNX oracle against examples worked out by hand, and activations by other formulas."""
+
+import decimal
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+from onnx_oracle import evaluate
+
+from oracle import MPMATH, Array, MpmathNumbers, round_once, to_fraction
+
+INF = math.inf
+decimal_context = decimal.Context(prec=80)
+
+
+def attributes(**given: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = {"hidden_size": 1, "direction": "forward", "clip": INF}
+    defaults |= {"activations": ["Relu", "Relu"], "linear_before_reset": 0, "layout": 0}
+    return {**defaults, **given}
+
+
+def floats(**tensors: Any) -> dict[str, Array]:
+    return {name: numpy.array(tensor, numpy.float32) for name, tensor in tensors.items()}
+
+
+def exact(nested: Any) -> Any:
+    """The nested lists with every number a Fraction."""
+    return [exact(n) for n in nested] if isinstance(nested, list) else to_fraction(nested)
+
+
+def float32(value: float) -> Fraction:
+    return Fraction(float(numpy.float32(value)))
+
+
+# the equations
+
+
+def cell(B: Any, **given: Any) -> Fraction:
+    """One step of x = 2, h = 3 with Wz, Wr, Wh = 1/4, 1/2, 1 and Rz, Rr, Rh = -1/8, 1/4, 1/2."""
+    inputs = floats(X=[[[2]]], W=[[[0.25], [0.5], [1]]], R=[[[-0.125], [0.25], [0.5]]])
+    inputs |= floats(initial_h=[[[3]]]) | ({} if B is None else floats(B=[B]))
+    outputs = exact_outputs(inputs, **given)
+    assert outputs["Y"] == [outputs["Y_h"]]
+    value: Fraction = outputs["Y_h"][0][0][0]
+    return value
+
+
+def exact_outputs(
+    inputs: dict[str, Array], len_zero: str = "zeros", **given: Any
+) -> dict[str, Any]:
+    outputs = evaluate(attributes(**given), inputs, numbers=MPMATH, len_zero=len_zero)
+    return {name: exact(value) for name, value in outputs.items()}
+
+
+# With the biases Wb = 1/8, 1/4, -1 and Rb = 0, 0, 1/2:
+#   zt = 2/4 - 3/8 + 1/8 = 1/4,  rt = 2/2 + 3/4 + 1/4 = 2
+#   before:  ht = 2 + (2*3)/2 + (1/2 - 1) = 9/2,    Ht = 3/4 * 9/2 + 1/4 * 3 = 33/8
+#   after:   ht = 2 + 2 * (3/2 + 1/2) - 1 = 5,      Ht = 3/4 * 5   + 1/4 * 3 = 9/2
+# With parts of z and r moved to Rb it is the same.  With Wbh = 1/2, Rbh = -1 instead, before is
+# the same, and after:   ht = 2 + 2 * (3/2 - 1) + 1/2 = 7/2,  Ht = 3/4 * 7/2 + 3/4 = 27/8
+# With clip 1:  rt = 1 (of 2), ht = 1 (of 3),       Ht = 3/4 * 1   + 1/4 * 3 = 3/2
+# With clip 4, after:  ht = 4 (of 5),               Ht = 3/4 * 4   + 3/4 = 15/4
+# Without B:  zt = 1/8, rt = 7/4,  ht = 2 + 21/4/2 = 37/8 (both),  Ht = 7/8 * 37/8 + 3/8 = 283/64
+# With Wb = -5/8, 1/4, -6 and Rb 0:  z is of -1/2, ht of 2 + 3 - 6: both 0
+FIRST = [0.125, 0.25, -1, 0, 0, 0.5]
+CELLS = [
+    (FIRST, 0, INF, Fraction(33, 8)),
+    (FIRST, 1, INF, Fraction(9, 2)),
+    (FIRST, -1, INF, Fraction(9, 2)),
+    ([0.375, -1.75, -1, -0.25, 2, 0.5], 0, INF, Fraction(33, 8)),
+    ([0.375, -1.75, -1, -0.25, 2, 0.5], 1, INF, Fraction(9, 2)),
+    ([0.125, 0.25, 0.5, 0, 0, -1], 0, INF, Fraction(33, 8)),
+    ([0.125, 0.25, 0.5, 0, 0, -1], 1, INF, Fraction(27, 8)),
+    (FIRST, 0, 1.0, Fraction(3, 2)),
+    (FIRST, 1, 1.0, Fraction(3, 2)),
+    (FIRST, 1, 4.0, Fraction(15, 4)),
+    (None, 0, INF, Fraction(283, 64)),
+    (None, 1, INF, Fraction(283, 64)),
+    ([-0.625, 0.25, -6, 0, 0, 0], 0, INF, Fraction(0)),
+]
+
+
+@pytest.mark.parametrize(("B", "lbr", "clip", "expected"), CELLS)
+def test_cell(B: list[float] | None, lbr: int, clip: float, expected: Fraction) -> None:
+    assert cell(B, linear_before_reset=lbr, clip=clip) == expected
+
+
+def test_clip_is_float32_and_two_sided() -> None:
+    c = float32(0.1)  # zt = c (of 1/4), ht = c: the state 3 and the products are not clipped
+    assert c != Fraction(0.1)
+    assert cell(FIRST, clip=0.1) == (1 - c) * c + c * 3
+    # zt is of -1/2, ht of -1: -c each.  Affine of them, alpha 1/2, beta 1 and 0
+    given = {"activations": ["Affine"] * 2, "activation_alpha": [0.5, 0.5]}
+    z = 1 - c / 2
+    got = cell([-0.625, 0, -9, 0, 0, 0], clip=0.1, activation_beta=[1.0, 0.0], **given)
+    assert got == (1 - z) * -c / 2 + z * 3
+    assert cell(FIRST, clip=1e39) == Fraction(33, 8)  # infinite as float32
+
+
+def test_two_units() -> None:
+    # B absent is zeros.  zt = [1/2, 1/4 * 1] = [1/2, 1/4],  rt = [1 + 2/2, 4 + 1 - 2] = [2, 3]
+    #   before: rt (.) h = [2, 6],     ht = [1 + 2 + 6/2, -1 + 2*2 + 6] = [6, 9]
+    #           Ht = [1/2 * 6 + 1/2 * 1, 3/4 * 9 + 1/4 * 2] = [7/2, 29/4]
+    #   after:  Rh h = [1 + 2/2, 2 + 2] = [2, 4],  ht = [1 + 2*2, -1 + 3*4] = [5, 11]
+    #           Ht = [1/2 * 5 + 1/2 * 1, 3/4 * 11 + 1/4 * 2] = [3, 35/4]
+    W = [[[0.5], [0], [1], [4], [1], [-1]]]
+    R = [[[0, 0], [0.25, 0], [0, 0.5], [1, -1], [1, 0.5], [2, 1]]]
+    inputs = floats(X=[[[1]]], initial_h=[[[1, 2]]], W=W, R=R)
+    for lbr, expected in (0, [Fraction(7, 2), Fraction(29, 4)]), (1, [3, Fraction(35, 4)]):
+        outputs = exact_outputs(inputs, hidden_size=2, linear_before_reset=lbr)
+        assert outputs == {"Y": [[[expected]]], "Y_h": [[expected]]}
+
+
+def test_two_units_bias() -> None:
+    # The biases alone, X and R zero, h = [0, 8]:  Wbz + Rbz = [1/8 + 1/8, 1/4 + 1/4] = [1/4, 1/2]
+    #   before: Wbh + Rbh = [1 + 2, 4 + 8],                Ht = [3/4 * 3, 1/2 * 12 + 4]
+    #   after: rt = [1 + 1, 2 + 1], ht = [1 + 2*2, 4 + 3*8], Ht = [3/4 * 5, 1/2 * 28 + 4]
+    B = [[0.125, 0.25, 1, 2, 1, 4, 0.125, 0.25, 1, 1, 2, 8]]
+    zeros = floats(X=[[[0]]], W=numpy.zeros((1, 6, 1)), R=numpy.zeros((1, 6, 2)))
+    inputs = zeros | floats(B=B, initial_h=[[[0, 8]]])
+    for lbr, expected in (0, [Fraction(9, 4), 10]), (1, [Fraction(15, 4), 18]):
+        assert exact_outputs(inputs, hidden_size=2, linear_before_reset=lbr)["Y_h"] == [[expected]]
+
+
+# the activations, in decimal and by other formulas
+
+
+def tanh(x: Decimal) -> Decimal:
+    return 1 - 2 / ((2 * x).exp() + 1)
+
+
+Formula = Callable[[Decimal, Decimal, Decimal], Decimal]
+FORMULAS: dict[str, Formula] = {
+    "Relu": lambda x, _a, _b: (x + abs(x)) / 2,
+    "Tanh": lambda x, _a, _b: tanh(x),
+    "Sigmoid": lambda x, _a, _b: (1 + tanh(x / 2)) / 2,
+    "Affine": lambda x, a, b: a * (x + b / a),
+    "LeakyRelu": lambda x, a, _b: max(x, Decimal(0)) + a * min(x, Decimal(0)),
+    "ThresholdedRelu": lambda x, a, _b: Decimal(0) if x < a else x,
+    "ScaledTanh": lambda x, a, b: a * tanh(b * x),
+    "HardSigmoid": lambda x, a, b: sorted([Decimal(0), a * x + b, Decimal(1)])[1],
+    "Elu": lambda x, a, _b: max(x, Decimal(0)) + a * (min(x, Decimal(0)).exp() - 1),
+    "Softsign": lambda x, _a, _b: x / (1 + x) if x > 0 else x / (1 - x),
+    "Softplus": lambda x, _a, _b: x / 2 + ((x / 2).exp() + (-x / 2).exp()).ln(),
+}
+TAKES = {"Affine": "ab", "LeakyRelu": "a", "ThresholdedRelu": "a", "ScaledTanh": "ab"}
+TAKES |= {"HardSigmoid": "ab", "Elu": "a"}
+DEFAULTS: dict[str, tuple[float, float]] = {
+    "Affine": (1, 0),
+    "LeakyRelu": (0.01, 0),
+    "ThresholdedRelu": (1, 0),
+}
+DEFAULTS |= {"HardSigmoid": (0.2, 0.5), "Elu": (1, 0)}
+ARGUMENTS = [-100, -3, -2.5, -1, -0.5, -0.125, 0, 0.125, 0.5, 0.75, 1, 2, 2.5, 100]
+PARAMETERS = [(name, a, b) for name in FORMULAS for a, b in [(0.5, 0.25), (-0.7, 0.1), (3, -2)]]
+
+
+def formula(name: str, x: float, a: float, b: float) -> Fraction:
+    with decimal.localcontext(decimal_context):
+        parameters = (Decimal(float(numpy.float32(p))) for p in (a, b))
+        return Fraction(FORMULAS[name](Decimal(x), *parameters))
+
+
+def parameters(*functions: tuple[str, float, float]) -> dict[str, Any]:
+    alphas = [a for name, a, b in functions if "a" in TAKES.get(name, "")]
+    betas = [b for name, a, b in functions if "b" in TAKES.get(name, "")]
+    return {"activation_alpha": alphas, "activation_beta": betas}
+
+
+def close(got: Fraction, expected: Fraction) -> bool:
+    return abs(got - expected) <= max(abs(expected), Fraction(1)) / 10**60
+
+
+def one_step(x: float, h: float, W: list[float], Rh: float, **given: Any) -> Fraction:
+    inputs = floats(X=[[[x]]], initial_h=[[[h]]], W=[[[w] for w in W]], R=[[[0], [0], [Rh]]])
+    value: Fraction = exact_outputs(inputs, **given)["Y_h"][0][0][0]
+    return value
+
+
+def as_each(name: str, x: float, **given: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """The function where it is g, where it makes z and where it makes r (with its value at 0)."""
+    lists = {key: given[key] for key in given if key.startswith("activation_")}
+    # z = relu(0) = 0: Ht = ht;  ht = relu(0) = 0, h = 1: Ht = zt;  ht = rt * 1, zt = f(0)
+    as_g = one_step(x, 0, [0, 0, 1], 0, activations=["Relu", name], **lists)
+    as_z = one_step(x, 1, [1, 0, 0], 0, activations=[name, "Relu"], **lists)
+    then = {key: [*lists[key], default] for key, default in AFTER.items() if key in lists}
+    as_r = one_step(x, 1, [0, 1, 0], 1, activations=[name, "Affine"], **then)
+    return as_g, as_z, as_r
+
+
+AFTER = {"activation_alpha": 1.0, "activation_beta": 0.0}
+
+
+@pytest.mark.parametrize(("name", "a", "b"), PARAMETERS)
+def test_activation(name: str, a: float, b: float) -> None:
+    at_zero = formula(name, 0, a, b)
+    for x in ARGUMENTS:
+        expected = formula(name, x, a, b)
+        as_g, as_z, as_r = as_each(name, x, **parameters((name, a, b)))
+        assert close(as_g, expected), x
+        assert close(as_z, expected), x
+        assert close(as_r, (1 - at_zero) * expected + at_zero), x
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_default_parameters(name: str) -> None:
+    for x in ARGUMENTS:
+        as_g, as_z, _ = as_each(name, x)
+        assert close(as_g, formula(name, x, *DEFAULTS[name]))
+        assert close(as_z, formula(name, x, *DEFAULTS[name]))
+
+
+def test_default_of_one_of_two() -> None:
+    for given, a, b in (
+        ({"activation_alpha": [0.25]}, 0.25, 0.5),
+        ({"activation_beta": [0]}, 0.2, 0),
+    ):
+        got = one_step(1, 0, [0, 0, 1], 0, activations=["Relu", "HardSigmoid"], **given)
+        assert got == float32(a) + float32(b)
+
+
+def test_thresholds_and_edges() -> None:
+    def g(name: str, x: float, alpha: float) -> Fraction:
+        given = {"activations": ["Relu", name], "activation_alpha": [alpha]}
+        return one_step(x, 0, [0, 0, 1], 0, **given)
+
+    below = float(numpy.nextafter(numpy.float32(0.5), numpy.float32(0)))
+    assert g("ThresholdedRelu", 0.5, 0.5) == Fraction(1, 2)  # x >= alpha
+    assert g("ThresholdedRelu", below, 0.5) == 0
+    assert g("ThresholdedRelu", -1, -1.5) == -1
+    assert g("LeakyRelu", -1, 0.01) == -float32(0.01) != -Fraction(0.01)
+    # e^x - 1 and log(1 + e^x) keep their relative precision where the terms cancel or vanish
+    x = Fraction(2) ** -280  # from two float32 factors
+    elu = one_step(-(2.0**-140), 0, [0, 0, 2.0**-140], 0, activations=["Relu", "Elu"])
+    assert abs(elu - (-x + x**2 / 2)) < x * Fraction(2) ** -290
+    plus = one_step(-500, 0, [0, 0, 1], 0, activations=["Relu", "Softplus"])
+    with decimal.localcontext(decimal_context):
+        assert abs(plus / Fraction(Decimal(-500).exp()) - 1) < Fraction(1, 10**60)
+    assert one_step(1e30, 0, [0, 0, 1], 0, activations=["Relu", "Softplus"]) == float32(1e30)
+
+
+# the parameters' order
+
+
+def test_parameters_are_taken_in_order() -> None:
+    # Tanh takes none: z = tanh(0) = 0, the one alpha is LeakyRelu's
+    got = one_step(-1, 0, [0, 0, 1], 0, activations=["Tanh", "LeakyRelu"], activation_alpha=[0.25])
+    assert got == Fraction(-1, 4)
+    # the first alpha is f's (z of -1/2 is -1/4), the second g's (of -2: -1/2 * 2 = -1)
+    # Ht = 5/4 * -1 - 1/4 * 3
+    got = one_step(
+        -2, 3, [0.25, 0, 1], 0, activations=["LeakyRelu"] * 2, activation_alpha=[0.5, 0.5]
+    )
+    assert got == Fraction(-2)
+    got = one_step(
+        -2, 3, [0.25, 0, 1], 0, activations=["LeakyRelu"] * 2, activation_alpha=[0.25, 0.5]
+    )
+    assert got == Fraction(9, 8) * -1 - Fraction(1, 8) * 3
+    # where the list is too short, the default: z = -1/8, ht = -2 * 0.01
+    got = one_step(-2, 3, [0.25, 0, 1], 0, activations=["LeakyRelu"] * 2, activation_alpha=[0.25])
+    assert got == Fraction(9, 8) * -2 * float32(0.01) - Fraction(1, 8) * 3
+
+
+def test_parameters_across_directions() -> None:
+    # x = -1, h = 1; alphas 1/2 to LeakyRelu, 1/8 to HardSigmoid, 2 to Affine, beta 1/4 and 3
+    # forward:  z = -1/2,  ht = -1/8 + 1/4 = 1/8,   Ht = 3/2 * 1/8 - 1/2
+    # reverse:  z = relu(-1) = 0,  Ht = ht = -2 + 3
+    inputs = floats(X=[[[-1]]], initial_h=[[[1]], [[1]]], W=numpy.ones((2, 3, 1)))
+    inputs |= floats(R=numpy.zeros((2, 3, 1)))
+    names = ["LeakyRelu", "HardSigmoid", "Relu", "Affine"]
+    given: dict[str, Any] = {"activation_alpha": [0.5, 0.125, 2], "activation_beta": [0.25, 3]}
+    outputs = exact_outputs(inputs, direction="bidirectional", activations=names, **given)
+    assert outputs["Y_h"] == [[[Fraction(-5, 16)]], [[Fraction(1)]]]
+    assert outputs["Y"] == [outputs["Y_h"]]
+
+
+# lengths, directions, layouts
+
+
+def sums(more: dict[str, Array] | None = None, directions: int = 1) -> dict[str, Array]:
+    """Ht = Xt + Ht-1: z = 0, r = 1 by their biases.  In the second direction 10 Xt + Ht-1."""
+    W = [[[0], [0], [1]], [[0], [0], [10]]][:directions]
+    R = [[[0], [0], [1]]] * directions
+    B = [[0, 1, 0, 0, 0, 0]] * directions
+    X = [[[1], [100], [5]], [[2], [200], [6]], [[4], [400], [7]]]  # rows 1 2 4, 100.. and 5 6 7
+    return floats(X=X, W=W, R=R, B=B) | (more or {})
+
+
+LENGTHS: dict[str, Array] = {"sequence_lens": numpy.array([2, 3, 0], numpy.int32)}
+INITIAL = floats(initial_h=[[[8], [0], [9]]])
+
+
+def test_lengths_forward() -> None:
+    outputs = exact_outputs(sums(LENGTHS | INITIAL))
+    assert outputs["Y"] == [[[[9], [100], [0]]], [[[11], [300], [0]]], [[[0], [700], [0]]]]
+    assert outputs["Y_h"] == [[[11], [700], [0]]]
+    other = exact_outputs(sums(LENGTHS | INITIAL), "initial_hidden_state")
+    assert other == {"Y": outputs["Y"], "Y_h": [[[11], [700], [9]]]}
+
+
+def test_lengths_reverse() -> None:
+    # row 0, of length 2: 8 + 2 = 10 at time 1, then 11 at time 0; the 4 is never looked at
+    outputs = exact_outputs(sums(LENGTHS | INITIAL), direction="reverse")
+    assert outputs["Y"] == [[[[11], [700], [0]]], [[[10], [600], [0]]], [[[0], [400], [0]]]]
+    assert outputs["Y_h"] == [[[11], [700], [0]]]
+
+
+def test_without_lengths_or_initial_h() -> None:
+    outputs = exact_outputs(sums())
+    assert outputs["Y"] == [[[[1], [100], [5]]], [[[3], [300], [11]]], [[[7], [700], [18]]]]
+    assert outputs["Y_h"] == outputs["Y"][-1]
+    reverse = exact_outputs(sums(), direction="reverse")
+    assert reverse["Y"][0] == reverse["Y_h"] == outputs["Y_h"]
+    assert reverse["Y"][2] == [[[4], [400], [7]]]
+
+
+def test_bidirectional() -> None:
+    inputs = sums(LENGTHS, 2) | floats(initial_h=[[[8], [0], [9]], [[1], [2], [3]]])
+    names: dict[str, Any] = {"direction": "bidirectional", "activations": ["Relu"] * 4}
+    outputs = exact_outputs(inputs, **names)
+    assert outputs["Y"] == [
+        [[[9], [100], [0]], [[31], [7002], [0]]],
+        [[[11], [300], [0]], [[21], [6002], [0]]],
+        [[[0], [700], [0]], [[0], [4002], [0]]],
+    ]
+    assert outputs["Y_h"] == [[[11], [700], [0]], [[31], [7002], [0]]]
+    given = exact_outputs(inputs, "initial_hidden_state", **names)["Y_h"]
+    assert given == [[[11], [700], [9]], [[31], [7002], [3]]]
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_layout(direction: str) -> None:
+    # two rows of the three, so that T, N and (forward, reverse) D differ
+    D = 2 if direction == "bidirectional" else 1
+    given: dict[str, Any] = {"direction": direction, "activations": ["Relu"] * 2 * D}
+    inputs = sums({"sequence_lens": numpy.array([2, 3], numpy.int32)}, D)
+    inputs["X"] = inputs["X"][:, :2]
+    inputs |= floats(initial_h=[[[8], [16]], [[1], [2]]][:D])
+    expected = {name: numpy.array(y) for name, y in exact_outputs(inputs, **given).items()}
+    for name in "X", "initial_h":
+        inputs[name] = inputs[name].swapaxes(0, 1)
+    got = {name: numpy.array(y) for name, y in exact_outputs(inputs, layout=1, **given).items()}
+    assert got["Y"].shape == (2, 3, D, 1)
+    assert got["Y_h"].shape == (2, D, 1)
+    assert (got["Y"] == expected["Y"].transpose(2, 0, 1, 3)).all()
+    assert (got["Y_h"] == expected["Y_h"].swapaxes(0, 1)).all()
+    assert got["Y_h"][1, 0, 0] == 716  # row 1, first direction: 16 + 100 + 200 + 400
+
+
+def test_layout_by_hand() -> None:
+    inputs = sums(directions=2) | floats(
+        X=[[[1], [2], [4]]], initial_h=[[[8], [16]]]
+    )  # [N, T, I], [N, D, H]
+    given: dict[str, Any] = {"direction": "bidirectional", "activations": ["Relu"] * 4}
+    outputs = exact_outputs(inputs, layout=1, **given)
+    assert outputs["Y"] == [[[[9], [86]], [[11], [76]], [[15], [56]]]]
+    assert outputs["Y_h"] == [[[15], [86]]]
+
+
+def test_each_direction_has_its_weights() -> None:
+    # x = 0, h = 1, z = 0, r = 1:  Ht = Rh + Wbh: 1 + 2 and 4 + 3
+    inputs = floats(X=[[[0]]], W=numpy.zeros((2, 3, 1)), R=[[[0], [0], [1]], [[0], [0], [4]]])
+    inputs |= floats(B=[[0, 1, 2, 0, 0, 0], [0, 1, 3, 0, 0, 0]], initial_h=[[[1]], [[1]]])
+    outputs = exact_outputs(inputs, direction="bidirectional", activations=["Relu"] * 4)
+    assert outputs["Y_h"] == [[[3]], [[7]]]
+
+
+def test_empty() -> None:
+    inputs = sums(INITIAL)
+    inputs["X"] = inputs["X"][:0]
+    assert exact_outputs(inputs) == {"Y": [], "Y_h": [[[0]] * 3]}
+    inputs = sums()
+    inputs["X"] = inputs["X"][:, :0]
+    assert exact_outputs(inputs) == {"Y": [[[]]] * 3, "Y_h": [[]]}
+
+
+def test_padding_is_not_looked_at() -> None:
+    inputs = sums(LENGTHS)
+    inputs["X"][2, 0] = math.nan
+    assert exact_outputs(inputs)["Y_h"] == [[[3], [700], [0]]]
+    inputs["X"][1, 0] = math.nan
+    with pytest.raises(ValueError, match="not finite"):
+        exact_outputs(inputs)
+
+
+def test_precision_and_rounding() -> None:
+    inputs = floats(X=[[[1]]], W=[[[0], [0], [1]]], R=[[[0]] * 3])
+    given = attributes(activations=["Relu", "Sigmoid"])
+    values = [
+        evaluate(given, inputs, numbers=MpmathNumbers(bits))["Y"][0][0][0][0]
+        for bits in (300, 3000)
+    ]
+    assert 0 < abs(to_fraction(values[0]) - to_fraction(values[1])) < Fraction(2) ** -295
+    assert round_once(values[0], "float32") == numpy.float32(0.73105857863000487925)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"activations": ["Relu"]},
+        {"activations": ["Relu"] * 4},
+        {"activations": ["Relu", "relu"]},
+        {"activations": ["Relu", "ScaledTanh"]},
+        {"activations": ["Relu", "ScaledTanh"], "activation_alpha": [1.0]},
+        {"activations": ["Relu", "ScaledTanh"], "activation_beta": [1.0]},
+        {"activations": ["Relu", "Elu"], "activation_alpha": [1.0, 1.0]},
+        {"activations": ["Relu", "Elu"], "activation_alpha": [math.nan]},
+        {"activations": ["Relu", "Elu"], "activation_beta": [1.0]},
+        {"activations": ["Relu", "Elu"], "activation_alpha": [1e39]},
+        {"clip": 0.0},
+        {"clip": -1.0},
+        {"clip": 1e-60},
+        {"clip": math.nan},
+        {"direction": "backward"},
+        {"layout": 2},
+        {"hidden_size": 2},
+        {"len_zero": "ones"},
+        {"direction": "bidirectional", "activations": ["Relu"] * 4},
+    ],
+)
+def test_bad_attributes(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        exact_outputs(sums(), **given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        floats(B=[[0, 1, 0]]),
+        floats(R=[[[0], [0]]]),
+        floats(initial_h=[[[0], [0]]]),
+        floats(W=[[[0, 0], [0, 0], [1, 1]]]),
+        floats(X=[[1, 2, 3]]),
+        floats(h=[0]),
+        {"W": numpy.zeros((1, 3, 1))},
+        {"X": numpy.zeros((3, 3, 1), numpy.int32)},
+        {name: tensor.astype(numpy.int32) for name, tensor in sums().items()},
+        {"sequence_lens": numpy.array([1, 1], numpy.int32)},
+        {"sequence_lens": numpy.array([1, 1, 4], numpy.int32)},
+        {"sequence_lens": numpy.array([1, 1, -1], numpy.int32)},
+        {"sequence_lens": numpy.array([1, 1, 1], numpy.int64)},
+    ],
+)
+def test_bad_inputs(given: dict[str, Array]) -> None:
+    with pytest.raises(ValueError):
+        exact_outputs(sums() | given)
