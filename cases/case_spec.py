@@ -22,6 +22,7 @@ class CaseSpec:
     operator: str
     dtype: str
     tier: str
+    readings: tuple[str, ...]
     given: dict[str, Any]
     sizes: dict[str, int]
     absent: frozenset[str]
@@ -29,7 +30,6 @@ class CaseSpec:
     lengths: tuple[int, ...] | None
     draw: str
     factors: dict[str, Any]
-    readings: tuple[str, ...] = ()
     drawn: frozenset[str] = frozenset()
 
     @property

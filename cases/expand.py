@@ -141,6 +141,7 @@ def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[C
         operator=operator.name,
         dtype="",
         tier=spec.model.tier or "required",
+        readings=(),
         given=given,
         sizes=sizes,
         absent=absent or _NONE,

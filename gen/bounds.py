@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Bounds:
 
     dtype: str
     under: Mapping[str, Mapping[str, tuple[Array, Array]]]
-    undecided: Mapping[str, Array]
+    undecided: Mapping[str, Array] = field(default_factory=dict)
 
     def objection(self) -> str:
         """Why the case is too ill-conditioned to judge anything by; empty if it is not."""

@@ -126,7 +126,8 @@ TEXTBOOK: dict[str, Callable[[Array, Any, Any], Array]] = {
     "hard-sigmoid": lambda v, a, b: np.minimum(np.maximum(a * v + b, 0 * v), 0 * v + 1),
     "elu": lambda v, a, _: np.where(v >= 0, v, a * (np.exp(np.minimum(v, 0 * v)) - 1)),
     "softsign": lambda v, *_: v / (1 + np.abs(v)),
-    "softplus": lambda v, *_: np.log(1 + np.exp(v)),
+    # as log(1 + e^v), but e^v does not overflow
+    "softplus": lambda v, *_: np.maximum(v, 0 * v) + np.log(1 + np.exp(-np.abs(v))),
 }
 """The other functions as cases.activations writes them: of v, alpha and beta, in the type of v."""
 BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {

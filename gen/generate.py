@@ -148,7 +148,7 @@ def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
 
     def answer(reading: str = "") -> Arrays:
         return exact_answer(
-            operator, attributes, case.dtype, inputs, reading=reading, absent=case.absent
+            operator, attributes, case.dtype, inputs, reading, case.absent
         )
 
     return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
@@ -163,7 +163,6 @@ def exact_answer(
     attributes: Mapping[str, Any],
     dtype: str,
     inputs: Mapping[str, Array],
-    *,
     reading: str = "",
     absent: Container[str] = (),
 ) -> Arrays:

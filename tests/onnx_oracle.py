@@ -6,7 +6,7 @@ takes them to a dtype.
 
 Readings where the text leaves a choice: an activation's alpha (beta) is the next value of
 activation_alpha (activation_beta) if the function takes one, and values left over are an error;
-Affine, of which no operator is left, has the defaults 1 and 0 that the operator had; the clip
+Affine and ScaledTanh, of which no operator is left, have no defaults; the clip
 applies to the argument of every activation, and to nothing else.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from oracle import FORMATS, Array, Matrix, MpmathNumbers, Vector
+from oracle import FORMATS, Array, Matrix, Vector
 
 Function = Callable[[Any], Any]
 
@@ -24,21 +24,21 @@ DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, Tr
 
 # the functions that take an alpha, and those that take a beta, with the default; None: none
 ALPHAS: dict[str, float | None] = {
-    "Affine": 1.0,
+    "Affine": None,
     "LeakyRelu": 0.01,
     "ThresholdedRelu": 1.0,
     "ScaledTanh": None,
     "HardSigmoid": 0.2,
     "Elu": 1.0,
 }
-BETAS: dict[str, float | None] = {"Affine": 0.0, "ScaledTanh": None, "HardSigmoid": 0.5}
+BETAS: dict[str, float | None] = {"Affine": None, "ScaledTanh": None, "HardSigmoid": 0.5}
 
 
 def evaluate(
     attributes: Mapping[str, Any],
     inputs: Mapping[str, Array],
     *,
-    numbers: MpmathNumbers,
+    numbers: Any,
     len_zero: str = "zeros",
 ) -> dict[str, list[Any]]:
     """Y and Y_h as nested lists in the shapes of the specification for the layout.
@@ -126,7 +126,7 @@ def _dot(a: Vector, b: Vector) -> Any:
 
 
 def _functions(
-    attributes: Mapping[str, Any], directions: int, numbers: MpmathNumbers
+    attributes: Mapping[str, Any], directions: int, numbers: Any
 ) -> list[Function]:
     """f and g of each direction, each with its parameters and the clip in it."""
     names = attributes["activations"]
@@ -165,20 +165,20 @@ def _float32(value: float) -> float:
         return float(numpy.float32(value))
 
 
-def _clipped(function: Function, clip: float, numbers: MpmathNumbers) -> Function:
+def _clipped(function: Function, clip: float, numbers: Any) -> Function:
     if clip == math.inf:
         return function
     high = numbers.exact(clip)
     return lambda x: function(min(max(x, -high), high))
 
 
-def _function(name: str, alpha: float, beta: float, numbers: MpmathNumbers) -> Function:
-    mp = numbers.context
+def _function(name: str, alpha: float, beta: float, numbers: Any) -> Function:
+    mp: Any = getattr(numbers, "context", None)  # exact fractions have none, and no tanh
     a, b = numbers.exact(alpha), numbers.exact(beta)
     zero, one = numbers.exact(0.0), numbers.exact(1.0)
     functions: dict[str, Function] = {
         "Relu": lambda x: max(zero, x),
-        "Tanh": mp.tanh,
+        "Tanh": lambda x: mp.tanh(x),
         "Sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
         "Affine": lambda x: a * x + b,
         "LeakyRelu": lambda x: x if x >= 0 else a * x,
@@ -197,7 +197,7 @@ def _function(name: str, alpha: float, beta: float, numbers: MpmathNumbers) -> F
 # the inputs
 
 
-def _vector(row: Array, numbers: MpmathNumbers) -> Vector:
+def _vector(row: Array, numbers: Any) -> Vector:
     if not all(math.isfinite(entry) for entry in row):
         raise ValueError(f"not finite: {row}")
     return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly

@@ -150,7 +150,6 @@ FORMULAS: dict[str, Formula] = {
 TAKES = {"Affine": "ab", "LeakyRelu": "a", "ThresholdedRelu": "a", "ScaledTanh": "ab"}
 TAKES |= {"HardSigmoid": "ab", "Elu": "a"}
 DEFAULTS: dict[str, tuple[float, float]] = {
-    "Affine": (1, 0),
     "LeakyRelu": (0.01, 0),
     "ThresholdedRelu": (1, 0),
 }
@@ -181,12 +180,18 @@ def one_step(x: float, h: float, W: list[float], Rh: float, **given: Any) -> Fra
     return value
 
 
+def as_g_and_z(name: str, x: float, **lists: Any) -> tuple[Fraction, Fraction]:
+    """The function where it is g, and where it makes z."""
+    # z = relu(0) = 0: Ht = ht;  ht = relu(0) = 0, h = 1: Ht = zt
+    as_g = one_step(x, 0, [0, 0, 1], 0, activations=["Relu", name], **lists)
+    as_z = one_step(x, 1, [1, 0, 0], 0, activations=[name, "Relu"], **lists)
+    return as_g, as_z
+
+
 def as_each(name: str, x: float, **given: Any) -> tuple[Fraction, Fraction, Fraction]:
     """The function where it is g, where it makes z and where it makes r (with its value at 0)."""
     lists = {key: given[key] for key in given if key.startswith("activation_")}
-    # z = relu(0) = 0: Ht = ht;  ht = relu(0) = 0, h = 1: Ht = zt;  ht = rt * 1, zt = f(0)
-    as_g = one_step(x, 0, [0, 0, 1], 0, activations=["Relu", name], **lists)
-    as_z = one_step(x, 1, [1, 0, 0], 0, activations=[name, "Relu"], **lists)
+    as_g, as_z = as_g_and_z(name, x, **lists)  # and ht = rt * 1, zt = f(0)
     then = {key: [*lists[key], default] for key, default in AFTER.items() if key in lists}
     as_r = one_step(x, 1, [0, 1, 0], 1, activations=[name, "Affine"], **then)
     return as_g, as_z, as_r
@@ -209,7 +214,7 @@ def test_activation(name: str, a: float, b: float) -> None:
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
 def test_default_parameters(name: str) -> None:
     for x in ARGUMENTS:
-        as_g, as_z, _ = as_each(name, x)
+        as_g, as_z = as_g_and_z(name, x)
         assert close(as_g, formula(name, x, *DEFAULTS[name]))
         assert close(as_z, formula(name, x, *DEFAULTS[name]))
 

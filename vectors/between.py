@@ -156,7 +156,7 @@ def _spelled(target: Operator, attribute: Attribute, meaning: Any) -> Any:
             return word
     plain = isinstance(meaning, tuple) and not isinstance(meaning, Activation)
     word = " and ".join(meaning) if plain else str(meaning)
-    raise NotExpressible(f"{target.name} has no {attribute.name} for {word}")
+    raise NotExpressible(f"{target.name} has no {attribute.name} {word}")
 
 
 def _same(target: Operator, meant: Semantics, other: Semantics) -> None:

@@ -25,7 +25,7 @@ _ACTIVATIONS = {
     "Relu": Activation("relu"),
     "Tanh": Activation("tanh"),
     "Sigmoid": Activation("sigmoid"),
-    "Affine": Activation("affine", 1.0, 0.0),
+    "Affine": Activation("affine", math.nan, math.nan),
     "LeakyRelu": Activation("leaky-relu", _default(0.01)),
     "ThresholdedRelu": Activation("thresholded-relu", 1.0),
     "ScaledTanh": Activation("scaled-tanh", math.nan, math.nan),

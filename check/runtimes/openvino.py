@@ -1,4 +1,4 @@
-"""OpenVINO's CPU plugin as a runtime of its own operators, GRUCell-3 and GRUSequence-5.
+"""OpenVINO's CPU plugin as a runtime of GRUCell-3 and GRUSequence-5, and of what can be asked as one.
 
 A case becomes a model of one node, built by OpenVINO's generic node factory: the operator by name
 and opset, its inputs by position, and exactly the attributes the case writes out. The factory sets
@@ -26,8 +26,8 @@ import openvino as ov
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from ...cases.openvino.operators import OPERATORS
-from ..runtime import Unsupported
+from ...cases.openvino.operators import GRU_SEQUENCE, OPERATORS
+from ..asking import run_as
 
 if TYPE_CHECKING:
     from ...vectors.case import Case
@@ -95,11 +95,14 @@ class OpenVINO:
 
         Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
         bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
-        `inputs` of the case are read. Raises Unsupported for an operator that is not OpenVINO's;
-        what OpenVINO refuses is OpenVINO's own exception (RuntimeError).
+        `inputs` of the case are read. A case of another owner's operator is asked as a GRUSequence-5;
+        raises Unsupported where that cannot be. What OpenVINO refuses is OpenVINO's own exception
+        (RuntimeError).
         """
-        if case.operator not in _OPERATORS:
-            raise Unsupported(f"OpenVINO runs {' and '.join(_OPERATORS)}, not {case.operator}")
+        operator = _OPERATORS.get(case.operator, GRU_SEQUENCE)
+        return run_as(operator, self._run, case)
+
+    def _run(self, case: Case) -> dict[str, npt.NDArray[Any]]:
         operator = _OPERATORS[case.operator]
         inputs = {t.name: case.inputs[t.name] for t in operator.inputs if t.name in case.inputs}
         question = _Question(

@@ -15,6 +15,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     for name in ("sigmoid", "tanh", "relu")
 }
 _RANGE = 16.0
+_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:
@@ -88,6 +89,11 @@ REPLACEMENTS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
         "relu",
         "leaky relu with slope 0.01",
         lambda a: np.where(a < 0, 0.01 * a, a),
+    ),
+    "softplus-overflows": (
+        "softplus",
+        "log(1 + e^v) in float32, where e^v overflows",
+        lambda a: np.where(a > _LOG_LARGEST, np.inf, np.logaddexp(0.0, a)),
     ),
     "relu-as-softplus": ("relu", "softplus log(1 + e^v)", lambda a: np.logaddexp(0.0, a)),
 }

@@ -139,22 +139,23 @@ def _replaced(name: str, other: Activation) -> Callable[[Semantics], Semantics]:
     return _named(named, named)
 
 
-SIMPLER: tuple[tuple[str, Activation, str, tuple[str, ...]], ...] = (
-    ("affine", RELU, "relu", ()),
-    ("affine", TANH, "tanh", ()),
-    ("affine", Activation("affine", 1.0, 0.0), "the identity", ("alpha",)),
-    ("leaky-relu", RELU, "relu", ()),
-    ("thresholded-relu", RELU, "relu", ()),
-    ("scaled-tanh", TANH, "tanh", ("alpha",)),
-    ("hard-sigmoid", SIGMOID, "sigmoid", ()),
-    ("hard-sigmoid", Activation("affine", math.nan, math.nan), "alpha v + beta, not held to [0, 1]", ()),
-    ("elu", RELU, "relu", ()),
-    ("elu", Activation("leaky-relu", math.nan), "leaky relu", ()),
-    ("softsign", TANH, "tanh", ()),
-    ("softplus", RELU, "relu", ()),
-)  # fmt: skip
-"""The function that is asked for, what is computed in its place (NaN: the parameter that was given),
-in words, and what else the operator must have."""
+SIMPLER: dict[str, tuple[str, Activation, str, tuple[str, ...]]] = {
+    "affine-as-relu": ("affine", RELU, "relu", ()),
+    "affine-as-tanh": ("affine", TANH, "tanh", ()),
+    "affine-as-linear": ("affine", Activation("affine", 1.0, 0.0), "the identity", ("alpha",)),
+    "leaky-relu-as-relu": ("leaky-relu", RELU, "relu", ()),
+    "thresholded-relu-as-relu": ("thresholded-relu", RELU, "relu", ()),
+    "scaled-tanh-as-tanh": ("scaled-tanh", TANH, "tanh", ("alpha",)),
+    "hard-sigmoid-as-sigmoid": ("hard-sigmoid", SIGMOID, "sigmoid", ()),
+    "hard-sigmoid-unclamped": ("hard-sigmoid", Activation("affine", math.nan, math.nan),
+                               "alpha v + beta, not held to [0, 1]", ()),
+    "elu-as-relu": ("elu", RELU, "relu", ()),
+    "elu-as-leaky-relu": ("elu", Activation("leaky-relu", math.nan), "leaky relu", ()),
+    "softsign-as-tanh": ("softsign", TANH, "tanh", ()),
+    "softplus-as-relu": ("softplus", RELU, "relu", ()),
+}  # fmt: skip
+"""By name: the function that is asked for, what is computed in its place (NaN: the parameter that was
+given), in words, and what else the operator must have."""
 
 CELL_VARIANTS = (
     Variant("lbr-ignored", "the reset gate applied before the product although {reset_after} is set",
@@ -197,6 +198,9 @@ CELL_VARIANTS = (
     Variant("activations-of-first-direction", "the first direction's activations used for both",
             needs=("f.per_direction",),
             semantics=lambda s: replace(s, f=(s.f[0],) * len(s.f), g=(s.g[0],) * len(s.g))),
+    Variant("thresholded-relu-default-zero", "0 taken for the default alpha of ThresholdedRelu, which is 1",
+            needs=("alpha", "f.thresholded-relu"),
+            semantics=_named(*[lambda one: RELU if one == DEFAULTS["thresholded-relu"] else one] * 2)),
     Variant("alpha-ignored", "{alpha} ignored, defaults used", needs=("alpha",), links=IGNORED,
             semantics=_named(*[partial(_defaulted, "alpha")] * 2)),
     Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
@@ -213,9 +217,9 @@ CELL_VARIANTS = (
         for name, (asked, about, _) in REPLACEMENTS.items()
     ),
     *(
-        Variant(f"{asked}-as-{other.name}", f"{asked} computed as {about}", needs=(f"f.{asked}", *needs),
+        Variant(name, f"{asked} computed as {about}", needs=(f"f.{asked}", *needs),
                 semantics=_replaced(asked, other))
-        for asked, other, about, needs in SIMPLER
+        for name, (asked, other, about, needs) in SIMPLER.items()
     ),
     *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grucible.cases.activations import Activation
 from grucible.cases.operators import OPERATORS
 from grucible.cases.semantics import semantics
 
@@ -68,7 +69,8 @@ def test_descriptions_are_consistent(name: str) -> None:
             stacked = [axis for axis in form.axes if "*" in axis]
             parts = [len(form.parts)] if form.parts else []
             assert [int(axis.split("*")[0]) for axis in stacked] == parts
-            assert {axis.rpartition("*")[2] for axis in form.axes} <= set(operator.sizes)
+            assert {axis.rpartition("*")[2] for axis in form.axes} <= {*operator.sizes, "1"}
+            assert {a for a in form.when if operator.attribute(a) is None} == set()
 
 
 @pytest.mark.parametrize("name", ["openvino.GRUCell-3", "openvino.GRUSequence-5"])
@@ -105,8 +107,8 @@ def test_direction_is_required_and_one_of_three() -> None:  # ledger direction-r
 def test_defaults_are_the_specification_s() -> None:  # ledger act-default, clip-default
     meant = semantics(SEQUENCE, SEQUENCE.with_defaults({"hidden_size": 3, "direction": "forward"}))
     assert (meant.f, meant.g, meant.clip, meant.reset_after) == (
-        "sigmoid",
-        "tanh",
+        (Activation("sigmoid"),),
+        (Activation("tanh"),),
         float("inf"),
         False,
     )

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from grucible import Case, Unsupported, verify
-from grucible.cases.operators import OPERATORS
-from grucible.vectors.convert import gru_inputs, operator_outputs
-from validation.real import Shared, onnx_reference_gru
-
-
-def by_shared(compute: Callable[..., Shared | None]) -> Callable[[Case], dict[str, Any]]:
-    """A runtime from a function of the shared layout."""
-
-    def run(case: Case) -> dict[str, Any]:
-        operator = OPERATORS[case.operator]
-        inputs = gru_inputs(operator, case.attributes, case.inputs)
-        found = compute(case.semantics, inputs, case.dtype)
-        if found is None:
-            raise Unsupported("not offered")
-        return operator_outputs(operator, case.attributes, {"y": found[0], "ho": found[1]})
-
-    return run
 
 
 def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:
-    pytest.importorskip("onnx")
-    report = verify(runtime=by_shared(onnx_reference_gru), select=("*/core/float32/*",))
+    onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
+    select = ("openvino.*/core/float32/*", "onnx.*/core/float32/*")
+    report = verify(runtime=onnx_reference.reference, select=select)
     assert report.verdict == "does not conform"
     diagnosis = report.diagnosis
     named = {part for finding in diagnosis.findings for part in finding.name.split(" + ")}

@@ -8,17 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grucible.cases.activations import Activation
 from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expand import expand
 from grucible.cases.operators import OPERATORS
 from grucible.cases.semantics import Semantics, semantics, stack
 from grucible.cases.spec import find_specs
-from grucible.gen.activation_error import remainder, slope
-from grucible.gen.arithmetic import BFLOAT16_OPERANDS, FLOAT16_STATE, FLOAT32, FLOAT64, Arithmetic
+from grucible.gen.activation_error import remainder, shape, slope, undecided
+from grucible.gen.arithmetic import (
+    BFLOAT16_OPERANDS,
+    FLOAT16,
+    FLOAT16_STATE,
+    FLOAT32,
+    FLOAT64,
+    Arithmetic,
+)
 from grucible.gen.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 from grucible.gen.exact import exact_outputs
 from grucible.gen.float64 import Float64
+from grucible.gen.function_error import function_error
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs
 from grucible.gen.stored_tolerance import against_answer, round_to, round_up
@@ -50,7 +59,7 @@ def _unstacked(inputs: GruInputs) -> GruInputs:
 def _worst(case: CaseSpec, one: Arithmetic, runtime: Any) -> tuple[float, float]:
     """The largest |computed - exact| / bound of a case, and its median bound of Ho."""
     meant, inputs = _one(case, seed=99)
-    _, _, y_bounds, ho_bounds = error_bounds(stack([meant]), inputs, [one])
+    _, _, y_bounds, ho_bounds, _ = error_bounds(stack([meant]), inputs, [one])
     exact = exact_outputs(meant, _unstacked(inputs), FLOAT_TYPES["float64"], frozenset(["y", "ho"]))
     y, ho = gru(runtime, stack([meant]), inputs)
     worst = 0.0
@@ -128,29 +137,96 @@ def test_sharp_at_hidden_16_and_8_steps() -> None:
     assert np.median(medians) < 2 * 93  # NUMERICS: a prototype of the same mathematics had 93 u
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "tanh", "relu"])
+FUNCTIONS = [
+    Activation("sigmoid"),
+    Activation("tanh"),
+    Activation("relu"),
+    Activation("affine", 0.75, -0.25),
+    Activation("leaky-relu", 0.25),
+    Activation("leaky-relu", -1.5),
+    Activation("thresholded-relu", 0.5),
+    Activation("scaled-tanh", 1.25, -0.75),
+    Activation("hard-sigmoid", 0.25, 0.5),
+    Activation("hard-sigmoid", -0.375, 0.25),
+    Activation("elu", 0.75),
+    Activation("elu", 1.0),
+    Activation("softsign"),
+    Activation("softplus"),
+]
+FORMULAS: dict[str, Any] = {  # of v, alpha, beta, in mpmath
+    "sigmoid": lambda v, a, b: 1 / (1 + mpmath.exp(-v)),
+    "tanh": lambda v, a, b: mpmath.tanh(v),
+    "relu": lambda v, a, b: max(v, 0 * v),
+    "affine": lambda v, a, b: a * v + b,
+    "leaky-relu": lambda v, a, b: v if v >= 0 else a * v,
+    "thresholded-relu": lambda v, a, b: v if v > a else 0 * v,
+    "scaled-tanh": lambda v, a, b: a * mpmath.tanh(b * v),
+    "hard-sigmoid": lambda v, a, b: min(max(a * v + b, 0 * v), 0 * v + 1),
+    "elu": lambda v, a, b: v if v >= 0 else a * mpmath.expm1(v),
+    "softsign": lambda v, a, b: v / (1 + abs(v)),
+    "softplus": lambda v, a, b: mpmath.log1p(mpmath.exp(v)),
+}
+
+
+def _exact(function: Activation, v: Any) -> Any:
+    return FORMULAS[function.name](v, mpmath.mpf(function.alpha), mpmath.mpf(function.beta))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
-def test_remainder_bounds_the_remainder(name: str, clip: float) -> None:
+def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> None:
     rng = np.random.default_rng(7)
-    a = np.concatenate([rng.normal(0, 2, 400), [0.0, clip if clip < 9 else 3.0, -0.5, 1e-9]])
-    functions = {
-        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
-        "tanh": mpmath.tanh,
-        "relu": lambda x: max(x, mpmath.mpf(0)),
-    }
+    kinks = [0.0, clip if clip < 9 else 3.0, -0.5, 1e-9, 2.0, -2.0, 0.5, 0.5 + 1e-7]
+    a = np.concatenate([rng.normal(0, 2, 200), kinks])
 
     def phi(x: Any) -> Any:
-        return functions[name](min(max(x, mpmath.mpf(-clip)), mpmath.mpf(clip)))
+        return _exact(function, min(max(x, mpmath.mpf(-clip)), mpmath.mpf(clip)))
 
     with mpmath.workprec(200):
         for reach in (1e-12, 1e-6, 1e-3, 0.1, 1.0, 5.0):
-            bound = remainder(name, a, clip, np.full(a.shape, reach))
-            slopes = slope(name, a, clip)
+            bound = remainder(function, a, clip, np.full(a.shape, reach))
+            slopes = slope(function, a, clip)
             for at, limit, rise in zip(a, bound, slopes, strict=True):
                 for share in (-1.0, -0.4, 0.3, 1.0):
                     x, d = mpmath.mpf(float(at)), mpmath.mpf(share * reach)
                     rest = abs(phi(x + d) - phi(x) - mpmath.mpf(float(rise)) * d)
                     assert rest <= limit * (1 + 1e-9) + abs(d) * 1e-15, (at, reach, share)
+
+
+def test_what_may_be_on_either_side_of_a_break_is_undecided() -> None:
+    threshold, hard = Activation("thresholded-relu", 0.5), Activation("hard-sigmoid", 0.25, 0.5)
+    a, reach = np.array([0.4, 0.49, 0.5, 0.51, 0.6, 1.99, -2.0, 7.0]), np.full(8, 0.02)
+    found = undecided(threshold, a, np.inf, reach)
+    assert found.tolist() == [False, True, True, True, False, False, False, False]
+    found = undecided(hard, a, np.inf, reach)
+    assert found.tolist() == [False, False, False, False, False, True, True, False]
+    # what is clipped to the threshold itself is on its edge, whatever it was
+    assert undecided(threshold, a, 0.5, reach).tolist() == [False] + [True] * 5 + [False, True]
+    assert not undecided(hard, a, 1.0, reach).any()  # clipped away
+    for smooth in ("relu", "tanh"):
+        assert not undecided(Activation(smooth), a, np.inf, reach).any()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_textbook_functions_are_within_their_own_error(function: Activation, kind: Any) -> None:
+    one = FLOAT32 if kind is np.float32 else FLOAT16
+    rng = np.random.default_rng(11)
+    most = 9.0 if kind is np.float16 else 60.0  # beyond it e^v overflows
+    v = np.concatenate(
+        [rng.normal(0, 1, 300), rng.normal(0, 1e-2, 100), rng.uniform(-most, most, 300)]
+    ).astype(kind)
+    breaks = shape(function).breaks
+    v = v[[all(abs(float(x) - b.at) > 0.01 for b in breaks if b.height) for x in v]]
+    limits = np.full((len(v), 1, 1), np.inf, kind)
+    got = Emulated(kind).activation((function,) * len(v), v[:, None, None], limits)[:, 0, 0]
+    relative, absolute, growing = function_error(function, one)
+    with mpmath.workprec(120):
+        for x, y in zip(v.astype(float), got.astype(float), strict=True):
+            exact = _exact(function, mpmath.mpf(float(x)))
+            allowed = relative * abs(exact) + absolute + growing * abs(x)
+            allowed = allowed * one.unit + one.tiny * (1 + abs(function.alpha))
+            assert abs(y - exact) <= allowed * (1 + 1e-9), (x, y, float(exact))
 
 
 def test_rounding_against_the_stored_answer() -> None:

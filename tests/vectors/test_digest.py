@@ -30,6 +30,8 @@ from .handmade import (
 )
 
 CORE_FILES = [
+    "bnnsgraph/gru/core.h5",
+    "onnx/gru/core.h5",
     "openvino/gru_cell/core.h5",
     "openvino/gru_sequence/core.h5",
     "openvino/gru_sequence/core_with_zero.h5",

@@ -1,0 +1,104 @@
+"""A case of ONNX GRU as a model of one node, for the runtimes that run ONNX models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto, helper
+from onnx.helper import make_attribute
+
+from ...cases.dtypes import dtype_name
+from ...cases.onnx.operators import GRU
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, ValueInfoProto
+
+    from ...vectors.case import Case
+
+IR_VERSION = 10  # of opset 21's time: what the runtimes of today read
+WEIGHTS = frozenset(t.name for t in GRU.inputs if t.role in ("w", "r", "b"))
+_TYPES = {
+    "float16": TensorProto.FLOAT16,
+    "float32": TensorProto.FLOAT,
+    "float64": TensorProto.DOUBLE,
+    "bfloat16": TensorProto.BFLOAT16,
+    "int32": TensorProto.INT32,
+}
+_ATTRIBUTE_TYPES = {"float": "FLOAT", "floats": "FLOATS"}
+
+
+class Question(NamedTuple):
+    """What a model is made for: everything in a case except its numbers.
+
+    `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each
+    input, `outputs` the names of those that are asked for.
+    """
+
+    attributes: str
+    ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
+    outputs: tuple[str, ...]
+
+
+def question(case: Case) -> Question:
+    """What a model must be made for to run `case`."""
+    return Question(
+        json.dumps(dict(case.given), sort_keys=True),
+        tuple(
+            (t.name, case.inputs[t.name].dtype, case.inputs[t.name].shape)
+            for t in GRU.inputs
+            if t.name in case.inputs
+        ),
+        tuple(t.name for t in GRU.outputs if t.name in case.outputs),
+    )
+
+
+def model(
+    asked: Question, opset: int, constants: Mapping[str, npt.NDArray[Any]] | None = None
+) -> ModelProto:
+    """The model of one GRU node; what is in `constants` is an initializer, the rest are inputs.
+
+    Attributes are written with the types that the operator gives them, and only where the case does.
+    """
+    constants = constants or {}
+    shapes = {name: (dtype, shape) for name, dtype, shape in asked.ports}
+    node = helper.make_node(
+        "GRU",
+        _named([t.name for t in GRU.inputs], shapes),
+        _named([t.name for t in GRU.outputs], asked.outputs),
+    )
+    for name, value in json.loads(asked.attributes).items():
+        attribute = GRU.attribute(name)
+        assert attribute
+        wanted = _ATTRIBUTE_TYPES.get(attribute.kind)
+        kind = None if wanted is None else helper.AttributeProto.AttributeType.Value(wanted)
+        node.attribute.append(make_attribute(name, value, attr_type=kind))
+    element = _TYPES[dtype_name(shapes["X"][0])]
+    graph = helper.make_graph(
+        [node],
+        "gru",
+        [_port(name, *of) for name, of in shapes.items() if name not in constants],
+        [helper.make_tensor_value_info(name, element, None) for name in asked.outputs],
+        [
+            helper.make_tensor(name, _TYPES[dtype_name(a.dtype)], a.shape, a.tobytes(), raw=True)
+            for name, a in constants.items()
+        ],
+    )
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR_VERSION
+    )
+
+
+def _port(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, _TYPES[dtype_name(dtype)], shape)
+
+
+def _named(names: list[str], present: Any) -> list[str]:
+    """Names in their places, a left-out one as "", without those at the end."""
+    named = [name if name in present else "" for name in names]
+    while not named[-1]:
+        named.pop()
+    return named

@@ -1,0 +1,81 @@
+"""ONNX Runtime's CPU provider as a runtime of ONNX GRU, and of what can be asked as one.
+
+A case becomes a model of one GRU node with exactly the attributes that the case writes out. What
+ONNX Runtime says it does not offer (layout 1, float64, bfloat16) is declared unsupported; any other
+refusal is its own error.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+import onnxruntime as ort
+
+from ...cases.onnx.operators import GRU
+from ..asking import run_as
+from ..runtime import Unsupported
+from .onnx_model import WEIGHTS, Question, model, question
+
+if TYPE_CHECKING:
+    from ...vectors.case import Case
+
+_CACHED_SESSIONS = 64
+_SILENT = 4  # errors are raised; ONNX Runtime would print them too
+
+
+class ONNXRuntime:
+    """ONNX GRU on ONNX Runtime's CPU provider: float16 and float32, layout 0.
+
+    With `constant_weights`, W, R and B are initializers, as in real models, and every case makes a
+    session of its own (some 0.4 ms); otherwise they are inputs, and a session serves every case that
+    asks the same question of other numbers. `opset` is that of the model; before 14 there is no
+    layout.
+    """
+
+    def __init__(self, *, constant_weights: bool, opset: int = 14) -> None:
+        self.constant_weights, self.opset = constant_weights, opset
+        self.version = f"{ort.__version__} CPU"
+        self.__doc__ = (
+            "GRU on ONNX Runtime's CPU provider; "
+            f"W, R, B are {'initializers' if constant_weights else 'inputs'}, opset {opset}"
+        )
+        self._kept_session = lru_cache(maxsize=_CACHED_SESSIONS)(self._session)
+
+    def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
+        """The outputs ONNX Runtime gives for `case`, named and shaped as its operator has them.
+
+        Raises Unsupported for what ONNX Runtime does not offer and for what ONNX GRU cannot ask; what
+        ONNX Runtime refuses is its own exception.
+        """
+        return run_as(GRU, self._run, case)
+
+    def _run(self, case: Case) -> dict[str, npt.NDArray[Any]]:
+        if case.attributes["layout"] == 1:
+            raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
+        if case.dtype in ("float64", "bfloat16"):
+            raise Unsupported(f"ONNX Runtime's GRU has no {case.dtype}")
+        if self.opset < 14 and "layout" in case.given:
+            raise Unsupported(f"GRU has no layout before opset 14, and the model is of {self.opset}")
+        inputs = dict(case.inputs)
+        asked = question(case)
+        if self.constant_weights:
+            constants = {name: inputs.pop(name) for name in WEIGHTS & inputs.keys()}
+            session = self._session(asked, constants)
+        else:
+            session = self._kept_session(asked)
+        return dict(zip(asked.outputs, session.run(list(asked.outputs), inputs), strict=True))
+
+    def _session(self, asked: Question, constants: dict[str, Any] | None = None) -> Any:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _SILENT
+        made = model(asked, self.opset, constants).SerializeToString()
+        return ort.InferenceSession(made, options, providers=["CPUExecutionProvider"])
+
+
+inputs = ONNXRuntime(constant_weights=False)
+constant = ONNXRuntime(constant_weights=True)
+opset7 = ONNXRuntime(constant_weights=False, opset=7)

@@ -1,0 +1,76 @@
+"""BNNSGraph's gru in numpy, as someone who has nothing but Apple's page would write it.
+
+`run` is the page to the letter. `run_before` differs where the page can be doubted: without
+applyResetGateAfterMatMul it applies the reset gate before the product, and the output of the
+reverse direction stands at the time of its input. Both compute in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grucible import Case, Unsupported
+
+Array = npt.NDArray[Any]
+
+ALPHA, BETA = float(np.float32(1.7159)), float(np.float32(2 / 3))  # of scaledTanh
+SLOPE = float(np.float32(0.2))  # of hardSigmoid
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "hardSigmoid": lambda v: np.clip(SLOPE * v + 0.5, 0.0, 1.0),
+    "linear": lambda v: v,
+    "relu": lambda v: np.asarray(np.maximum(v, 0.0)),
+    "scaledTanh": lambda v: np.asarray(ALPHA * np.tanh(BETA * v)),
+    "sigmoid": lambda v: np.asarray(1.0 / (1.0 + np.exp(-v))),
+    "tanh": lambda v: np.asarray(np.tanh(v)),
+}
+
+
+def run(case: Case) -> dict[str, Array]:
+    """The literal formulas; a reverse output in processing order."""
+    return _gru(case, before=False, time_aligned=False)
+
+
+def run_before(case: Case) -> dict[str, Array]:
+    """The reset gate before the product, unless after it is asked for; outputs at their times."""
+    return _gru(case, before=True, time_aligned=True)
+
+
+def _gru(case: Case, before: bool, time_aligned: bool) -> dict[str, Array]:
+    if case.operator != "bnnsgraph.gru":
+        raise Unsupported(f"{case.operator} is not bnnsgraph.gru")
+    a, dtype = case.attributes, case.inputs["x"].dtype
+    v = {name: array.astype(np.float64) for name, array in case.inputs.items()}
+    A, RA = ACTIVATIONS[a["activation"]], ACTIVATIONS[a["recurrentActivation"]]
+    after = a["applyResetGateAfterMatMul"]
+    W_ir, W_in, W_iz = np.split(v["inputHiddenWeight"], 3, axis=-2)
+    W_hr, W_hn, W_hz = np.split(v["hiddenHiddenWeight"], 3, axis=-2)
+    b_hr, b_hn, b_hz = np.split(v["bias"], 3, axis=-1)
+    b_ir, b_in, b_iz = np.split(v["inputBias"], 3, axis=-1)
+
+    h, steps = v["initialHiddenStates"], []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for x in v["x"][::-1] if a["direction"] == "reverse" else v["x"]:
+            r = RA(x @ W_ir.T + b_ir + h @ W_hr.T + b_hr)
+            z = RA(x @ W_iz.T + b_iz + h @ W_hz.T + b_hz)
+            if after:
+                recurrent = (h @ W_hn.T + b_hn) * r
+            elif before:
+                recurrent = (r * h) @ W_hn.T + b_hn
+            else:
+                recurrent = h @ W_hn.T * r + b_hn
+            n = A(x @ W_in.T + b_in + recurrent)
+            h = (1 - z) * n + z * h
+            steps.append(h)
+    if not a["outputSequence"]:
+        output = np.stack(steps[-1:])
+    elif time_aligned and a["direction"] == "reverse":
+        output = np.stack(steps[::-1])
+    else:
+        output = np.stack(steps)
+    with np.errstate(over="ignore"):
+        return {"output": output.astype(dtype), "hiddenStates": h.astype(dtype)}

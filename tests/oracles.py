@@ -1,0 +1,56 @@
+"""The independent oracles of all operators, asked in one way.
+
+Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle). Outputs are
+nested lists by name, in the specification's shapes; readings are named as grucible names them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import bnnsgraph_oracle
+import onnx_oracle
+import oracle
+from grucible import Case
+from grucible.cases.operators import OPERATORS
+
+_LEN_ZERO = {"": "zeros", "len-zero.initial-state": "initial_hidden_state"}
+
+
+def exact_outputs(case: Case, numbers: Any, reading: str = "") -> dict[str, Any]:
+    """The exact outputs of a case, those that it asks for, under a reading ("": the stored one)."""
+    found = _outputs(case, numbers, reading)
+    return {name: found[name] for name in case.outputs}
+
+
+def _outputs(case: Case, numbers: Any, reading: str) -> dict[str, Any]:
+    owner = OPERATORS[case.operator].owner
+    attributes, inputs = case.attributes, case.inputs
+    if owner == "bnnsgraph":
+        readings = frozenset(reading.split(" + ") if reading else ())
+        return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=readings)
+    held = _LEN_ZERO[reading]
+    if owner == "onnx":
+        attributes.setdefault("hidden_size", inputs["R"].shape[-1])
+        return onnx_oracle.evaluate(attributes, inputs, numbers=numbers, len_zero=held)
+    return oracle.evaluate(case.operator, attributes, inputs, numbers=numbers, len_zero=held)
+
+
+def products(operator: str, sizes: dict[str, int]) -> int:
+    """How many multiplications of weights a case takes."""
+    of = {axis: sizes[symbol] for symbol, axis in OPERATORS[operator].sizes.items()}
+    steps = of.get("time", 1) * of.get("direction", 1) * of["batch"]
+    return steps * 3 * of["hidden"] * (of["hidden"] + of["input"])
+
+
+def assert_rounds_to(exact: Any, stored: np.ndarray[Any, Any], case: Case) -> None:
+    """Every number of an oracle's output is the stored one, once it is rounded."""
+    values = np.array(exact, object)
+    assert values.shape == stored.shape
+    for value, number in zip(values.ravel(), stored.ravel(), strict=True):
+        expected = oracle.round_once(value, case.dtype)
+        if expected != number:  # is the oracle itself in doubt there?
+            distance = oracle.distance_to_tie(value, case.dtype)
+            assert distance < 2.0**-200, (case.id, value, number)

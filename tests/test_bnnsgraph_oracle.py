@@ -1,0 +1,386 @@
+"""The oracle of BNNSGraph's gru against examples worked out by hand."""
+
+import decimal
+import itertools
+from collections.abc import Callable, Collection
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+from bnnsgraph_oracle import ACTIVATIONS, READINGS, evaluate
+
+from oracle import FRACTIONS, MPMATH, Array, round_once, to_fraction
+
+decimal_context = decimal.Context(prec=80)
+
+BEFORE, SUM, IGNORED = "reset-false.before", "bias-sum.sum", "input-bias-unused.ignored"
+TIME = "reverse-order.time"
+SIXTH, ONE = "hard-sigmoid.sixth", "scaled-tanh.one"
+
+
+def attributes(**given: Any) -> dict[str, Any]:
+    defaults = {"direction": "forward", "activation": "linear", "recurrentActivation": "linear"}
+    return {**defaults, "applyResetGateAfterMatMul": False, "outputSequence": True, **given}
+
+
+def floats(dtype: Any = numpy.float32, **tensors: Any) -> dict[str, Array]:
+    return {name: numpy.array(tensor, dtype) for name, tensor in tensors.items()}
+
+
+def exact(nested: Any) -> Any:
+    """The nested lists with every number a Fraction."""
+    return [exact(n) for n in nested] if isinstance(nested, list) else to_fraction(nested)
+
+
+def outputs(
+    inputs: dict[str, Array],
+    readings: Collection[str] = (),
+    numbers: Any = FRACTIONS,
+    **given: Any,
+) -> dict[str, Any]:
+    found = evaluate(attributes(**given), inputs, numbers=numbers, readings=readings)
+    assert list(found) == ["output", "hiddenStates"]
+    return {name: exact(value) for name, value in found.items()}
+
+
+def unit(x: float, h: float, dtype: Any = numpy.float32, **tensors: Any) -> dict[str, Array]:
+    """One step of one unit; tensors given by their r, n and z, 0 where left out."""
+    rnz = {"inputHiddenWeight": 0, "hiddenHiddenWeight": 0, "bias": 0, "inputBias": 0}
+    stacked = {name: tensors.get(name, [0, 0, 0]) for name in rnz}
+    for name in ("inputHiddenWeight", "hiddenHiddenWeight"):
+        stacked[name] = [[value] for value in stacked[name]]
+    return floats(dtype, x=[[[x]]], initialHiddenStates=[[h]], **stacked)
+
+
+def state(inputs: dict[str, Array], *readings: str, numbers: Any = FRACTIONS, **given: Any) -> Any:
+    found = outputs(inputs, readings, numbers, **given)
+    assert found["output"] == [found["hiddenStates"]]
+    return found["hiddenStates"][0][0]
+
+
+# the formulas
+
+
+# x = 2, h = 3 with W 1/2, 1, 1/4 and R 1/4, 1/2, -1/8 (r, n, z); b_i -1/4, 1/4, 1/8 and
+# b_h 1/2, -2, 1/4
+#   r = 1 - 1/4 + 3/4 + 1/2 = 2,   z = 1/2 + 1/8 - 3/8 + 1/4 = 1/2
+#   false: n = 2 + 1/4 + 3/2 * 2 - 2 = 13/4,          h = 1/2 * 13/4 + 1/2 * 3 = 25/8
+#   true:  n = 2 + 1/4 + (3/2 - 2) * 2 = 5/4,         h = 1/2 * 5/4 + 1/2 * 3 = 17/8
+# true, bias the sum:  b_h = 3/4, -9/4, 1/8
+#   r = 1 + 3/4 + 1/2 = 9/4,       z = 1/2 - 3/8 + 1/4 = 3/8
+#          n = 9/4 + (3/2 - 9/4) * 9/4 = 9/16,        h = 5/8 * 9/16 + 3/8 * 3 = 189/128
+# false, inputBias ignored:  r and z as above
+#          n = 2 + 3/2 * 9/4 - 2 = 27/8,              h = 5/8 * 27/8 + 3/8 * 3 = 207/64
+# With one unit W_hn (r * h) is (W_hn h) * r, so "before" changes nothing here.
+UNIT = unit(
+    2,
+    3,
+    inputHiddenWeight=[0.5, 1, 0.25],
+    hiddenHiddenWeight=[0.25, 0.5, -0.125],
+    inputBias=[-0.25, 0.25, 0.125],
+    bias=[0.5, -2, 0.25],
+)
+UNITS = [
+    (False, [], Fraction(25, 8)),
+    (False, [BEFORE], Fraction(25, 8)),
+    (False, [SUM], Fraction(25, 8)),
+    (False, [IGNORED], Fraction(207, 64)),
+    (False, [IGNORED, BEFORE, SUM], Fraction(207, 64)),
+    (True, [], Fraction(17, 8)),
+    (True, [BEFORE], Fraction(17, 8)),
+    (True, [IGNORED], Fraction(17, 8)),
+    (True, [SUM], Fraction(189, 128)),
+    (True, [SUM, BEFORE, IGNORED], Fraction(189, 128)),
+]
+
+
+@pytest.mark.parametrize("numbers", [FRACTIONS, MPMATH])
+@pytest.mark.parametrize(("after", "readings", "expected"), UNITS)
+def test_one_unit(after: bool, readings: list[str], expected: Fraction, numbers: Any) -> None:
+    given = {"applyResetGateAfterMatMul": after}
+    assert state(UNIT, *readings, numbers=numbers, **given) == expected
+
+
+# x = 1, h = [1, 2];  r = [1/2, 1] + [1/2 + 2/2, 2] = [2, 3],  z = [1/4 + 1/4, 1/4] = [1/2, 1/4]
+#   W_hn h = [1 + 2/2, 2 - 2] = [2, 0],  r * h = [2, 6],  W_hn (r * h) = [2 + 6/2, 4 - 6] = [5, -2]
+#   W_in x + b_in = [2, -1],  b_hn = [-1, 4]
+#   false:  n = [2 + 2*2 - 1, -1 + 0*3 + 4] = [5, 3],      h = [5/2 + 1/2, 9/4 + 2/4] = [3, 11/4]
+#   before: n = [2 + 5 - 1, -1 - 2 + 4] = [6, 1],          h = [6/2 + 1/2, 3/4 + 2/4] = [7/2, 5/4]
+#   true:   n = [2 + (2-1) * 2, -1 + (0+4) * 3] = [4, 11], h = [4/2 + 1/2, 33/4 + 2/4] = [5/2, 35/4]
+TWO_UNITS = floats(
+    x=[[[1]]],
+    initialHiddenStates=[[1, 2]],
+    inputHiddenWeight=[[0.5], [1], [1], [-1], [0.25], [0.25]],
+    hiddenHiddenWeight=[[0.5, 0.5], [0, 1], [1, 0.5], [2, -1], [0.25, 0], [0, 0]],
+    inputBias=[0, 0, 1, 0, 0, 0],
+    bias=[0, 0, -1, 4, 0, 0],
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "readings", "expected"),
+    [
+        (False, [], [Fraction(3), Fraction(11, 4)]),
+        (False, [BEFORE], [Fraction(7, 2), Fraction(5, 4)]),
+        (True, [], [Fraction(5, 2), Fraction(35, 4)]),
+        (True, [BEFORE], [Fraction(5, 2), Fraction(35, 4)]),
+    ],
+)
+def test_two_units(after: bool, readings: list[str], expected: list[Fraction]) -> None:
+    found = outputs(TWO_UNITS, readings, applyResetGateAfterMatMul=after)
+    assert found == {"output": [[expected]], "hiddenStates": [expected]}
+
+
+def test_input_columns() -> None:
+    # z = 0, h = n = 2 * 3 - 5 * 7
+    inputs = unit(0, 0)
+    inputs |= floats(x=[[[3, 7]]], inputHiddenWeight=[[0, 0], [2, -5], [0, 0]])
+    assert state(inputs) == -29
+
+
+# sequences
+
+
+# z = 1/2 and n = x, so h[t] = (x[t] + h[t-1]) / 2, for two rows.
+#   forward of 4, 8, 2 from 16:  10, 9, 11/2;     of 0, 0, 8 from 0:  0, 0, 4
+#   reverse:                     9, 17/2, 25/4;                       4, 2, 1
+SEQUENCE = floats(
+    x=[[[4], [0]], [[8], [0]], [[2], [8]]],
+    initialHiddenStates=[[16], [0]],
+    inputHiddenWeight=[[0], [1], [0]],
+    hiddenHiddenWeight=[[0], [0], [0]],
+    inputBias=[0, 0, 0],
+    bias=[0, 0, 0.5],
+)
+FORWARD = [[[10], [0]], [[9], [0]], [[Fraction(11, 2)], [4]]]
+REVERSE = [[[9], [4]], [[Fraction(17, 2)], [2]], [[Fraction(25, 4)], [1]]]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    ("direction", "readings", "output", "last"),
+    [
+        ("forward", [], FORWARD, FORWARD[2]),
+        ("forward", [TIME], FORWARD, FORWARD[2]),
+        ("reverse", [], REVERSE, REVERSE[2]),
+        ("reverse", [TIME], REVERSE[::-1], REVERSE[2]),
+    ],
+)
+def test_sequences(
+    direction: str, readings: list[str], output: Any, last: Any, after: bool
+) -> None:
+    given = {"direction": direction, "applyResetGateAfterMatMul": after}
+    found = outputs(SEQUENCE, readings, **given)
+    assert found == {"output": output, "hiddenStates": last}
+    found = outputs(SEQUENCE, readings, outputSequence=False, **given)
+    assert found == {"output": [last], "hiddenStates": last}
+
+
+# activations
+
+
+def tanh(v: Fraction) -> Fraction:
+    e = decimal_context.exp(decimal_context.multiply(2, to_decimal(v)))
+    return Fraction(
+        decimal_context.divide(decimal_context.subtract(e, 1), decimal_context.add(e, 1))
+    )
+
+
+def sigmoid(v: Fraction) -> Fraction:
+    return Fraction(
+        decimal_context.divide(1, decimal_context.add(1, decimal_context.exp(to_decimal(-v))))
+    )
+
+
+def to_decimal(v: Fraction) -> Decimal:
+    return decimal_context.divide(Decimal(v.numerator), Decimal(v.denominator))
+
+
+# the float32 numbers nearest to 0.2, 1/6, 1.7159 and 2/3: the integers are those parts of
+# 2^26 (of 2^23, of 2^24), rounded
+FIFTH_32 = Fraction(13421773, 2**26)
+SIXTH_32 = Fraction(11184811, 2**26)
+ALPHA_32 = Fraction(14394012, 2**23)
+BETA_32 = Fraction(11184811, 2**24)
+HALF, THIRTEENTHS = Fraction(1, 2), Fraction(13, 8)
+VALUES = [
+    ("linear", [], Fraction(-5, 2), Fraction(-5, 2)),
+    ("relu", [], Fraction(-5, 2), Fraction(0)),
+    ("relu", [], Fraction(60), Fraction(60)),
+    ("sigmoid", [], THIRTEENTHS, sigmoid(THIRTEENTHS)),
+    ("sigmoid", [], -THIRTEENTHS, sigmoid(-THIRTEENTHS)),
+    ("tanh", [], THIRTEENTHS, tanh(THIRTEENTHS)),
+    ("hardSigmoid", [], Fraction(1), FIFTH_32 + HALF),
+    ("hardSigmoid", [], Fraction(-2), HALF - 2 * FIFTH_32),
+    ("hardSigmoid", [], Fraction(-11, 4), Fraction(0)),
+    ("hardSigmoid", [], Fraction(11, 4), Fraction(1)),
+    ("hardSigmoid", [SIXTH], Fraction(1), SIXTH_32 + HALF),
+    ("hardSigmoid", [SIXTH], Fraction(11, 4), Fraction(11, 4) * SIXTH_32 + HALF),
+    ("hardSigmoid", [SIXTH], Fraction(-4), Fraction(0)),
+    ("hardSigmoid", [SIXTH], Fraction(4), Fraction(1)),
+    ("hardSigmoid", [ONE], Fraction(1), FIFTH_32 + HALF),
+    ("scaledTanh", [], THIRTEENTHS, ALPHA_32 * tanh(BETA_32 * THIRTEENTHS)),
+    ("scaledTanh", [], -HALF, -ALPHA_32 * tanh(BETA_32 * HALF)),
+    ("scaledTanh", [ONE], THIRTEENTHS, tanh(THIRTEENTHS)),
+    ("scaledTanh", [SIXTH], THIRTEENTHS, ALPHA_32 * tanh(BETA_32 * THIRTEENTHS)),
+    ("tanh", [ONE], THIRTEENTHS, tanh(THIRTEENTHS)),
+    ("sigmoid", [SIXTH], THIRTEENTHS, sigmoid(THIRTEENTHS)),
+]
+
+
+@pytest.mark.parametrize(("name", "readings", "v", "expected"), VALUES)
+def test_activations(name: str, readings: list[str], v: Fraction, expected: Fraction) -> None:
+    def close(found: Fraction, value: Fraction) -> bool:
+        return abs(found - value) < Fraction(1, 10**60)
+
+    given: dict[str, Any] = {"numbers": MPMATH}
+    # A alone: z = 0 (linear), h = n = A(v)
+    inputs = unit(float(v), 0, inputHiddenWeight=[0, 1, 0])
+    assert close(state(inputs, *readings, activation=name, **given), expected)
+    # RA for z: n = 0, h = z * 1 = RA(v)
+    inputs = unit(float(v), 1, inputHiddenWeight=[0, 0, 1])
+    assert close(state(inputs, *readings, recurrentActivation=name, **given), expected)
+    # RA for r: n = (1 * 1) * r (linear), z = RA(0), which is 1/2 or 0
+    inputs = unit(float(v), 1, inputHiddenWeight=[1, 0, 0], hiddenHiddenWeight=[0, 1, 0])
+    z = HALF if name in ("sigmoid", "hardSigmoid") else Fraction(0)
+    found = state(inputs, *readings, recurrentActivation=name, **given)
+    assert close(found, (1 - z) * expected + z)
+
+
+def test_parameters_are_the_nearest_float32() -> None:
+    for number, value in (
+        (FIFTH_32, Fraction(1, 5)),
+        (SIXTH_32, Fraction(1, 6)),
+        (ALPHA_32, Fraction(17159, 10000)),
+        (BETA_32, Fraction(2, 3)),
+    ):
+        assert to_fraction(MPMATH.exact(float(round_once(value, "float32")))) == number
+    assert {name for name, *_ in VALUES} == set(ACTIVATIONS)
+
+
+def test_entries_are_exact() -> None:
+    # 0.1 in float16 is 819/8192, and h = n = 0.1 * 3/4
+    inputs = unit(0.1, 0, numpy.float16, inputHiddenWeight=[0, 0.75, 0])
+    assert state(inputs) == Fraction(819, 8192) * Fraction(3, 4)
+
+
+# readings
+
+
+APPLIES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    BEFORE: lambda given: not given["applyResetGateAfterMatMul"],
+    SUM: lambda given: given["applyResetGateAfterMatMul"],
+    IGNORED: lambda given: not given["applyResetGateAfterMatMul"],
+    TIME: lambda given: given["direction"] == "reverse" and given["outputSequence"],
+    SIXTH: lambda given: "hardSigmoid" in (given["activation"], given["recurrentActivation"]),
+    ONE: lambda given: "scaledTanh" in (given["activation"], given["recurrentActivation"]),
+}
+SMALL = floats(
+    x=[[[0.25, -0.5], [0.75, 0.25]], [[-0.25, 0.5], [1, -0.75]]],
+    initialHiddenStates=[[0.5, -0.25], [0.125, 0.75]],
+    inputHiddenWeight=[[0.25, 0.5], [-0.5, 0.125], [1, 0.5], [0.75, -0.25], [0.5, 0.25], [0.25, 1]],
+    hiddenHiddenWeight=[
+        [0.5, -0.25],
+        [0.25, 0.5],
+        [0.5, 1],
+        [-0.75, 0.25],
+        [0.125, 0.25],
+        [0.5, 0.5],
+    ],
+    inputBias=[0.125, 0.25, -0.25, 0.5, 0.25, -0.125],
+    bias=[0.25, -0.125, 0.5, 0.25, 0.125, 0.375],
+)
+PAIRS = [
+    ("hardSigmoid", "tanh"),
+    ("tanh", "hardSigmoid"),
+    ("scaledTanh", "sigmoid"),
+    ("relu", "linear"),
+]
+
+
+@pytest.mark.parametrize("reading", sorted(READINGS))
+def test_a_reading_changes_what_it_says(reading: str) -> None:
+    applied = 0
+    for direction, after, sequence, (activation, recurrent) in itertools.product(
+        ("forward", "reverse"), (False, True), (False, True), PAIRS
+    ):
+        given = {"direction": direction, "applyResetGateAfterMatMul": after}
+        given |= {"activation": activation, "recurrentActivation": recurrent}
+        given |= {"outputSequence": sequence}
+        stored = outputs(SMALL, [], MPMATH, **given)
+        read = outputs(SMALL, [reading], MPMATH, **given)
+        applied += APPLIES[reading](given)
+        assert (read != stored) == APPLIES[reading](given), given
+        assert len(read["output"]) == (2 if sequence else 1)
+        if reading == TIME:
+            assert read["hiddenStates"] == stored["hiddenStates"]
+            assert sorted(read["output"]) == sorted(stored["output"])
+        else:
+            assert read["hiddenStates"] == read["output"][-1]
+    assert applied in (8, 16)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"direction": "bidirectional"}, "direction is 'bidirectional'"),
+        ({"activation": "Tanh"}, "activation is 'Tanh'"),
+        ({"recurrentActivation": "softsign"}, "recurrentActivation is 'softsign'"),
+        ({"applyResetGateAfterMatMul": 1}, "applyResetGateAfterMatMul is 1"),
+        ({"outputSequence": 0}, "outputSequence is 0"),
+        ({"clip": 1.0}, "attributes .*'clip'"),
+    ],
+)
+def test_attributes_are_checked(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        state(UNIT, **given)
+
+
+def test_an_attribute_left_out() -> None:
+    given = attributes()
+    del given["outputSequence"]
+    with pytest.raises(ValueError, match="attributes"):
+        evaluate(given, UNIT, numbers=FRACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x": [[2]]}, "x must be"),
+        ({"initialHiddenStates": [3]}, "x must be"),
+        ({"initialHiddenStates": [[3], [3]]}, "shapes"),
+        ({"inputHiddenWeight": [[1], [1]]}, "shapes"),
+        ({"inputHiddenWeight": [[1, 1, 1]]}, "shapes"),
+        ({"hiddenHiddenWeight": [[1, 1], [1, 1], [1, 1]]}, "shapes"),
+        ({"bias": [1, 1, 1, 1]}, "shapes"),
+        ({"inputBias": [[1, 1, 1]]}, "shapes"),
+        ({"sequence_lengths": [1]}, "shapes"),
+        ({"x": numpy.zeros((0, 1, 1))}, "a size of zero"),
+        ({"bias": [1, float("nan"), 1]}, "not finite"),
+    ],
+)
+def test_inputs_are_checked(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        state(UNIT | floats(**given))
+
+
+def test_an_input_left_out() -> None:
+    with pytest.raises(ValueError, match="shapes"):
+        state({name: array for name, array in UNIT.items() if name != "inputBias"})
+
+
+def test_dtypes_are_checked() -> None:
+    with pytest.raises(ValueError, match="dtypes"):
+        state(UNIT | floats(numpy.float64, bias=[1, 1, 1]))
+    with pytest.raises(ValueError, match="dtypes"):
+        state(unit(2, 3, numpy.int32))
+
+
+def test_readings_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"unknown readings \['reset-false'\]"):
+        state(UNIT, BEFORE, "reset-false")

@@ -1,0 +1,178 @@
+"""Asking a case as another operator's: the exact answers agree, or there is a reason."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from grucible import Case, load_vectors
+from grucible.cases.dtypes import FLOAT_TYPES
+from grucible.cases.expand import expand
+from grucible.cases.operators import OPERATORS
+from grucible.cases.spec import load_spec
+from grucible.gen.generate import exact_answer, make_chunk
+from grucible.vectors.between import Asked, NotExpressible, ask
+from oracle import MPMATH
+from oracles import assert_rounds_to, exact_outputs
+
+PAIRS = list(itertools.permutations(OPERATORS, 2))
+CELL, SEQUENCE, ONNX, BNNS = (
+    "openvino.GRUCell-3",
+    "openvino.GRUSequence-5",
+    "onnx.GRU-14",
+    "bnnsgraph.gru",
+)
+
+
+PLAIN = {  # what every other operator can ask, in one step and in several
+    CELL: """
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - product: {linear_before_reset: [true], B: [present, absent]}
+""",
+    SEQUENCE: """
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - product: {linear_before_reset: [true], direction: [forward, reverse], seq_length: [1, 3]}
+""",
+    ONNX: """
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - product:
+      linear_before_reset: [1]
+      direction: [forward, reverse]
+      seq_length: [1, 3]
+      sequence_lens: [absent, full]
+      layout: [0, 1]
+      Y: [present, absent]
+      B: [present, absent]
+      initial_h: [present, absent]
+""",
+    BNNS: """
+sizes: {N: 2, Hin: 3, Hout: 4}
+fixed: {recurrentActivation: sigmoid, activation: tanh}
+cases:
+  - product:
+      applyResetGateAfterMatMul: [false, true]
+      direction: [forward, reverse]
+      L: [1, 3]
+      outputSequence: [false, true]
+      inputBias: [zeros, drawn]
+    exclude:
+      - {applyResetGateAfterMatMul: false, direction: reverse, L: 3, outputSequence: true, inputBias: drawn}
+""",
+}
+
+
+@cache
+def core(operator: str) -> tuple[Case, ...]:
+    """The core vectors of an operator but for float64, and its plain cases."""
+    shipped = [c for c in load_vectors() if c.operator == operator and c.dtype != "float64"]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "plain.yaml"
+        head = f"operator: {operator}\nabout: plain\ndtypes: [float16, float32]"
+        file.write_text(head + PLAIN[operator])
+        plain = expand(load_spec(file, "plain"))
+    return (*shipped, *(make_chunk([spec], seed=0).case(0) for spec in plain))
+
+
+def asked_as(source: str, target: str) -> tuple[list[Asked], Counter[str]]:
+    found, refused = [], Counter[str]()
+    for case in core(source):
+        try:
+            found.append(ask(case, OPERATORS[target]))
+        except NotExpressible as reason:
+            refused[str(reason)] += 1
+    return found, refused
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_exact_answers_agree(source: str, target: str) -> None:
+    found, refused = asked_as(source, target)
+    assert len(found) + sum(refused.values()) == len(core(source))
+    for asked in found:
+        other = asked.case
+        assert other.operator == target
+        answer = exact_answer(OPERATORS[target], other.attributes, other.dtype, other.inputs)
+        back = asked.answer(answer)
+        assert set(back) == set(asked.original.outputs)
+        for name, stored in asked.original.outputs.items():
+            np.testing.assert_array_equal(back[name], stored, err_msg=asked.original.id)
+            assert back[name].dtype == stored.dtype
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_other_operator_s_own_oracle_agrees(source: str, target: str) -> None:
+    found, _ = asked_as(source, target)
+    for asked in found[:: max(1, len(found) // 8)]:
+        exact = exact_outputs(asked.case, MPMATH)
+        rounded = {}
+        for name, values in exact.items():
+            kind = FLOAT_TYPES[asked.case.dtype].numpy
+            answer = exact_answer(
+                OPERATORS[target], asked.case.attributes, asked.case.dtype, asked.case.inputs
+            )[name]
+            assert_rounds_to(values, answer, asked.case)
+            rounded[name] = answer.astype(kind)
+        for name, values in asked.answer(rounded).items():
+            np.testing.assert_array_equal(values, asked.original.outputs[name])
+
+
+REASONS = {
+    (SEQUENCE, CELL): {"has no forward and reverse", "has no time axis, and the case 4 steps", "has no reverse"},
+    (ONNX, SEQUENCE): {"has no activations elu(0.75)", "has no activations of their own for each direction"},
+    (ONNX, CELL): {"has no activations softplus", "has no time axis, and the case 3 steps"},
+    (BNNS, CELL): {"has no time axis, and the case 3 steps", "has no activations scaled-tanh(1.7159, 0.666667)"},
+    (BNNS, SEQUENCE): {"has no activations affine(1, 0)"},
+    (CELL, BNNS): {"has no clip", "has no bfloat16", "has no reset gate applied before the product with R"},
+    (SEQUENCE, BNNS): {"has no clip", "has no bfloat16", "has no direction forward and reverse",
+                       "has no lengths, and the rows differ in length",
+                       "has no reset gate applied before the product with R"},
+    (ONNX, BNNS): {"has no activation softplus", "has no recurrentActivation hard-sigmoid(0.25, 0.5)"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_can_be_asked_and_why_not(source: str, target: str) -> None:
+    found, refused = asked_as(source, target)
+    assert len([a for a in found if "/plain/" in a.original.id]) >= 2
+    told = {reason.removeprefix(f"{target} ") for reason in refused}
+    assert told >= REASONS.get((source, target), set())
+    if (source, target) not in REASONS:  # the wider operator can ask everything
+        assert not told
+
+
+def test_a_sum_that_is_not_exact_is_refused() -> None:
+    case = next(c for c in core(ONNX) if c.dtype == "float32" and "B" in c.inputs
+                and not c.attributes["linear_before_reset"] and len(c.attributes["activations"]) == 2
+                and set(c.attributes["activations"]) <= {"Sigmoid", "Tanh"})  # fmt: skip
+    ask(case, OPERATORS[SEQUENCE])
+    hidden = case.inputs["R"].shape[-1]
+    B = case.inputs["B"].copy()
+    B[..., 0], B[..., 3 * hidden] = 1.0, 2.0**-30
+    odd = Case(**{**case.__dict__, "inputs": {**case.inputs, "B": B}})
+    with pytest.raises(NotExpressible, match=r"the sum of two is not exact"):
+        ask(odd, OPERATORS[SEQUENCE])
+
+
+def test_the_same_question_in_the_other_s_words() -> None:
+    [case] = [c for c in core(BNNS) if c.id == "bnnsgraph.gru/core/float32/reverse-after-relu-tanh-sequence"]
+    asked = ask(case, OPERATORS[ONNX]).case
+    assert asked.given == {
+        "hidden_size": 6,
+        "direction": "reverse",
+        "linear_before_reset": 1,
+        "activations": ["Relu", "Tanh"],
+    }
+    assert set(asked.inputs) == {"X", "W", "R", "B", "initial_h"}  # it has no lengths
+    r, n, z = np.split(case.inputs["inputHiddenWeight"], 3)
+    np.testing.assert_array_equal(asked.inputs["W"][0], np.concatenate([z, r, n]))
+    r, n, z = np.split(case.inputs["bias"], 3)
+    zeros = np.zeros_like(z)
+    np.testing.assert_array_equal(asked.inputs["B"][0], np.concatenate([zeros] * 3 + [z, r, n]))
