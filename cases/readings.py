@@ -32,9 +32,10 @@ class Reading:
     """One other defensible reading: its name, its ledger entry, what it says, what it sets.
 
     `owners` are those whose specification leaves the point open, and `touches` says of a case of
-    theirs whether the reading may differ on it. A ledger entry has one reading. `stored` is what the stored answer takes the
-    specification to say there, `basis` what that rests on: text, owner (the owner's implementation)
-    or choice (ours). `sets` are fields of Semantics, `parameters` those of some functions.
+    theirs whether the reading may differ on it. A ledger entry has one reading. `stored` is what the
+    stored answer takes the specification to say there, `basis` what that rests on: text, owner (the
+    owner's implementation) or choice (ours). `sets` are fields of Semantics, `parameters` those of
+    some functions.
     """
 
     name: str

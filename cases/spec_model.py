@@ -24,7 +24,6 @@ from .factors import Factor, factors, key
 from .operators import OPERATORS
 
 
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

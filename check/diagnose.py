@@ -36,6 +36,7 @@ class Finding:
     `name` is the variant's (several are joined by " + "), or the class of arithmetic; `kind` is
     misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
     case tells from it; `contradicted` counts the cases that would have shown it and passed.
+    `operator` is that of a case it explains: sentences are in its words.
     """
 
     name: str
@@ -46,6 +47,12 @@ class Finding:
     links: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     contradicted: int = 0
+    operator: str = ""
+
+    def sentence(self, names: str) -> str:
+        """What the variants called `names` say, in the operator's words."""
+        operator = OPERATORS[self.operator]
+        return " and ".join(CATALOGUE[one].about_for(operator) for one in names.split(" + "))
 
 
 @dataclass(frozen=True)
@@ -269,7 +276,11 @@ def _finding(search: _Search, names: Names, passed: Mapping[str, int], which: Ar
             cost = _cost(other, others, passed)
             if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
                 alternatives.append(" + ".join(other))
-    about = "; and ".join(v.about for v in variants)
+    operators = [part.block.operator for part in search.parts for _ in range(len(part))]
+    explained = [operators[row] for row in np.flatnonzero(mask)]
+    whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
+    operator = (whole or explained)[0]
+    about = "; and ".join(v.about_for(OPERATORS[operator]) for v in variants)
     return Finding(
         " + ".join(names),
         variants[0].kind,
@@ -279,6 +290,7 @@ def _finding(search: _Search, names: Names, passed: Mapping[str, int], which: Ar
         tuple(dict.fromkeys(link for v in variants for link in v.links)),
         tuple(alternatives),
         _contradicted(names, passed),
+        operator,
     )
 
 

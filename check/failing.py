@@ -40,7 +40,8 @@ class Part:
         self.block, self.observed = block, {n: a.astype(np.float64) for n, a in observed.items()}
         self.criterion = criterion
         self.stacked: Stacks = stacks(block)
-        self._tight, self._loose = criterion.admitted(block, ""), loosest(block)
+        tight, loose = criterion.admitted(block, ""), loosest(block)
+        self._limits = {False: (tight, _wider(tight)), True: (loose, _wider(loose))}
 
     def __len__(self) -> int:
         return len(self.block)
@@ -59,8 +60,7 @@ class Part:
         `loose`, by the largest tolerance of any class.
         """
         outputs = variant_outputs(self.block, self.stacked, variants)
-        limits = self._loose if loose else self._tight
-        wider = _wider(limits)
+        limits, wider = self._limits[loose]
         scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
         from_variant, from_right = np.zeros(len(self)), np.zeros(len(self))
@@ -95,8 +95,10 @@ def _per_case(values: Array) -> Array:
 
 
 def _largest(outputs: Arrays) -> Array:
-    """(n,) the largest absolute value of each case's outputs, and at least the least normal number."""
-    each = [np.abs(a.astype(np.float64)).reshape(len(a), -1).max(axis=1) for a in outputs.values()]
+    """(n,) the largest finite absolute value of each case's outputs, and at least the least normal
+    number."""
+    wide = [np.abs(a.astype(np.float64)).reshape(len(a), -1) for a in outputs.values()]
+    each = [np.where(np.isfinite(a), a, 0.0).max(axis=1) for a in wide]
     return np.asarray(np.maximum.reduce([*each, np.full(len(each[0]), 2.0**-1022)]))
 
 

@@ -93,20 +93,30 @@ def _text(value: Any) -> str:
 
 
 def _equations(case: Case) -> Iterator[str]:
-    """The equations the case asks for, in the specification's notation."""
-    s = case.semantics
+    """The equations the case asks for, in the notation of ONNX and OpenVINO: h is the candidate."""
+    s, operator = case.semantics, OPERATORS[case.operator]
+    parts = {t.role: t.form(case.attributes).parts for t in operator.inputs if t.role in ("w", "r")}
+    biases = [p for t in operator.inputs if t.role == "b" for p in t.form(case.attributes).parts]
 
     def pre(text: str) -> str:
         return f"({text})" if math.isinf(s.clip) else f"(clip[-{s.clip:g}, {s.clip:g}]({text}))"
 
-    yield f"zt = {s.f}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
-    yield f"rt = {s.f}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"
-    after = "(rt (.) (Ht-1*(Rh^T) + Rbh)) + Wbh"
-    before = "(rt (.) Ht-1)*(Rh^T) + Rbh + Wbh"
-    yield f"ht = {s.g}{pre('Xt*(Wh^T) + ' + (after if s.reset_after else before))}"
-    yield "Ht = (1 - zt) (.) ht + zt (.) Ht-1"
-    if len(s.directions) > 1 or s.directions[0] != "forward":
-        yield "directions: " + ", then ".join(s.directions)
+    inner = "(Ht-1*(Rh^T) + Rbh)" if "rh" in biases else "(Ht-1*(Rh^T))"
+    outer = "Wbh" if "rh" in biases else "Wbh + Rbh"
+    for index, direction in enumerate(s.directions):
+        if s.directions != ("forward",):
+            yield f"{direction}:"
+        if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
+            yield "the same, with weights of its own"
+            continue
+        yield f"zt = {s.f[index]}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
+        yield f"rt = {s.f[index]}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"
+        after, before = f"rt (.) {inner} + {outer}", "(rt (.) Ht-1)*(Rh^T) + Rbh + Wbh"
+        yield f"ht = {s.g[index]}{pre('Xt*(Wh^T) + ' + (after if s.reset_after else before))}"
+        yield "Ht = (1 - zt) (.) ht + zt (.) Ht-1"
+    yield f"gates are stacked {', '.join(parts['w'])}; biases {', '.join(biases)}"
+    if s.y_order == "processing" and "reverse" in s.directions:
+        yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
 
 
 def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:

@@ -147,9 +147,7 @@ def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
     operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: str = "") -> Arrays:
-        return exact_answer(
-            operator, attributes, case.dtype, inputs, reading, case.absent
-        )
+        return exact_answer(operator, attributes, case.dtype, inputs, reading, case.absent)
 
     return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
 

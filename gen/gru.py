@@ -142,8 +142,9 @@ def gru(
 
     A row takes as many steps as its length says; `reverse` takes them from its last valid step to
     its first (ledger: reverse-ragged). Y stands at the time its input has, or in processing order
-    (ledger: reverse-order), and is zero past the length (ledger: y-padding); Ho is the state after a row's own last step (ledger: ho-ragged), and
-    for a row of length 0 what `semantics.empty_row` says (ledger: len-zero).
+    (ledger: reverse-order), and is zero past the length (ledger: y-padding); Ho is the state after a
+    row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
+    (ledger: len-zero).
 
     `watch(direction, number, rows, old, step)` sees every step: its number in processing order, the
     rows that are not over in every stacked case, the state they start from and what it makes of them.

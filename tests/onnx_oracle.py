@@ -125,9 +125,7 @@ def _dot(a: Vector, b: Vector) -> Any:
 # the attributes
 
 
-def _functions(
-    attributes: Mapping[str, Any], directions: int, numbers: Any
-) -> list[Function]:
+def _functions(attributes: Mapping[str, Any], directions: int, numbers: Any) -> list[Function]:
     """f and g of each direction, each with its parameters and the clip in it."""
     names = attributes["activations"]
     if len(names) != 2 * directions:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import bnnsgraph_oracle
+import numpy as np
 import onnx_oracle
+
 import oracle
 from grucible import Case
 from grucible.cases.operators import OPERATORS

@@ -216,7 +216,9 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
     found: Arrays = {}
     zero = np.zeros(shared.h0.shape[:1] + shared.h0.shape[-1:], shared.x.dtype)
     for gate in "zrh":
-        given = {part: shared.b[part] for part in (gate, f"w{gate}", f"r{gate}") if part in shared.b}
+        given = {
+            part: shared.b[part] for part in (gate, f"w{gate}", f"r{gate}") if part in shared.b
+        }
         wanted = [part for part in (gate, f"w{gate}", f"r{gate}") if part in parts]
         if not wanted:
             continue
@@ -226,14 +228,14 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
                 raise NotExpressible(
                     f"{target.name} has no bias inside the product with the reset gate"
                 )
-            found |= {part: zero for part in wanted} | {"rh": inner}
+            found |= dict.fromkeys(wanted, zero) | {"rh": inner}
             found[next(part for part in wanted if part != "rh")] = outer
             continue
         if set(wanted) == set(given):
             found |= given
             continue
         outside = [part for part in wanted if part != "rh" or gate != "h"] or wanted
-        found |= {part: zero for part in wanted}
+        found |= dict.fromkeys(wanted, zero)
         found[outside[0]] = _sum(target, list(given.values()) or [zero])
     return found
 

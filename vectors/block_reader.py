@@ -126,9 +126,7 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
     given = [parsed[text] for text in texts]
     first = operator.with_defaults(given[0])
     named = {*subgroup(group, "inputs", where), *subgroup(group, "outputs", where)}
-    tensors = [
-        t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in named
-    ]
+    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in named]
     for one in parsed.values():
         attributes = operator.with_defaults(one)
         _check_agreement(operator, attributes, sizes, where)

@@ -151,7 +151,9 @@ GRU = Operator(
             "y",
             "T",
             (
-                Form(("batch_size", "seq_length", "num_directions", "hidden_size"), (), _BATCH_FIRST),
+                Form(
+                    ("batch_size", "seq_length", "num_directions", "hidden_size"), (), _BATCH_FIRST
+                ),
                 Form(("seq_length", "num_directions", "batch_size", "hidden_size")),
             ),
             required=False,

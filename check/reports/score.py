@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ..score import ENOUGH, Score
 
@@ -42,7 +43,7 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
 
 def _detail(found: Score, operator: str, name: str) -> Iterator[str]:
     variant = CATALOGUE[name]
-    yield from _wrapped(f"{variant.kind}: {variant.about}")
+    yield from _wrapped(f"{variant.kind}: {variant.about_for(OPERATORS[operator])}")
     for link in variant.links:
         yield f"    {link}"
     where = found.visible_where(operator, name)
@@ -72,7 +73,7 @@ def score_json(found: Score) -> str:
                     {
                         "name": name,
                         "kind": CATALOGUE[name].kind,
-                        "about": CATALOGUE[name].about,
+                        "about": CATALOGUE[name].about_for(OPERATORS[operator]),
                         "links": list(CATALOGUE[name].links),
                         "caught": {dtype: one.cases for dtype, one in caught.items()},
                         "seen_only_where": found.visible_where(operator, name),

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.readings import READINGS
-from ...gen.variants.catalogue import CATALOGUE
 from ..diagnose import Diagnosis, Finding
 from ..result import CaseResult, Report
 
@@ -102,10 +101,7 @@ def _diagnosis(report: Report) -> Iterator[str]:
 
 
 def _listing(finding: Finding) -> str:
-    shown = "; ".join(
-        " and ".join(CATALOGUE[name].about for name in names.split(" + "))
-        for names in finding.alternatives[:3]
-    )
+    shown = "; ".join(finding.sentence(names) for names in finding.alternatives[:3])
     more = len(finding.alternatives) - 3
     return f"{shown}; and {more} more" if more > 0 else shown
 
@@ -115,7 +111,7 @@ def _table(report: Report) -> Iterator[str]:
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
         groups.setdefault(result.dtype if result.decides else result.tier, []).append(result)
-    for name, results in groups.items():
+    for name, results in sorted(groups.items(), key=lambda group: not group[1][0].decides):
         c = Counter(result.verdict for result in results)
         note = "" if results[0].decides else "  does not decide"
         yield (

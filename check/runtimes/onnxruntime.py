@@ -57,7 +57,9 @@ class ONNXRuntime:
         if case.dtype in ("float64", "bfloat16"):
             raise Unsupported(f"ONNX Runtime's GRU has no {case.dtype}")
         if self.opset < 14 and "layout" in case.given:
-            raise Unsupported(f"GRU has no layout before opset 14, and the model is of {self.opset}")
+            raise Unsupported(
+                f"GRU has no layout before opset 14, and the model is of {self.opset}"
+            )
         inputs = dict(case.inputs)
         asked = question(case)
         if self.constant_weights:

@@ -113,9 +113,7 @@ def _parameters(
     def changed(*functions: Activation) -> tuple[Activation, ...]:
         given = [getattr(one, parameter) for one in functions if parameter in one.takes]
         return tuple(
-            one._replace(**{parameter: taken(given, place, one)})
-            if parameter in one.takes
-            else one
+            one._replace(**{parameter: taken(given, place, one)}) if parameter in one.takes else one
             for place, one in enumerate(functions)
         )
 

@@ -90,8 +90,15 @@ class Variant:
         )
 
 
+class _Words(dict[str, str]):
+    """Names by what they mean; what an operator has none for is called what it is."""
+
+    def __missing__(self, word: str) -> str:
+        return word
+
+
 @cache
-def _words(operator: Operator) -> dict[str, str]:
+def _words(operator: Operator) -> _Words:
     """The operator's names of tensors, by role, and of attributes, by what they set."""
     words: dict[str, list[str]] = {}
     for tensor in (*operator.inputs, *operator.outputs):
@@ -100,7 +107,7 @@ def _words(operator: Operator) -> dict[str, str]:
         words.setdefault(attribute.sets, []).append(attribute.name)
     words.setdefault("reset_after", words.get("bias_inside", []))
     words.setdefault("y", words["ho"])
-    return {word: " and ".join(names) for word, names in words.items()}
+    return _Words({word: " and ".join(names) for word, names in words.items() if names})
 
 
 @cache

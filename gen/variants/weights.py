@@ -151,7 +151,9 @@ def _moved(changes: Mapping[str, Callable[[Arrays], Array]], *without: str) -> C
             b |= {part: of(b) for part, of in changes.items()}
         except KeyError:
             return inputs
-        return replace(inputs, b={part: values for part, values in b.items() if part not in without})
+        return replace(
+            inputs, b={part: values for part, values in b.items() if part not in without}
+        )
 
     return change
 

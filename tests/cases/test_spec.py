@@ -214,8 +214,7 @@ BAD = {
         r"tier: 'ambiguous'; expected 'nonportable'",
     ),
     "three ambiguous points": (
-        BNNS
-        % "{activation: tanh, recurrentActivation: sigmoid, outputSequence: true, "
+        BNNS % "{activation: tanh, recurrentActivation: sigmoid, outputSequence: true, "
         "applyResetGateAfterMatMul: false, direction: reverse, inputBias: drawn}",
         r"reverse-after0-sigmoid-tanh-sequence-inputBias: touches 3 ambiguous points "
         r"\(reset-false, input-bias-unused, reverse-order\); expected at most 2: exclude it",

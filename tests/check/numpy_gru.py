@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Case
+from grucible import Case, Unsupported
 
 Array = npt.NDArray[Any]
 Runtime = Callable[[Case], Mapping[str, Array]]
@@ -28,6 +28,8 @@ BACKWARDS = {"forward": [False], "reverse": [True], "bidirectional": [False, Tru
 
 def run(case: Case, mistake: str = "", arithmetic: str = "float64") -> dict[str, Array]:
     """GRUCell-3 and GRUSequence-5, or all but one thing of them."""
+    if not case.operator.startswith("openvino."):
+        raise Unsupported("OpenVINO's operators alone")
     a = case.attributes
     after = a["linear_before_reset"]
     parts = 4 if after else 3

@@ -154,17 +154,17 @@ FUNCTIONS = [
     Activation("softplus"),
 ]
 FORMULAS: dict[str, Any] = {  # of v, alpha, beta, in mpmath
-    "sigmoid": lambda v, a, b: 1 / (1 + mpmath.exp(-v)),
-    "tanh": lambda v, a, b: mpmath.tanh(v),
-    "relu": lambda v, a, b: max(v, 0 * v),
+    "sigmoid": lambda v, *_: 1 / (1 + mpmath.exp(-v)),
+    "tanh": lambda v, *_: mpmath.tanh(v),
+    "relu": lambda v, *_: max(v, 0 * v),
     "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, b: v if v >= 0 else a * v,
-    "thresholded-relu": lambda v, a, b: v if v > a else 0 * v,
+    "leaky-relu": lambda v, a, _: v if v >= 0 else a * v,
+    "thresholded-relu": lambda v, a, _: v if v > a else 0 * v,
     "scaled-tanh": lambda v, a, b: a * mpmath.tanh(b * v),
     "hard-sigmoid": lambda v, a, b: min(max(a * v + b, 0 * v), 0 * v + 1),
-    "elu": lambda v, a, b: v if v >= 0 else a * mpmath.expm1(v),
-    "softsign": lambda v, a, b: v / (1 + abs(v)),
-    "softplus": lambda v, a, b: mpmath.log1p(mpmath.exp(v)),
+    "elu": lambda v, a, _: v if v >= 0 else a * mpmath.expm1(v),
+    "softsign": lambda v, *_: v / (1 + abs(v)),
+    "softplus": lambda v, *_: mpmath.log1p(mpmath.exp(v)),
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles import assert_rounds_to, exact_outputs, products
 
 from grucible import Case
 from grucible.cases.case_spec import CaseSpec
@@ -19,7 +20,6 @@ from grucible.gen.generate import make_chunk
 from grucible.gen.gru import gru
 from grucible.vectors.convert import gru_inputs, operator_outputs
 from oracle import FRACTIONS, MPMATH, round_once
-from oracles import assert_rounds_to, exact_outputs, products
 
 SPECS = {spec.path: spec for spec in find_specs()}
 MOST_PRODUCTS = 400_000  # multiplications of a case that the scalar oracle is asked for
@@ -75,11 +75,7 @@ def test_relu_relu_is_exact(dtype: str) -> None:
     for path, spec in SPECS.items():
         if dtype not in spec.model.dtypes or "special" in path:
             continue
-        chosen = [
-            c
-            for c in expand(spec, [dtype], RELU_RELU)
-            if _products(c) <= MOST_PRODUCTS
-        ]
+        chosen = [c for c in expand(spec, [dtype], RELU_RELU) if _products(c) <= MOST_PRODUCTS]
         for one in sorted(chosen, key=lambda c: hashlib.sha256(c.id.encode()).digest())[:6]:
             case = make_chunk([one], seed=0).case(0)
             exact = exact_outputs(case, FRACTIONS)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case, load_vectors
 from grucible.cases.dtypes import FLOAT_TYPES
@@ -19,7 +20,6 @@ from grucible.cases.spec import load_spec
 from grucible.gen.generate import exact_answer, make_chunk
 from grucible.vectors.between import Asked, NotExpressible, ask
 from oracle import MPMATH
-from oracles import assert_rounds_to, exact_outputs
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))
 CELL, SEQUENCE, ONNX, BNNS = (
@@ -162,7 +162,11 @@ def test_a_sum_that_is_not_exact_is_refused() -> None:
 
 
 def test_the_same_question_in_the_other_s_words() -> None:
-    [case] = [c for c in core(BNNS) if c.id == "bnnsgraph.gru/core/float32/reverse-after-relu-tanh-sequence"]
+    [case] = [
+        c
+        for c in core(BNNS)
+        if c.id == "bnnsgraph.gru/core/float32/reverse-after-relu-tanh-sequence"
+    ]
     asked = ask(case, OPERATORS[ONNX]).case
     assert asked.given == {
         "hidden_size": 6,

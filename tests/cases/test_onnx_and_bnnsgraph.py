@@ -1,0 +1,173 @@
+"""The descriptions of ONNX GRU and BNNSGraph gru against their sources, and what their cases touch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible.cases.activations import Activation
+from grucible.cases.case_spec import CaseSpec
+from grucible.cases.expand import expand, expand_all
+from grucible.cases.operators import OPERATORS
+from grucible.cases.readings import MOST_POINTS, READINGS, TOGETHER, readings_of
+from grucible.cases.semantics import Semantics, semantics
+from grucible.cases.spec import find_specs, load_spec
+
+ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[CaseSpec]:
+    return [case for _, cases in expand_all(find_specs()) for case in cases]
+
+
+def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:
+    onnx = pytest.importorskip("onnx")
+    schema = onnx.defs.get_schema("GRU", 14)
+    newer = onnx.defs.get_schema("GRU", 22)
+    assert {a.name for a in ONNX.attributes} == set(schema.attributes)
+    kinds = {"INT": "int", "FLOAT": "float", "FLOATS": "floats", "STRING": "string", "STRINGS": "strings"}
+    for attribute in ONNX.attributes:
+        own = schema.attributes[attribute.name]
+        assert attribute.kind == kinds[own.type.name]
+        assert attribute.required == own.required
+        assert attribute.single == (own.type.name in ("FLOAT", "FLOATS"))
+        default = onnx.helper.get_attribute_value(own.default_value) if own.default_value.name else None
+        if default is not None:
+            assert attribute.default == (default.decode() if isinstance(default, bytes) else default)
+    for mine, theirs in ((ONNX.inputs, schema.inputs), (ONNX.outputs, schema.outputs)):
+        assert [t.name for t in mine] == [t.name for t in theirs]
+        optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+        assert [t.required for t in mine] == [t.option != optional for t in theirs]
+    types = {"tensor(float16)": "float16", "tensor(float)": "float32", "tensor(double)": "float64",
+             "tensor(bfloat16)": "bfloat16", "tensor(int32)": "int32"}  # fmt: skip
+    for variable in newer.type_constraints:
+        allowed = {types[name] for name in variable.allowed_type_strs}
+        assert set(ONNX.types[variable.type_param_str]) == allowed
+    activations = ONNX.attribute("activations")
+    assert activations
+    for name in activations.choices:
+        assert f"* {name}(x)" in schema.doc
+
+
+@pytest.mark.parametrize(("layout", "x", "h", "y"), [
+    (0, (4, 3, 5), (2, 3, 6), (4, 2, 3, 6)),
+    (1, (3, 4, 5), (3, 2, 6), (3, 4, 2, 6)),
+])  # fmt: skip
+def test_onnx_shapes(
+    layout: int, x: tuple[int, ...], h: tuple[int, ...], y: tuple[int, ...]
+) -> None:
+    attributes = ONNX.with_defaults({"layout": layout, "direction": "bidirectional"})
+    sizes = {"batch_size": 3, "seq_length": 4, "input_size": 5, "hidden_size": 6, "num_directions": 2}
+    shapes = {
+        t.name: ONNX.shape(t, attributes, sizes) for t in (*ONNX.inputs, *ONNX.outputs)
+    }
+    assert shapes == {
+        "X": x, "W": (2, 18, 5), "R": (2, 18, 6), "B": (2, 36), "sequence_lens": (3,), "initial_h": h,
+        "Y": y, "Y_h": h,
+    }  # fmt: skip
+
+
+def asked(**given: object) -> Semantics:
+    return semantics(ONNX, ONNX.with_defaults(given))
+
+
+def test_onnx_activations_of_each_direction_and_their_parameters() -> None:
+    sigmoid, tanh = Activation("sigmoid"), Activation("tanh")
+    assert (asked().f, asked().g) == ((sigmoid,), (tanh,))
+    both = asked(direction="bidirectional")
+    assert (both.f, both.g) == ((sigmoid, sigmoid), (tanh, tanh))
+    # consumed in order by those that take one, and held as float32
+    some = asked(
+        direction="bidirectional",
+        activations=["Tanh", "LeakyRelu", "HardSigmoid", "Elu"],
+        activation_alpha=[0.1, 0.25, 0.5],
+        activation_beta=[0.75],
+    )
+    assert some.f == (tanh, Activation("hard-sigmoid", 0.25, 0.75))
+    assert some.g == (Activation("leaky-relu", float(np.float32(0.1))), Activation("elu", 0.5))
+    defaults = asked(activations=["HardSigmoid", "LeakyRelu"])
+    assert defaults.f == (Activation("hard-sigmoid", float(np.float32(0.2)), 0.5),)
+    assert defaults.g == (Activation("leaky-relu", float(np.float32(0.01))),)
+    assert asked(activations=["Sigmoid", "ThresholdedRelu"]).g == (Activation("thresholded-relu", 1.0),)
+    assert asked(clip=0.1).clip == float(np.float32(0.1))
+
+
+def test_bnnsgraph_shapes_and_roles() -> None:
+    sizes = {"N": 3, "L": 4, "Hin": 5, "Hout": 6}
+    for sequence, shape in ((True, (4, 3, 6)), (False, (1, 3, 6))):
+        attributes = {"applyResetGateAfterMatMul": True, "outputSequence": sequence}
+        shapes = {t.name: BNNS.shape(t, attributes, sizes) for t in (*BNNS.inputs, *BNNS.outputs)}
+        assert shapes == {
+            "x": (4, 3, 5), "initialHiddenStates": (3, 6), "inputHiddenWeight": (18, 5),
+            "hiddenHiddenWeight": (18, 6), "bias": (18,), "inputBias": (18,), "output": shape,
+            "hiddenStates": (3, 6),
+        }  # fmt: skip
+    assert BNNS.dtypes() == ("float32", "float16")
+    assert [a.name for a in BNNS.attributes if not a.required] == []
+
+
+def test_bnnsgraph_has_the_full_product_but_for_three_points_at_once(
+    shipped: list[CaseSpec],
+) -> None:
+    of = ("direction", "activation", "recurrentActivation", "applyResetGateAfterMatMul", "outputSequence")
+    found = {
+        tuple(case.given[name] for name in of)
+        for case in shipped
+        if case.id.startswith("bnnsgraph.gru/attributes/float32/")
+    }
+    assert len(found) == 288 - 28
+
+
+def test_no_case_touches_more_than_two_points_and_every_reading_has_cases(
+    shipped: list[CaseSpec],
+) -> None:
+    alone, together = set(), set()
+    for case in shipped:
+        assert (case.tier == "ambiguous") == bool(case.readings)
+        single = [name for name in case.readings if TOGETHER not in name]
+        assert len(single) <= MOST_POINTS
+        assert len(case.readings) == 2 ** len(single) - 1
+        if len(single) == 1:
+            alone |= set(single)
+        together |= set(single) if len(single) == 2 else set()
+    assert alone == set(READINGS) - {"input-bias-unused.ignored"}  # which touches reset-false too
+    assert together >= {name for name in READINGS if not name.startswith("len-zero")}
+
+
+def test_readings_together_are_named_in_one_order() -> None:
+    assert [r.name for r in readings_of("reset-false.before + hard-sigmoid.sixth")] == [
+        "reset-false.before",
+        "hard-sigmoid.sixth",
+    ]
+    for name in ("nothing", "hard-sigmoid.sixth + reset-false.before", "", "len-zero"):
+        with pytest.raises(KeyError):
+            readings_of(name)
+
+
+@pytest.mark.parametrize("owner", ["openvino", "onnx", "bnnsgraph"])
+def test_every_ledger_entry_that_is_named_exists(owner: str) -> None:
+    ledger = (Path(__file__).parents[2] / "cases" / owner / "LEDGER.md").read_text()
+    for reading in READINGS.values():
+        if owner in reading.owners:
+            assert f'<a id="{reading.ledger}"></a>' in ledger
+            assert f"`{reading.name}`" in ledger
+
+
+def test_what_may_be_zeros_is_zeros_unless_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "theme.yaml"
+    file.write_text(
+        "operator: bnnsgraph.gru\nabout: biases\ndtypes: [float32]\n"
+        "sizes: {N: 1, L: 2, Hin: 2, Hout: 3}\ncases:\n  - product:\n"
+        "      direction: [forward]\n      applyResetGateAfterMatMul: [true]\n"
+        "      recurrentActivation: [sigmoid]\n      activation: [tanh]\n"
+        "      outputSequence: [true]\n      inputBias: [zeros, drawn]\n"
+    )
+    plain, drawn = expand(load_spec(file, "theme"))
+    assert (plain.tier, plain.drawn, drawn.tier, drawn.drawn) == (
+        "required", frozenset(), "ambiguous", {"inputBias"}
+    )  # fmt: skip
+    assert drawn.readings == ("bias-sum.sum",)
+    assert drawn.id == plain.id + "-inputBias"

@@ -1,0 +1,114 @@
+"""ONNX Runtime, onnx.reference and OpenVINO on the core vectors of every owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import Case, Unsupported, load_vectors, verify
+from grucible.check.expectations import load_expectations
+
+from . import bnns_page
+
+ROOT = Path(__file__).parents[2]
+KNOWN = ROOT / "check" / "known"
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {case.id: case for case in load_vectors()}
+
+
+def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported() -> None:
+    adapters = pytest.importorskip("grucible.check.runtimes.onnxruntime")
+    expected = load_expectations(KNOWN / "onnxruntime.yaml")
+    report = verify(runtime=adapters.inputs, expectations=expected)
+    assert report.unexpected == []
+    assert report.counts["failed"] > 0
+    assert report.counts["passed"] > 500
+    told = {r.message for r in report.results if r.verdict == "unsupported"}
+    assert told == {
+        "layout 1: ONNX Runtime has no batchwise recurrent operators",
+        "ONNX Runtime's GRU has no float64",
+        "ONNX Runtime's GRU has no bfloat16",
+    }
+    [default] = [f for f in report.diagnosis.findings if f.kind == "misreading"]
+    assert default.name == "thresholded-relu-default-zero"
+
+
+def test_weights_as_initializers_and_opset_7_give_the_same(cases: dict[str, Case]) -> None:
+    adapters = pytest.importorskip("grucible.check.runtimes.onnxruntime")
+    told: Counter[str] = Counter()
+    for case in cases.values():
+        if not case.id.startswith("onnx.GRU-14/core/float32/"):
+            continue
+        try:
+            outputs = adapters.inputs(case)
+        except Exception as error:
+            told[type(error).__name__] += 1
+            continue
+        for other in (adapters.constant, adapters.opset7):
+            if other is adapters.opset7 and "layout" in case.given:
+                with pytest.raises(Unsupported, match="no layout before opset 14"):
+                    other(case)
+                continue
+            again = other(case)
+            assert set(again) == set(case.outputs)
+            for name, array in outputs.items():
+                np.testing.assert_allclose(again[name], array, rtol=0, atol=1e-6)
+    assert set(told) == {"Unsupported", "Fail"}  # hidden_size left out
+
+
+def test_onnx_runtime_s_own_words_are_its_own_error(cases: dict[str, Case]) -> None:
+    adapters = pytest.importorskip("grucible.check.runtimes.onnxruntime")
+    case = cases["onnx.GRU-14/core/float32/nodir-noact-nohidden_size"]
+    with pytest.raises(Exception, match="hidden_size"):
+        adapters.inputs(case)
+
+
+def test_openvino_runs_what_it_can_ask_of_the_others() -> None:
+    adapters = pytest.importorskip("grucible.check.runtimes.openvino")
+    report = verify(
+        runtime=adapters.parameters, select=("onnx.*/float32/*", "bnnsgraph.*/float32/*")
+    )
+    assert report.verdict == "conforms"
+    assert report.counts["passed"] > 100
+    passed = Counter(r.id.partition("/")[0] for r in report.results if r.verdict == "passed")
+    assert min(passed["onnx.GRU-14"], passed["bnnsgraph.gru"]) > 25
+    told = {r.message for r in report.results if r.verdict == "unsupported"}
+    assert "openvino.GRUSequence-5 has no activations softplus" in told
+    assert all(message.startswith("openvino.GRUSequence-5 has no ") for message in told)
+
+
+def test_onnx_reference_asks_what_openvino_asks() -> None:
+    onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
+    # of what it does not ignore: default activations, no clip, every row whole
+    select = ("bnnsgraph.*/float32/*-sigmoid-tanh-*", "openvino.GRUCell-3/core/float32/*sigmoid_tanh*")
+    report = verify(runtime=onnx_reference.reference, select=select)
+    failed = {r.id for r in report.results if r.verdict != "passed"}
+    assert all("clip" in one for one in failed)
+    assert report.counts["passed"] >= 10
+
+
+@pytest.mark.parametrize("name", ["run", "run_before"])
+def test_a_runtime_written_from_apple_s_page_alone(name: str) -> None:
+    report = verify(runtime=getattr(bnns_page, name), select=("bnnsgraph.*",))
+    assert report.verdict == "conforms"
+    followed = {ledger: set(counts) for ledger, counts in report.readings_followed.items()}
+    before = name == "run_before"
+    assert followed == {
+        "reset-false": {"reset-false.before" if before else "stored"},
+        "reverse-order": {"reverse-order.time" if before else "stored"},
+        "bias-sum": {"stored"},
+        "input-bias-unused": {"stored"},
+        "hard-sigmoid": {"stored"},
+        "scaled-tanh": {"stored"},
+    }
+
+
+def test_of_the_other_owners_it_says_that_it_does_not_offer_them() -> None:
+    report = verify(runtime=bnns_page.run, select=("openvino.GRUCell-3/core/float32/*",))
+    assert {r.verdict for r in report.results} == {"unsupported"}

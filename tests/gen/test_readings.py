@@ -1,0 +1,84 @@
+"""What each reading of BNNSGraph's page changes, and only that; biases on a grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import Case
+from grucible.cases.expand import expand
+from grucible.cases.spec import load_spec
+from grucible.gen.generate import make_chunk
+from oracle import MPMATH
+from oracles import assert_rounds_to, exact_outputs
+
+THEME = """\
+operator: bnnsgraph.gru
+about: one case
+dtypes: [{dtype}]
+sizes: {{N: 2, L: 3, Hin: 2, Hout: 3}}
+cases:
+  - list:
+      - {{direction: {direction}, applyResetGateAfterMatMul: {after}, recurrentActivation: {f},
+          activation: {g}, outputSequence: {sequence}, inputBias: {bias}}}
+"""
+
+
+def made(tmp_path: Path, **given: object) -> Case:
+    values = {"direction": "forward", "after": "true", "f": "sigmoid", "g": "tanh",
+              "sequence": "true", "bias": "zeros", "dtype": "float32"} | given  # fmt: skip
+    file = tmp_path / "theme.yaml"
+    file.write_text(THEME.format(**values))
+    [spec] = expand(load_spec(file, "theme"))
+    return make_chunk([spec], seed=3).case(0)
+
+
+@pytest.mark.parametrize(
+    ("given", "readings"),
+    [
+        ({}, []),
+        ({"after": "false"}, ["reset-false.before"]),
+        ({"bias": "drawn"}, ["bias-sum.sum"]),
+        ({"direction": "reverse"}, ["reverse-order.time"]),
+        ({"direction": "reverse", "sequence": "false"}, []),
+        ({"f": "hardSigmoid"}, ["hard-sigmoid.sixth"]),
+        ({"g": "scaledTanh"}, ["scaled-tanh.one"]),
+        ({"after": "false", "bias": "drawn"}, ["reset-false.before", "input-bias-unused.ignored"]),
+        ({"f": "hardSigmoid", "g": "scaledTanh"}, ["hard-sigmoid.sixth", "scaled-tanh.one"]),
+        ({"direction": "reverse", "bias": "drawn"}, ["bias-sum.sum", "reverse-order.time"]),
+    ],
+)
+def test_every_accepted_answer_is_the_oracle_s_and_differs(
+    given: dict[str, object], readings: list[str], tmp_path: Path
+) -> None:
+    case = made(tmp_path, **given)
+    expected = [*readings, " + ".join(readings)] if len(readings) == 2 else readings
+    assert list(case.readings) == expected
+    answers = {"": case.outputs} | dict(case.readings)
+    for name, outputs in answers.items():
+        for output, values in exact_outputs(case, MPMATH, name).items():
+            assert_rounds_to(values, outputs[output], case)
+    distinct = {tuple(a.tobytes() for a in outputs.values()) for outputs in answers.values()}
+    assert len(distinct) == len(answers)
+
+
+def test_reverse_in_processing_order_and_in_time(tmp_path: Path) -> None:
+    case = made(tmp_path, direction="reverse")
+    stored, timed = case.outputs, case.readings["reverse-order.time"]
+    np.testing.assert_array_equal(stored["output"], timed["output"][::-1])
+    np.testing.assert_array_equal(stored["output"][-1], stored["hiddenStates"])
+    np.testing.assert_array_equal(stored["hiddenStates"], timed["hiddenStates"])
+    last = made(tmp_path, direction="reverse", sequence="false")
+    np.testing.assert_array_equal(last.outputs["output"][0], last.outputs["hiddenStates"])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_sums_and_differences_of_two_biases_are_exact(dtype: str, tmp_path: Path) -> None:
+    case = made(tmp_path, bias="drawn", dtype=dtype)
+    a, b = (case.inputs[name].astype(np.float64) for name in ("bias", "inputBias"))
+    for exact in (a + b, a - b):
+        assert (exact.astype(dtype).astype(np.float64) == exact).all()
+    assert (a != 0).all()
+    assert (b != 0).all()
