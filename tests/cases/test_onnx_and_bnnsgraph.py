@@ -28,15 +28,25 @@ def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:
     schema = onnx.defs.get_schema("GRU", 14)
     newer = onnx.defs.get_schema("GRU", 22)
     assert {a.name for a in ONNX.attributes} == set(schema.attributes)
-    kinds = {"INT": "int", "FLOAT": "float", "FLOATS": "floats", "STRING": "string", "STRINGS": "strings"}
+    kinds = {
+        "INT": "int",
+        "FLOAT": "float",
+        "FLOATS": "floats",
+        "STRING": "string",
+        "STRINGS": "strings",
+    }
     for attribute in ONNX.attributes:
         own = schema.attributes[attribute.name]
         assert attribute.kind == kinds[own.type.name]
         assert attribute.required == own.required
         assert attribute.single == (own.type.name in ("FLOAT", "FLOATS"))
-        default = onnx.helper.get_attribute_value(own.default_value) if own.default_value.name else None
+        default = (
+            onnx.helper.get_attribute_value(own.default_value) if own.default_value.name else None
+        )
         if default is not None:
-            assert attribute.default == (default.decode() if isinstance(default, bytes) else default)
+            assert attribute.default == (
+                default.decode() if isinstance(default, bytes) else default
+            )
     for mine, theirs in ((ONNX.inputs, schema.inputs), (ONNX.outputs, schema.outputs)):
         assert [t.name for t in mine] == [t.name for t in theirs]
         optional = onnx.defs.OpSchema.FormalParameterOption.Optional
@@ -60,10 +70,14 @@ def test_onnx_shapes(
     layout: int, x: tuple[int, ...], h: tuple[int, ...], y: tuple[int, ...]
 ) -> None:
     attributes = ONNX.with_defaults({"layout": layout, "direction": "bidirectional"})
-    sizes = {"batch_size": 3, "seq_length": 4, "input_size": 5, "hidden_size": 6, "num_directions": 2}
-    shapes = {
-        t.name: ONNX.shape(t, attributes, sizes) for t in (*ONNX.inputs, *ONNX.outputs)
+    sizes = {
+        "batch_size": 3,
+        "seq_length": 4,
+        "input_size": 5,
+        "hidden_size": 6,
+        "num_directions": 2,
     }
+    shapes = {t.name: ONNX.shape(t, attributes, sizes) for t in (*ONNX.inputs, *ONNX.outputs)}
     assert shapes == {
         "X": x, "W": (2, 18, 5), "R": (2, 18, 6), "B": (2, 36), "sequence_lens": (3,), "initial_h": h,
         "Y": y, "Y_h": h,
@@ -91,7 +105,9 @@ def test_onnx_activations_of_each_direction_and_their_parameters() -> None:
     defaults = asked(activations=["HardSigmoid", "LeakyRelu"])
     assert defaults.f == (Activation("hard-sigmoid", float(np.float32(0.2)), 0.5),)
     assert defaults.g == (Activation("leaky-relu", float(np.float32(0.01))),)
-    assert asked(activations=["Sigmoid", "ThresholdedRelu"]).g == (Activation("thresholded-relu", 1.0),)
+    assert asked(activations=["Sigmoid", "ThresholdedRelu"]).g == (
+        Activation("thresholded-relu", 1.0),
+    )
     assert asked(clip=0.1).clip == float(np.float32(0.1))
 
 
@@ -112,7 +128,13 @@ def test_bnnsgraph_shapes_and_roles() -> None:
 def test_bnnsgraph_has_the_full_product_but_for_three_points_at_once(
     shipped: list[CaseSpec],
 ) -> None:
-    of = ("direction", "activation", "recurrentActivation", "applyResetGateAfterMatMul", "outputSequence")
+    of = (
+        "direction",
+        "activation",
+        "recurrentActivation",
+        "applyResetGateAfterMatMul",
+        "outputSequence",
+    )
     found = {
         tuple(case.given[name] for name in of)
         for case in shipped

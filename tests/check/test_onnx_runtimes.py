@@ -86,7 +86,10 @@ def test_openvino_runs_what_it_can_ask_of_the_others() -> None:
 def test_onnx_reference_asks_what_openvino_asks() -> None:
     onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
     # of what it does not ignore: default activations, no clip, every row whole
-    select = ("bnnsgraph.*/float32/*-sigmoid-tanh-*", "openvino.GRUCell-3/core/float32/*sigmoid_tanh*")
+    select = (
+        "bnnsgraph.*/float32/*-sigmoid-tanh-*",
+        "openvino.GRUCell-3/core/float32/*sigmoid_tanh*",
+    )
     report = verify(runtime=onnx_reference.reference, select=select)
     failed = {r.id for r in report.results if r.verdict != "passed"}
     assert all("clip" in one for one in failed)

@@ -40,7 +40,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 UNUSABLE = [
     (
         "nonsense",
-        r"runtime 'nonsense' is unknown; expected one of openvino, openvino-constant, openvino-default, or ",
+        r"runtime 'nonsense' is unknown; expected one of onnx-reference, onnxruntime, onnxruntime-constant, "
+        r"onnxruntime-opset7, openvino, openvino-constant, openvino-default, or ",
     ),
     ("", r"runtime '' is unknown|give one of --runtime"),
     ("rt_good:walk", r"rt_good has no function 'walk'"),
@@ -131,6 +132,10 @@ def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
 
 def test_registered_runtimes() -> None:
     assert [point.name for point in registered_runtimes()] == [
+        "onnx-reference",
+        "onnxruntime",
+        "onnxruntime-constant",
+        "onnxruntime-opset7",
         "openvino",
         "openvino-constant",
         "openvino-default",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case
 from grucible.cases.expand import expand
 from grucible.cases.spec import load_spec
 from grucible.gen.generate import make_chunk
 from oracle import MPMATH
-from oracles import assert_rounds_to, exact_outputs
 
 THEME = """\
 operator: bnnsgraph.gru
