@@ -57,6 +57,10 @@ class Activation(NamedTuple):
         """The parameters that the function takes."""
         return TAKES.get(self.name, ())
 
+    def having(self, parameter: Parameter, value: float) -> Activation:
+        """The function with another value of one parameter."""
+        return self._replace(alpha=value) if parameter == "alpha" else self._replace(beta=value)
+
     def __str__(self) -> str:
         given = ", ".join(f"{getattr(self, name):g}" for name in self.takes)
         return f"{self.name}({given})" if given else self.name

@@ -58,7 +58,8 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 def _counted(case: CaseSpec) -> dict[str, Any]:
     """The values of a case that are counted, by name: of activations of each direction those of the
     first, f and g apart; of a list of numbers whether it is given."""
-    operator, found = OPERATORS[case.operator], {}
+    operator = OPERATORS[case.operator]
+    found: dict[str, Any] = {}
     for factor in factors(operator.name).values():
         if factor.is_size or factor.name == "draw":
             continue

@@ -147,4 +147,4 @@ def _with_parameter(
         if math.isnan(value):
             name = setting.name if setting else parameter
             raise ValueError(f"{function.name} has no default; {name} is needed")
-        yield function._replace(**{parameter: value})
+        yield function.having(parameter, value)

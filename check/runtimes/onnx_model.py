@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper
 from onnx.helper import make_attribute
 
 from ...cases.dtypes import dtype_name
@@ -74,7 +74,7 @@ def model(
         attribute = GRU.attribute(name)
         assert attribute
         wanted = _ATTRIBUTE_TYPES.get(attribute.kind)
-        kind = None if wanted is None else helper.AttributeProto.AttributeType.Value(wanted)
+        kind = None if wanted is None else AttributeProto.AttributeType.Value(wanted)
         node.attribute.append(make_attribute(name, value, attr_type=kind))
     element = _TYPES[dtype_name(shapes["X"][0])]
     graph = helper.make_graph(

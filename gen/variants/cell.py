@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.activations import Activation
+from ...cases.activations import Activation, Parameter
 from ...cases.semantics import StackedSemantics
 from ...vectors.case import Array
 from ..gru import Alter
@@ -88,10 +88,10 @@ DEFAULTS = {
 """What is used where a parameter is ignored; to the precision that a misreading needs."""
 
 
-def _defaulted(parameter: str, given: Activation) -> Activation:
+def _defaulted(parameter: Parameter, given: Activation) -> Activation:
     if parameter not in given.takes:
         return given
-    return given._replace(**{parameter: getattr(DEFAULTS[given.name], parameter)})
+    return given.having(parameter, getattr(DEFAULTS[given.name], parameter))
 
 
 def _exchanged(given: Activation) -> Activation:
@@ -105,7 +105,7 @@ def _by_position(given: Sequence[float], place: int, one: Activation) -> float:
 
 
 def _parameters(
-    parameter: str, taken: Callable[[Sequence[float], int, Activation], float], s: Semantics
+    parameter: Parameter, taken: Callable[[Sequence[float], int, Activation], float], s: Semantics
 ) -> Semantics:
     """Other values of a parameter: what `taken` gives from all that were given in order, the
     position of an activation among all, and it."""
@@ -113,7 +113,7 @@ def _parameters(
     def changed(*functions: Activation) -> tuple[Activation, ...]:
         given = [getattr(one, parameter) for one in functions if parameter in one.takes]
         return tuple(
-            one._replace(**{parameter: taken(given, place, one)}) if parameter in one.takes else one
+            one.having(parameter, taken(given, place, one)) if parameter in one.takes else one
             for place, one in enumerate(functions)
         )
 
