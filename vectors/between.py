@@ -143,16 +143,12 @@ def _attributes(
 def _spelled(target: Operator, attribute: Attribute, meaning: Any) -> Any:
     """The attribute's own word for a meaning; of activations, that with its parameters if it sets
     none apart."""
+    free = target.setting("alpha") is not None
     for word, meant in attribute.choices.items():
         if meant == meaning:
             return word
-        free = target.setting("alpha") is not None
-        if (
-            free
-            and isinstance(meaning, Activation)
-            and isinstance(meant, Activation)
-            and meant.name == meaning.name
-        ):
+        both = isinstance(meaning, Activation) and isinstance(meant, Activation)
+        if free and both and meant.name == meaning.name:
             return word
     plain = isinstance(meaning, tuple) and not isinstance(meaning, Activation)
     word = " and ".join(meaning) if plain else str(meaning)
@@ -242,8 +238,15 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
 
 def _sum(target: Operator, biases: list[Array]) -> Array:
     """The sum of some biases in their dtype. Raises NotExpressible where it is not exact."""
-    wide = np.sum([b.astype(np.float64) for b in biases], axis=0)
-    narrow: Array = wide.astype(biases[0].dtype)
-    if (narrow.astype(np.float64) != wide).any():
+    total = biases[0].astype(np.float64)
+    exact = np.ones(total.shape, bool)
+    for bias in biases[1:]:
+        other = bias.astype(np.float64)
+        wide = total + other
+        back = wide - total  # Knuth's two-sum: what the rounding of a sum loses, exactly
+        exact &= (total - (wide - back)) + (other - back) == 0.0
+        total = wide
+    narrow: Array = total.astype(biases[0].dtype)
+    if not (exact & (narrow.astype(np.float64) == total)).all():
         raise NotExpressible(f"{target.name} has one bias, and the sum of two is not exact")
     return narrow
