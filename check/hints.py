@@ -39,7 +39,10 @@ def _true_of(part: Part) -> Iterator[str]:
             yield f"only {name} is wrong"
     operator, given = OPERATORS[part.block.operator], part.block.given[0]
     attributes = operator.with_defaults(given)
-    shared = shared_outputs(operator, attributes, wrong)
+    shared: Arrays = {}
+    for name, array in wrong.items():  # two outputs may have one role
+        for role, there in shared_outputs(operator, attributes, {name: array}).items():
+            shared[role] = shared[role] | there if role in shared else there
     y = shared.get("y")
     if y is not None and y.any():
         lengths = gru_inputs(operator, attributes, part.block.inputs).lengths

@@ -20,6 +20,7 @@ from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.variant import Variant, outcome
 from grucible.vectors.convert import gru_inputs, operator_outputs
 
+from . import bnns_page
 from .numpy_gru import in_float32, run
 from .readme_bugs import BUGS
 
@@ -230,6 +231,20 @@ def test_an_error_that_no_variant_makes_gets_no_misreading(off: str) -> None:
     if off == "padding":
         assert diagnosis.unexplained == diagnosis.failed
         assert "every wrong element of Y is past its row's length" in diagnosis.hints
+
+
+def test_of_two_outputs_that_are_the_last_state_the_wrong_one_is_named() -> None:
+    def run_wrong(case: Case) -> dict[str, Array]:
+        outputs = bnns_page.run(case)
+        if not case.attributes["outputSequence"]:
+            outputs["output"][0, 0] += np.float32(0.37)
+        return outputs
+
+    vectors = Path(grucible.__file__).parent / "vectors" / FOLDERS["bnnsgraph.gru"]
+    diagnosis = verify(vectors, runtime=run_wrong, select=("*/float32/*",)).diagnosis
+    assert diagnosis.unexplained > 0
+    assert "only output is wrong" in diagnosis.hints
+    assert "the first row of the batch is right" not in diagnosis.hints
 
 
 def test_a_right_runtime_held_to_the_user_s_own_tolerance_gets_no_misreading() -> None:
