@@ -20,9 +20,12 @@ operators:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
 
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
 Meaning = Literal[
@@ -94,6 +97,14 @@ class Attribute:
             return False
         if self.choices:
             return value in self.choices
+        if self.kind == "floats" and not math.isfinite(value):
+            return False
+        if self.single:
+            with np.errstate(over="ignore"):
+                held = float(np.float32(value))
+            if math.isinf(held) and not math.isinf(value):  # beyond float32
+                return False
+            value = held
         return value > 0 if self.positive else value == value
 
     @property
@@ -105,6 +116,7 @@ class Attribute:
             one = "one of " + ", ".join(map(str, self.choices))
         else:
             number = "integer" if self.kind == "int" else "number"
+            number = "float32 number" if self.single else number
             one = (
                 f"a positive {number}"
                 if self.positive

@@ -25,9 +25,28 @@ def hints(parts: Sequence[Part], which: Array) -> list[str]:
     dtypes = {part.block.dtype for part in chosen}
     if len(operators) == 1:
         common.append(f"all are cases of {operators.pop()}")
+    common += _asked_by_all(chosen)
     if len(dtypes) == 1:
         common.append(f"all are {dtypes.pop()} cases")
     return common
+
+
+def _asked_by_all(parts: Sequence[Part]) -> Iterator[str]:
+    """What every case asks for that is no default: values of attributes, entries of lists."""
+    asked: list[set[str]] = []
+    for part in parts:
+        operator = OPERATORS[part.block.operator]
+        for given in part.block.given:
+            found = set()
+            for name, value in given.items():
+                attribute = operator.attribute(name)
+                if attribute is None or attribute.sets == "hidden" or value == attribute.default:
+                    continue
+                entries = value if isinstance(value, list) else [value]
+                usual = attribute.default if isinstance(attribute.default, list) else []
+                found |= {f"{name} {entry}" for entry in entries if entry not in usual}
+            asked.append(found)
+    yield from (f"all have {one}" for one in sorted(set.intersection(*asked)))
 
 
 def _true_of(part: Part) -> Iterator[str]:
@@ -37,6 +56,10 @@ def _true_of(part: Part) -> Iterator[str]:
     for name in wrong:
         if sum(wrong_by_output.values()) == 1 and wrong_by_output[name] and len(wrong) > 1:
             yield f"only {name} is wrong"
+    if not all(_finite(array).all() for array in part.observed.values()):
+        each = [~_finite(array).all(axis=1) for array in part.observed.values()]
+        if np.any(each, axis=0).all():
+            yield "every case has an infinity or a NaN where there should be none"
     operator, given = OPERATORS[part.block.operator], part.block.given[0]
     attributes = operator.with_defaults(given)
     shared: Arrays = {}
@@ -61,6 +84,11 @@ def _true_of(part: Part) -> Iterator[str]:
     )
     if len(units) == 1 and arrays[0].shape[-1] > 1:
         yield f"only hidden unit {units[0]} is wrong"
+
+
+def _finite(array: Array) -> Array:
+    """(n, elements) which are finite."""
+    return np.isfinite(array.reshape(len(array), -1))
 
 
 def _wrong(part: Part) -> Arrays:

@@ -82,7 +82,9 @@ def judge_block(
             )
             continue
         passing = [one for one in (stored, *others) if one.passed[row]]
-        followed = passing[0] if passing else stored
+        followed = (
+            passing[0] if passing else min((stored, *others), key=lambda one: one.worst[row][0])
+        )
         reading = "" if not (block.readings and passing) else followed.reading or STORED
         if len(passing) > 1:
             reading = EITHER  # the readings agree on this case
@@ -138,6 +140,8 @@ def _result(
     if not passed:
         wanted, got = found.answers[name][row][index], observed.outputs[name][row][index]
         message = f"expected {wanted!s}, got {got!s}"
+        if found.reading:
+            message += f" (reading {found.reading})"
     return CaseResult(
         block.ids[row],
         block.tier,

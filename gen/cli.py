@@ -80,8 +80,8 @@ def gen_command(
         raise SystemExit(130) from None
     made_cases = sum(outcome.cases for outcome in outcomes if outcome.made)
     click.echo(
-        f"made {len(missing)} files with {made_cases} cases in {out}; "
-        f"{len(found)} files were up to date"
+        f"made {len(missing)} file{'s' * (len(missing) != 1)} with {made_cases} cases in {out}; "
+        f"{len(found)} {'was' if len(found) == 1 else 'were'} up to date"
     )
     if digests:
         ordered = sorted(outcomes, key=lambda outcome: outcome.relative)
@@ -102,6 +102,8 @@ def _say_published(outcomes: list[Outcome], published: dict[str, str]) -> int:
     equal = len(known) - len(differ)
     if equal == len(outcomes):
         click.echo(f"content digests: all {equal} equal the published ones")
-    elif published:
+    elif known:
         click.echo(f"content digests: {equal} of {len(outcomes)} equal a published one")
+    elif published:
+        click.echo("content digests: none is published of these specs")
     return equal

@@ -78,7 +78,7 @@ class Peaks(Float64):
     """Float64 that remembers, for each of n stacked cases, how large an intermediate may become.
 
     Counted are the sums of absolute values in products (so that no partial sum in any order is
-    larger), pre-activations, activations and the parts of the blend.
+    larger), pre-activations, activations with their parameters, and the parts of the blend.
     """
 
     def __init__(self, cases: int) -> None:
@@ -98,6 +98,10 @@ class Peaks(Float64):
         result = super().activation(function, a, clip)
         self._see(a)
         self._see(result)
+        for one, rows in rows_by_function(function).items():
+            largest = max(abs(one.alpha), abs(one.beta))  # and what they are multiplied with
+            within = np.minimum(np.abs(a[rows]), clip[rows]).reshape(len(rows), -1).max(axis=1)
+            self.peak[rows] = np.maximum(self.peak[rows], largest * np.maximum(within, 1.0))
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:

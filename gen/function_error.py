@@ -13,6 +13,16 @@ from ..cases.activations import Activation
 from .arithmetic import Arithmetic
 
 
+def underflow_growth(function: Activation) -> float:
+    """How much what a parameter loses where it underflows counts, for each unit of |v|."""
+    match function.name:
+        case "affine" | "leaky-relu" | "hard-sigmoid":
+            return 1.0
+        case "scaled-tanh":
+            return abs(function.alpha)
+    return 0.0
+
+
 def function_error(function: Activation, one: Arithmetic) -> tuple[float, float, float]:
     """(relative, absolute, growing) of `function` in the class `one`, in its unit roundoffs."""
     a, b = abs(function.alpha), abs(function.beta)

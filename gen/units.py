@@ -9,7 +9,7 @@ import numpy as np
 from ..cases.activations import Activation
 from ..vectors.case import Array
 from .arithmetic import Arithmetic
-from .function_error import function_error
+from .function_error import function_error, underflow_growth
 
 
 class Units:
@@ -29,8 +29,9 @@ class Units:
     def function(self, one: Activation) -> Array:
         """(3, classes) relative, absolute and growing error of a computed function."""
         if one not in self._functions:
-            errors = np.array([function_error(one, c) for c in self.classes]).T
-            self._functions[one] = errors * self.unit
+            errors = np.array([function_error(one, c) for c in self.classes]).T * self.unit
+            errors[2] += underflow_growth(one) * self.tiny
+            self._functions[one] = errors
         return self._functions[one]
 
     def gamma(self, n: int) -> Array:

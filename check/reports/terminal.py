@@ -14,7 +14,7 @@ _SHOWN = 10
 _WIDTH = 80
 BASIS = {
     "text": "the specification's text",
-    "owner": "the owner's implementation",
+    "owner": "the owner's runtime, or the one that all test against",
     "choice": "our choice",
 }
 

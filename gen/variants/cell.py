@@ -203,6 +203,12 @@ CELL_VARIANTS = (
             semantics=_named(*[partial(_defaulted, "alpha")] * 2)),
     Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
             semantics=_named(*[partial(_defaulted, "beta")] * 2)),
+    *(
+        Variant(f"{name}-defaults", f"the parameters of {name} ignored, its defaults used",
+                needs=("alpha", f"f.{name}"),
+                semantics=_named(*[lambda one, default=default: default if one.name == default.name else one] * 2))
+        for name, default in DEFAULTS.items()
+    ),
     Variant("alpha-by-position", "{alpha} taken by the position of the activation, not consumed by those that take one",
             needs=("alpha",), semantics=partial(_parameters, "alpha", _by_position)),
     Variant("alpha-first-for-all", "the first value of {alpha} used by every activation", needs=("alpha",),

@@ -62,6 +62,20 @@ def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:
         assert f"* {name}(x)" in schema.doc
 
 
+def test_numbers_that_float32_cannot_hold_are_refused() -> None:
+    clip, alpha = ONNX.attribute("clip"), ONNX.attribute("activation_alpha")
+    assert clip
+    assert alpha
+    assert [clip.accepts(v) for v in (0.1, float("inf"), 1e-50, 1e39)] == [True, True, False, False]
+    assert [alpha.accepts([v]) for v in (0.1, -1e-50, 1e39, float("inf"))] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert clip.expected == "a positive float32 number"
+
+
 @pytest.mark.parametrize(("layout", "x", "h", "y"), [
     (0, (4, 3, 5), (2, 3, 6), (4, 2, 3, 6)),
     (1, (3, 4, 5), (3, 2, 6), (3, 4, 2, 6)),

@@ -112,6 +112,18 @@ def test_a_runtime_written_from_apple_s_page_alone(name: str) -> None:
     }
 
 
+def test_a_failure_is_measured_against_the_nearest_reading() -> None:
+    def off(case: Case) -> dict[str, np.ndarray]:
+        return {name: a * a.dtype.type(1.001) for name, a in bnns_page.run_before(case).items()}
+
+    vectors = ROOT / "vectors" / "bnnsgraph"
+    report = verify(vectors, runtime=off, select=("*/float32/reverse-*",))
+    failed = [r for r in report.results if r.verdict == "failed"]
+    assert failed
+    assert max(r.worst_abs / 10 for r in failed) < 1.0
+    assert any("(reading reverse-order.time)" in r.message for r in failed)
+
+
 def test_of_the_other_owners_it_says_that_it_does_not_offer_them() -> None:
     report = verify(runtime=bnns_page.run, select=("openvino.GRUCell-3/core/float32/*",))
     assert {r.verdict for r in report.results} == {"unsupported"}

@@ -143,6 +143,21 @@ def test_planted_values_are_exempt(
     assert {attempt for _, attempt in watched.drawn} == {0}
 
 
+def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Path) -> None:
+    """An implementation in float16 would hold infinity for it."""
+    (tmp_path / "theme.yaml").write_text(
+        "operator: onnx.GRU-14\nabout: a large alpha\ndtypes: [float16]\n"
+        "sizes: {batch_size: 2, seq_length: 1, input_size: 2, hidden_size: 1}\ncases:\n  - list:\n"
+        "      - {activations: [Sigmoid, ScaledTanh], activation_alpha: [1.0e+5], "
+        "activation_beta: [1.0e-3]}\n"
+    )
+    [case] = expand(load_spec(tmp_path / "theme.yaml", "theme"))
+    with pytest.raises(
+        CaseFailed, match=r"an intermediate of 1e\+05 is too near float16's overflow"
+    ):
+        make_chunk([case], seed=0)
+
+
 # what it objects to
 
 
