@@ -105,7 +105,7 @@ class Attribute:
             if math.isinf(held) and not math.isinf(value):  # beyond float32
                 return False
             value = held
-        return value > 0 if self.positive else value == value
+        return bool(value > 0 if self.positive else value == value)
 
     @property
     def expected(self) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import multiprocessing
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -128,7 +129,11 @@ _interrupted = False
 
 
 def remember_interrupts() -> None:
-    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it."""
+    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it."""
+
+    def unraisable(what: sys.UnraisableHookArgs) -> None:
+        if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
+            sys.__unraisablehook__(what)
 
     def handler(*_: object) -> None:
         global _interrupted
@@ -137,6 +142,7 @@ def remember_interrupts() -> None:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = unraisable
 
 
 def stop_if_interrupted() -> None:
