@@ -74,7 +74,8 @@ class Part:
                 room = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1))
                 room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
                 off = _difference(seen, given)
-                found = np.maximum(found, _per_case(off / (room + rounding)))
+                ratio = np.where(off == 0.0, 0.0, off / (room + rounding))  # 0 of two NaN
+                found = np.maximum(found, _per_case(ratio))
                 from_variant = np.maximum(from_variant, _per_case(off))
                 from_right = np.maximum(from_right, _per_case(_difference(seen, right)))
                 differ |= _per_case(~(_difference(given, right) <= 0.5 * limit)).astype(bool)

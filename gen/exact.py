@@ -80,7 +80,7 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
-    if not (t.is_finite() and h.is_finite()):
+    if not (z.is_finite() and t.is_finite() and h.is_finite()):
         return (1 - z) * t + z * h
     # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
     m = z.mid()

@@ -196,7 +196,8 @@ def test_a_reading_that_changes_from_case_to_case_is_reported() -> None:
 
 def test_every_core_case_knows_what_it_probes() -> None:
     for case in load_vectors():
-        assert len(case.probes) >= 10, case.id
+        least = 21 if case.operator.startswith("openvino.") else 5  # readings differ, or few steps
+        assert len(case.probes) >= least, case.id
         assert set(case.probes) <= set(CATALOGUE)
 
 
