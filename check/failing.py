@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,14 +56,17 @@ class Part:
         """(n,) the largest |observed - what `variants` give| in units of what is admitted.
 
         At most 1 explains the case. Infinite where the variants give the right answer there, to half
-        of what is admitted, and where what was observed is not much nearer to them than to it. With
-        `loose`, by the largest tolerance of any class.
+        of what is admitted, and where what was observed is not much nearer to them than to it. How
+        far an infinity or a NaN spreads, the order of operations decides: elements where one of the
+        two is not finite do not count, if most of them are not finite in both; and where nothing that
+        was observed is finite, nothing tells. With `loose`, by the largest tolerance of any class.
         """
         outputs = variant_outputs(self.block, self.stacked, variants)
         limits, wider = self._limits[loose]
         scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
         from_variant, from_right = np.zeros(len(self)), np.zeros(len(self))
+        apart, together, tells = np.zeros(len(self)), np.zeros(len(self)), np.zeros(len(self), bool)
         kind = FLOAT_TYPES[self.block.dtype]
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             for name, limit in limits.items():
@@ -73,14 +76,18 @@ class Part:
                 rounding = 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
                 room = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1))
                 room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
-                off = _difference(seen, given)
+                wild, other = ~np.isfinite(seen), ~np.isfinite(given)
+                apart += _per_case(wild ^ other, np.sum)
+                together += _per_case(wild & other, np.sum)
+                tells |= ~_per_case(wild, np.all)
+                off = np.where(wild | other, 0.0, np.abs(seen - given))
                 ratio = np.where(off == 0.0, 0.0, off / (room + rounding))  # 0 of two NaN
                 found = np.maximum(found, _per_case(ratio))
                 from_variant = np.maximum(from_variant, _per_case(off))
                 from_right = np.maximum(from_right, _per_case(_difference(seen, right)))
                 differ |= _per_case(~(_difference(given, right) <= 0.5 * limit)).astype(bool)
         nearer = from_variant <= NEARER * from_right
-        return np.where(differ & nearer, found, np.inf)
+        return np.where(differ & nearer & tells & (apart <= together), found, np.inf)
 
 
 def _difference(a: Array, b: Array) -> Array:
@@ -91,8 +98,8 @@ def _difference(a: Array, b: Array) -> Array:
     return np.asarray(off)
 
 
-def _per_case(values: Array) -> Array:
-    return np.asarray(values.reshape(len(values), -1).max(axis=1))
+def _per_case(values: Array, of: Callable[..., Array] = np.max) -> Array:
+    return np.asarray(of(values.reshape(len(values), -1), axis=1))
 
 
 def _largest(outputs: Arrays) -> Array:

@@ -232,6 +232,31 @@ def test_an_error_that_no_variant_makes_gets_no_misreading(off: str) -> None:
         assert "every wrong element of Y is past its row's length" in diagnosis.hints
 
 
+def test_an_overflow_is_recognised_wherever_its_infinities_and_nans_spread() -> None:
+    overflowing = runtime(CATALOGUE["softplus-overflows"])
+
+    def never_infinite(case: Case) -> dict[str, Array]:
+        return {n: np.where(np.isinf(a), np.nan, a) for n, a in overflowing(case).items()}
+
+    def nowhere_finite(case: Case) -> dict[str, Array]:
+        return {n: np.where(np.isfinite(a).all(), a, np.nan) for n, a in overflowing(case).items()}
+
+    report = verify(runtime=never_infinite, select=("onnx.GRU-14/core/float32/*",))
+    assert [finding.name for finding in report.diagnosis.findings] == ["softplus-overflows"]
+    assert report.diagnosis.unexplained == 0
+    report = verify(runtime=nowhere_finite, select=("onnx.GRU-14/core/float32/*",))
+    assert report.diagnosis.unexplained == report.diagnosis.failed > 0
+
+
+def test_a_runtime_of_nothing_but_nan_gets_no_misreading() -> None:
+    def nan(case: Case) -> dict[str, Array]:
+        return {name: np.full_like(array, np.nan) for name, array in case.outputs.items()}
+
+    report = verify(runtime=nan, select=("onnx.GRU-14/core/float32/*",))
+    assert report.diagnosis.findings == []
+    assert report.diagnosis.unexplained == report.counts["failed"] > 50
+
+
 def test_of_two_outputs_that_are_the_last_state_the_wrong_one_is_named() -> None:
     def run_wrong(case: Case) -> dict[str, Array]:
         outputs = bnns_page.run(case)
