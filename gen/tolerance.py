@@ -240,14 +240,8 @@ class _March:
         z, t = np.abs(step.z)[..., None], np.abs(step.t)[..., None]
         keep, gap = np.abs(1.0 - step.z)[..., None], np.abs(old - step.t)[..., None]
         source = keep * source_t + gap * source_z + total_z * (total_t + e)
-        z_most, t_most, h_most, keep_most = z + total_z, t + total_t, h_size + e, keep + total_z
-        forms = (
-            3.0 * keep_most * t_most + 2.0 * z_most * h_most + t_most,
-            (3.0 * z_most + 1.0) * (h_most + t_most),
-            (3.0 * keep_most + 1.0) * (h_most + t_most),
-        )
-        source = source + u.element * np.maximum.reduce(forms) + 3.0 * u.tiny
-        return source, jacobian
+        rounded = blend_rounding(z + total_z, keep + total_z, t + total_t, h_size + e)
+        return source + u.element * rounded + 3.0 * u.tiny, jacobian
 
     def _product(
         self, r: Array, source_r: Array, total_r: Array, q: Array, source_q: Any, total_q: Array
@@ -271,6 +265,18 @@ class _March:
         jacobian = (1.0 - step.z)[..., None] * slope_h * inner
         jacobian += (old - step.t)[..., None] * slope_z * self.r["z"]
         return jacobian + step.z[..., None] * np.eye(self.hidden)
+
+
+def blend_rounding(z: Array, keep: Array, t: Array, h: Array) -> Array:
+    """What the blend may lose to rounding, in units: the most of (1-z)t + zh, t + z(h-t) and
+    h + (1-z)(t-h), given bounds of |z|, |1-z|, |t| and |h|."""
+    both = t + h
+    forms = (
+        3.0 * keep * t + 2.0 * z * h + t,
+        (3.0 * z + 1.0) * both,
+        3.0 * keep * both + np.maximum(both, keep * t + z * h),  # the sum is more where |1-z| > 1
+    )
+    return np.asarray(np.maximum.reduce(forms))
 
 
 def _matrix(gates: Array, index: int) -> Array:

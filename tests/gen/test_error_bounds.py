@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import itertools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,7 @@ from grucible.gen.function_error import function_error, underflow_growth
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs
 from grucible.gen.stored_tolerance import against_answer, round_to, round_up
-from grucible.gen.tolerance import error_bounds
+from grucible.gen.tolerance import blend_rounding, error_bounds
 from grucible.vectors.convert import GruInputs, gru_inputs
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
@@ -259,3 +261,23 @@ def test_round_up_is_up_and_short() -> None:
     assert (mantissa * 256 == np.rint(mantissa * 256)).all()
     assert round_up(np.array([0.0]))[0] == 0.0
     assert round_up(np.array([np.inf]))[0] == np.inf
+
+
+def test_the_blend_rounds_no_more_than_is_counted() -> None:
+    """Each form with every rounding as wrong as it may be, in exact fractions; |1 - z| > 1 too."""
+    unit = Fraction(1, 2**40)
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        z, t, h = (Fraction(float(v)) for v in np.round(rng.normal(0, 4, 3), 2))
+        exact = (1 - z) * t + z * h
+        worst = Fraction(0)
+        for signs in itertools.product((-unit, unit), repeat=4):
+            a, b, c, d = (1 + sign for sign in signs)
+            worst = max(
+                worst,
+                abs(((1 - z) * a * t * b + z * h * c) * d - exact),
+                abs((t + z * ((h - t) * a) * b) * c - exact),
+                abs((h + (1 - z) * a * ((t - h) * b) * c) * d - exact),
+            )
+        sizes = (np.array(abs(float(v))) for v in (z, 1 - z, t, h))
+        assert worst <= unit * Fraction(float(blend_rounding(*sizes))) * (1 + 8 * unit)
