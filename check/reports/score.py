@@ -12,6 +12,7 @@ from ...gen.variants.catalogue import CATALOGUE
 from ..score import ENOUGH, Score
 
 _WIDTH = 80
+_FEW = 3  # values of an attribute that a line names
 
 
 def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
@@ -48,6 +49,8 @@ def _detail(found: Score, operator: str, name: str) -> Iterator[str]:
         yield f"    {link}"
     where = found.visible_where(operator, name)
     for attribute, values in where.items():
+        if len(values) > _FEW:
+            continue
         yield from _wrapped(f"seen only where {attribute} is {' or '.join(values)}")
     examples = {e for caught in found.caught[operator][name].values() for e in caught.examples[:1]}
     for example in sorted(examples):

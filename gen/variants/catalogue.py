@@ -12,6 +12,7 @@ from ..emulated import (
     to_float16,
 )
 from .cell import CELL_VARIANTS
+from .layout import LAYOUT_VARIANTS
 from .sequence import SEQUENCE_VARIANTS
 from .variant import Variant
 from .weights import WEIGHT_VARIANTS
@@ -48,6 +49,7 @@ CATALOGUE: dict[str, Variant] = {
         *WEIGHT_VARIANTS,
         *CELL_VARIANTS,
         *SEQUENCE_VARIANTS,
+        *LAYOUT_VARIANTS,
         *_PRECISION,
         *_READINGS,
     )

@@ -117,7 +117,8 @@ def traits(operator: Operator) -> frozenset[str]:
     A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
     says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
     where all six are one tensor's; an activation that may be asked for (`f.tanh`),
-    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time.
+    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time;
+    `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}
@@ -133,6 +134,12 @@ def traits(operator: Operator) -> frozenset[str]:
             has |= {f"f.{function.name}" for function in attribute.choices.values()}
             if attribute.per_direction:
                 has.add("f.per_direction")
+    for tensor in tensors:
+        for form in tensor.forms:
+            role = form.role or tensor.role
+            axes = [operator.sizes.get(symbol) for symbol in form.axes]
+            order = "".join(a[0] for a in axes if a in ("batch", "direction", "time"))
+            has.add(f"{role}.{order}")
     if operator.always.get("y_order", "time") == "time":
         has.add("y.time")
     return frozenset(has)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from .numpy_gru import in_float32, run
 from .readme_bugs import BUGS
 
 Array = npt.NDArray[Any]
+Runtime = Callable[[Case], dict[str, Array]]
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 FLOAT32 = ("openvino.*/float32/*",)
 
@@ -246,6 +248,52 @@ def test_an_overflow_is_recognised_wherever_its_infinities_and_nans_spread() -> 
     assert report.diagnosis.unexplained == 0
     report = verify(runtime=nowhere_finite, select=("onnx.GRU-14/core/float32/*",))
     assert report.diagnosis.unexplained == report.diagnosis.failed > 0
+
+
+def _x_reshaped(case: Case) -> dict[str, Array]:
+    x = case.inputs["X"]
+    time_major = x.reshape(x.shape[1], x.shape[0], x.shape[2])
+    return runtime()(replace(case, inputs=case.inputs | {"X": time_major.swapaxes(0, 1)}))
+
+
+def _y_reshaped(case: Case) -> dict[str, Array]:
+    outputs = runtime()(case)
+    y = outputs["Y"]
+    time_major = np.ascontiguousarray(y.transpose(1, 2, 0, 3))
+    return outputs | {"Y": time_major.reshape(y.shape)}
+
+
+def _first_state_reshaped(case: Case) -> dict[str, Array]:
+    h = case.inputs["initial_h"]
+    of_layout_0 = h.reshape(h.shape[1], h.shape[0], h.shape[2])
+    changed = case.inputs | {"initial_h": of_layout_0.transpose(1, 0, 2)}
+    return runtime()(replace(case, inputs=changed))
+
+
+def _last_state_reshaped(case: Case) -> dict[str, Array]:
+    outputs = runtime()(case)
+    h = outputs["Y_h"]
+    return outputs | {"Y_h": np.ascontiguousarray(h.transpose(1, 0, 2)).reshape(h.shape)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        (_x_reshaped, "X-reshaped-bt"),
+        (_y_reshaped, "Y-reshaped-btd"),
+        (_first_state_reshaped, "h0-reshaped-bd"),
+        (_last_state_reshaped, "Ho-reshaped-bd"),
+    ],
+)
+def test_a_layout_that_is_reshaped_is_named(wrong: Runtime, name: str) -> None:
+    """ONNX's layout 1 made of layout 0 in the operator's own axes."""
+
+    def one(case: Case) -> dict[str, Array]:
+        return (wrong if case.attributes["layout"] == 1 else runtime())(case)
+
+    report = verify(runtime=one, select=("onnx.GRU-14/core/float32/*",))
+    assert [finding.name for finding in report.diagnosis.findings] == [name]
+    assert report.diagnosis.unexplained == 0
 
 
 def test_a_runtime_of_nothing_but_nan_gets_no_misreading() -> None:

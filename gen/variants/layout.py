@@ -1,0 +1,61 @@
+"""Variants of layout: an array that is reshaped to another order of its axes, not transposed.
+
+The elements keep their places in memory, so rows, times and directions mix. Axes are named by a
+letter: d, b, t for direction, batch and time, and f for the features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...vectors.case import Array
+from .variant import Variant
+
+_SHARED = {"x": "btf", "h0": "dbf", "y": "dbtf", "ho": "dbf"}
+_WORDS = {"d": "direction", "b": "batch", "t": "time"}
+
+
+def _reshaped(array: Array, role: str, made: str, taken: str) -> Array:
+    """A stack of arrays in the shared layout, made with the axes `made` and taken as `taken`."""
+    shared = _SHARED[role]
+    made, taken = ("".join(dict.fromkeys(order + shared)) for order in (made, taken))
+    sizes = dict(zip(shared, array.shape[1:], strict=True))
+    memory = array.transpose(0, *[1 + shared.index(axis) for axis in made])
+    result = memory.reshape(len(array), *[sizes[axis] for axis in taken])
+    return result.transpose(0, *[1 + taken.index(axis) for axis in shared])
+
+
+def _variant(name: str, own: str, other: str) -> Variant:
+    """Of a tensor that has its axes in the order `own`, taken for or made in the order `other`."""
+    role = name.lower()
+    given = role in ("x", "h0")
+    words = ", ".join(_WORDS[axis] for axis in other)
+    return Variant(
+        f"{name}-reshaped-{own}",
+        f"{{{role}}} reshaped {'to' if given else 'from'} ({words}) instead of transposed",
+        needs=(f"{role}.{own}",),
+        inputs=(lambda i, _: replace(i, **{role: _reshaped(getattr(i, role), role, own, other)}))
+        if given
+        else None,
+        outputs=None
+        if given
+        else lambda run: (
+            _reshaped(run.y, role, other, own) if role == "y" else run.y,
+            _reshaped(run.ho, role, other, own) if role == "ho" else run.ho,
+        ),
+    )
+
+
+LAYOUT_VARIANTS = (
+    _variant("X", "bt", "tb"),
+    _variant("X", "tb", "bt"),
+    _variant("h0", "bd", "db"),
+    _variant("h0", "db", "bd"),
+    _variant("Y", "bdt", "tdb"),
+    _variant("Y", "btd", "tdb"),
+    _variant("Y", "tdb", "btd"),
+    _variant("Y", "tb", "bt"),
+    _variant("Ho", "bd", "db"),
+    _variant("Ho", "db", "bd"),
+)
+"""Named by the order in which the operator has the axes."""
