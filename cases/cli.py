@@ -74,7 +74,10 @@ def cases_command(
 
 
 def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
-    dtypes = list(dict.fromkeys(case.dtype for _, cases in expanded for case in cases))
+    from .dtypes import FLOAT_TYPES
+
+    present = {case.dtype for _, cases in expanded for case in cases}
+    dtypes = [dtype for dtype in FLOAT_TYPES if dtype in present]
     click.echo(f"{'spec':34}" + "".join(f"{dtype:>9}" for dtype in dtypes) + "  tier")
     for spec, cases in expanded:
         counts = Counter(case.dtype for case in cases)
@@ -93,9 +96,9 @@ def _print_coverage(coverage: list[PairCoverage]) -> None:
             f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)"
         )
         for pair in found.missing[:3]:
-            click.echo(f"{'':45}missing {pair}")
+            click.echo(f"{'':4}missing {pair}")
         if len(found.missing) > 3:
-            click.echo(f"{'':45}… and {len(found.missing) - 3} more")
+            click.echo(f"{'':4}… and {len(found.missing) - 3} more")
 
 
 def _summary(cases: list[CaseSpec], coverage: list[PairCoverage]) -> dict[str, object]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .case_spec import CaseSpec
-from .covering import pairs_of
+from .covering import Assignment, Pair, pairs_of
+from .dtypes import FLOAT_TYPES
+from .errors import GrucibleError
+from .expand import case_of
 from .factors import factors, key
 from .operators import OPERATORS
 from .signature import ABSENT
@@ -18,8 +21,8 @@ from .signature import ABSENT
 class PairCoverage:
     """Of the `total` pairs of attribute values of an operator and dtype, `covered` have a case.
 
-    The values of a factor are all that any case of the operator has, of any dtype; `missing` names
-    some pairs that no case has.
+    The values of a factor are all that any case of the operator has, of any dtype. A pair that cannot
+    be is not counted; `missing` names those that could be and that no case has.
     """
 
     operator: str
@@ -37,33 +40,68 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
     found = []
     for operator in sorted({case.operator for case in cases}):
         mine = [case for case in cases if case.operator == operator and case.tier != "nonportable"]
-        counted = {case.id: _counted(case) for case in mine}
+        counted = {case.id: _counted(operator, case.factors) for case in mine}
         names = list(next(iter(counted.values()), {}))
         values = {name: sorted({key(one[name]) for one in counted.values()}) for name in names}
-        total = {
+        pairs = {
             (a, u, b, v)
             for a, b in itertools.combinations(names, 2)
             for u, v in itertools.product(values[a], values[b])
         }
-        for dtype in _in_order(case.dtype for case in mine):
-            covered = set()
-            for case in mine:
-                if case.dtype == dtype:
-                    covered |= pairs_of(counted[case.id])
+        by_dtype: dict[str, set[Pair]] = {}
+        for case in mine:
+            by_dtype.setdefault(case.dtype, set()).update(pairs_of(counted[case.id]))
+        total = {pair for pair in pairs if any(pair in one for one in by_dtype.values())}
+        total |= _that_could_be(pairs - total, operator, mine)
+        for dtype in filter(by_dtype.get, FLOAT_TYPES):
+            covered = by_dtype[dtype]
             missing = [f"{a}: {u} with {b}: {v}" for a, u, b, v in sorted(total - covered)]
             found.append(PairCoverage(operator, dtype, len(total & covered), len(total), missing))
     return found
 
 
-def _counted(case: CaseSpec) -> dict[str, Any]:
+def _that_could_be(pairs: set[Pair], operator: str, cases: Sequence[CaseSpec]) -> set[Pair]:
+    """The pairs that a case would have after a change of one factor that leaves it a case."""
+    open_, found = set(pairs), set()
+    offered: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        for name in {name.partition(",")[0] for pair in pairs for name in (pair[0], pair[2])}:
+            offered.setdefault(name, {})[key(case.factors[name])] = case.factors[name]
+    seen = set()
+    for case in cases:
+        alike = key([case.factors[name] for name in offered] + [case.lengths is None])
+        if alike in seen:
+            continue
+        seen.add(alike)
+        has = {(name, key(value)) for name, value in _counted(operator, case.factors).items()}
+        near = {pair for pair in open_ if {pair[:2], pair[2:]} & has}
+        for name, values in offered.items():
+            for value in values.values():
+                changed = case.factors | {name: value}
+                reached = near & pairs_of(_counted(operator, changed))
+                if reached and _is_a_case(operator, changed):
+                    found |= reached
+                    open_ -= reached
+                    near -= reached
+    return found
+
+
+def _is_a_case(operator: str, factors: Assignment) -> bool:
+    try:
+        case_of(OPERATORS[operator], factors)
+    except (GrucibleError, ValueError):
+        return False
+    return True
+
+
+def _counted(operator: str, assignment: Assignment) -> dict[str, Any]:
     """The values of a case that are counted, by name: of activations of each direction those of the
     first, f and g apart; of a list of numbers whether it is given."""
-    operator = OPERATORS[case.operator]
     found: dict[str, Any] = {}
-    for factor in factors(operator.name).values():
+    for factor in factors(operator).values():
         if factor.is_size or factor.name == "draw":
             continue
-        value, attribute = case.factors[factor.name], operator.attribute(factor.name)
+        value, attribute = assignment[factor.name], OPERATORS[operator].attribute(factor.name)
         if attribute and attribute.per_direction:
             f, g = value[:2] if isinstance(value, list) else (value, value)
             found |= {f"{factor.name}, f": f, f"{factor.name}, g": g}
@@ -72,7 +110,3 @@ def _counted(case: CaseSpec) -> dict[str, Any]:
         else:
             found[factor.name] = value
     return found
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))

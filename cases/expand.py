@@ -121,43 +121,11 @@ def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[C
     ]
     if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
         raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
-    given = _given(operator, full)
-    attributes = operator.with_defaults(given)
-    try:
-        semantics(operator, attributes)
-    except ValueError as error:
-        raise spec.document.error(("cases", index), str(error)) from None
-    sizes = _shared(
-        (symbol, len(operator.directions(attributes)) if axis == "direction" else full[symbol])
-        for symbol, axis in operator.sizes.items()
-    )
     name = "-".join(filter(None, tokens)) or "default"
-    tensors = (*operator.inputs, *operator.outputs)
-    absent = frozenset(t.name for t in tensors if full.get(t.name, PRESENT) == ABSENT)
-    if not operator.present(operator.outputs, absent):
-        raise spec.document.error(("cases", index), "leaves out every output; expected one or more")
-    case = CaseSpec(
-        id="",
-        operator=operator.name,
-        dtype="",
-        tier=spec.model.tier or "required",
-        readings=(),
-        given=given,
-        sizes=sizes,
-        absent=absent or _NONE,
-        types={},
-        lengths=_lengths(spec, index, operator, full),
-        draw=full["draw"],
-        factors=full,
-        drawn=frozenset(t.name for t in tensors if full.get(t.name) == DRAWN) or _NONE,
-    )
-    if not spec.model.tier:
-        try:
-            readings = touched_by(case)
-        except GrucibleError as error:
-            raise spec.document.error(("cases", index), f"{name}: {error}") from None
-        if readings:
-            case = replace(case, tier="ambiguous", readings=readings)
+    try:
+        case = case_of(operator, full, spec.model.tier)
+    except (GrucibleError, ValueError) as error:
+        raise spec.document.error(("cases", index), f"{name}: {error}") from None
     for dtype in spec.model.dtypes:
         yield replace(
             case,
@@ -168,6 +136,40 @@ def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[C
                 for variable, of in operator.types.items()
             ),
         )
+
+
+def case_of(operator: Operator, full: Assignment, tier: str | None = None) -> CaseSpec:
+    """The case, still without id, dtype and types, that has the value `full` gives of every factor.
+
+    Raises ValueError or GrucibleError, with the reason, where there is no such case.
+    """
+    given = _given(operator, full)
+    attributes = operator.with_defaults(given)
+    semantics(operator, attributes)
+    tensors = (*operator.inputs, *operator.outputs)
+    absent = frozenset(t.name for t in tensors if full.get(t.name, PRESENT) == ABSENT)
+    if not operator.present(operator.outputs, absent):
+        raise GrucibleError("leaves out every output; expected one or more")
+    case = CaseSpec(
+        id="",
+        operator=operator.name,
+        dtype="",
+        tier=tier or "required",
+        readings=(),
+        given=given,
+        sizes=_shared(
+            (symbol, len(operator.directions(attributes)) if axis == "direction" else full[symbol])
+            for symbol, axis in operator.sizes.items()
+        ),
+        absent=absent or _NONE,
+        types={},
+        lengths=_lengths(operator, full),
+        draw=full["draw"],
+        factors=full,
+        drawn=frozenset(t.name for t in tensors if full.get(t.name) == DRAWN) or _NONE,
+    )
+    readings = () if tier else touched_by(case)
+    return replace(case, tier="ambiguous", readings=readings) if readings else case
 
 
 _NONE: frozenset[str] = frozenset()
@@ -198,9 +200,7 @@ def _given(operator: Operator, full: Assignment) -> dict[str, Any]:
     return given
 
 
-def _lengths(
-    spec: CaseSpecFile, index: int, operator: Operator, full: Assignment
-) -> tuple[int, ...] | None:
+def _lengths(operator: Operator, full: Assignment) -> tuple[int, ...] | None:
     tensor = operator.tensor("lengths")
     if tensor is None or full[tensor.name] == ABSENT:
         return None
@@ -212,8 +212,7 @@ def _lengths(
         else tuple(value)
     )
     if len(rows) != of["batch"] or max(rows) > of["time"]:
-        raise spec.document.error(
-            ("cases", index),
-            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps",
+        raise GrucibleError(
+            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps"
         )
     return rows
