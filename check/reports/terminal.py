@@ -66,9 +66,8 @@ def _in_short(diagnosis: Diagnosis) -> str:
         explained = diagnosis.failed - diagnosis.unexplained
         count = len(diagnosis.findings)
         findings = "one finding" if count == 1 else f"{count} findings together"
-        return (
-            f"; {explained} of {diagnosis.failed} failures are explained by {findings}, see below"
-        )
+        share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
+        return f"; {share} failures are explained by {findings}, see below"
     return ""
 
 
