@@ -11,16 +11,29 @@ from typing import Any
 
 import numpy as np
 
+from grucible.cases.activations import TAKES
 from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
+from grucible.cases.signature import Operator
 from grucible.gen.bounds import bound_cases
 from grucible.gen.exact import Undecided
 from grucible.gen.generate import block_of, evaluate, peaks
 from grucible.vectors.case import Array, Arrays, Block
 
-OPERATOR = OPERATORS["openvino.GRUSequence-5"]
+OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
 ACTIVATIONS = [[f, g] for f in ("sigmoid", "tanh", "relu") for g in ("sigmoid", "tanh", "relu")]
+RANGES = {
+    "affine": {"alpha": (0.25, 1.25), "beta": (-0.5, 0.5)},
+    "leaky-relu": {"alpha": (0.0, 0.5)},
+    "thresholded-relu": {"alpha": (0.0, 1.0)},
+    "scaled-tanh": {"alpha": (0.5, 2.0), "beta": (0.25, 1.5)},
+    "hard-sigmoid": {"alpha": (0.1, 0.5), "beta": (0.25, 0.75)},
+    "elu": {"alpha": (0.25, 1.5)},
+}
+"""Of the parameters of ONNX's activations."""
+OVERFLOWS = 80.0
+"""Softplus is asked for below: beyond, e^v may overflow float32, as it does in ONNX Runtime."""
 CLIPS = [None, None, None, 0.25, 0.75, 1.5]
 DIRECTIONS = ["forward", "reverse"]
 PER_BLOCK = 18
@@ -29,7 +42,8 @@ PER_BLOCK = 18
 def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Array]]:
     """Blocks of random cases of float type `dtype`, with the largest intermediate of each case.
 
-    There are `count`; what overflows the dtype, or cannot be rounded, is left out and not counted.
+    There are `count`, every other block of ONNX's; what overflows the dtype, or cannot be rounded, is
+    left out and not counted.
     """
     rng = np.random.default_rng([seed, *dtype.encode()])
     made = number = 0
@@ -42,15 +56,22 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
             "num_directions": 1,
         }
         after = bool(rng.integers(2))
+        operator = (OPENVINO, ONNX)[number // PER_BLOCK % 2]
         cases, drawn = [], {}
         for _ in range(PER_BLOCK):
-            case = _case(rng, f"random/{seed}/{number}", dtype, sizes, after, number)
+            asked = _onnx if operator is ONNX else _openvino
+            given = asked(rng, after, number) | _shared(rng, sizes)
+            case = _case(rng, f"random/{seed}/{number}", dtype, operator, sizes, given)
             cases.append(case)
             drawn[case.id] = _inputs(rng, case)
             number += 1
         peak = peaks(cases, drawn)
         limit = FLOAT_TYPES[dtype].largest / 4
-        cases = [case for case in cases if peak[case.id] < limit]
+        cases = [
+            case
+            for case in cases
+            if peak[case.id] < (OVERFLOWS if "Softplus" in case.given["activations"] else limit)
+        ]
         bounds = bound_cases(cases, drawn)
         rows = {}
         for case in cases:
@@ -65,23 +86,49 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
             yield block, np.array([peak[case.id] for case in kept])
 
 
-def _case(
-    rng: Any, name: str, dtype: str, sizes: dict[str, int], after: bool, number: int
-) -> CaseSpec:
+def _openvino(_: Any, after: bool, number: int) -> dict[str, Any]:
+    functions = ACTIVATIONS[number % 9] if number % 18 < 9 else ["sigmoid", "tanh"]
+    return {"activations": functions, "linear_before_reset": after}
+
+
+def _onnx(rng: Any, after: bool, _: int) -> dict[str, Any]:
+    [activations] = [a for a in ONNX.attributes if a.name == "activations"]
+    names = [str(name) for name in rng.choice(list(activations.choices), 2)]
+    given: dict[str, Any] = {"activations": names, "linear_before_reset": int(after)}
+    for name in names:
+        function = activations.choices[name].name
+        for parameter in TAKES[function]:
+            value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
+            given.setdefault(f"activation_{parameter}", []).append(value)
+    return given
+
+
+def _shared(rng: Any, sizes: dict[str, int]) -> dict[str, Any]:
     given: dict[str, Any] = {
         "hidden_size": sizes["hidden_size"],
-        "activations": ACTIVATIONS[number % 9] if number % 18 < 9 else ["sigmoid", "tanh"],
         "direction": DIRECTIONS[int(rng.integers(2))],
-        "linear_before_reset": after,
     }
     clip = CLIPS[int(rng.integers(len(CLIPS)))]
-    if clip is not None:
-        given["clip"] = clip
+    return given if clip is None else given | {"clip": clip}
+
+
+def _case(
+    rng: Any,
+    name: str,
+    dtype: str,
+    operator: Operator,
+    sizes: dict[str, int],
+    given: dict[str, Any],
+) -> CaseSpec:
     lengths = rng.integers(0, sizes["seq_length"] + 1, sizes["batch_size"])
     lengths[rng.integers(len(lengths))] = sizes["seq_length"]
+    types = {
+        variable: dtype if of == operator.dtypes() else of[0]
+        for variable, of in operator.types.items()
+    }
     return CaseSpec(
-        name, OPERATOR.name, dtype, "required", (), given, sizes, frozenset(),
-        {"T1": dtype, "T2": "int64"}, tuple(map(int, lengths)), "ordinary", {},
+        name, operator.name, dtype, "required", (), given, sizes, frozenset(), types,
+        tuple(map(int, lengths)), "ordinary", {},
     )  # fmt: skip
 
 
@@ -90,10 +137,11 @@ def _inputs(rng: Any, case: CaseSpec) -> Arrays:
     kind = rng.choice(["unscaled", "scaled", "scaled", "sparse"])
     x_scale = float(rng.choice([0.25, 1.0, 1.0, 8.0]))
     arrays: Arrays = {}
-    for tensor in OPERATOR.inputs:
-        shape = OPERATOR.shape(tensor, case.attributes, case.sizes)
+    operator = OPERATORS[case.operator]
+    for tensor in operator.inputs:
+        shape = operator.shape(tensor, case.attributes, case.sizes)
         if tensor.role == "lengths":
-            arrays[tensor.name] = np.array(case.lengths, np.int64)
+            arrays[tensor.name] = np.array(case.lengths, case.types[tensor.type])
             continue
         values: Array = rng.normal(size=shape)
         if tensor.role == "x":
