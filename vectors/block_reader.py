@@ -119,6 +119,12 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
     texts = attributes_data.texts(0, attributes_data.shape[0])
     if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
         raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
+    for case_id in ids:
+        if not case_id.startswith(f"{operator.name}/"):
+            raise VectorFileError(
+                f"{where}/id: {case_id[:120]!r} is no case of {operator.name}; "
+                f"expected {operator.name}/…"
+            )
     parsed: dict[str, dict[str, Any]] = {}
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
@@ -168,6 +174,7 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
         return stored
 
     inputs = folder(group, "inputs", where, operator.inputs)
+    _check_lengths(inputs, operator, sizes)
     outputs = folder(group, "outputs", where, operator.outputs)
     if not outputs:
         raise VectorFileError(f"{where}/outputs: has no output; expected one or more")
@@ -238,6 +245,21 @@ def _check_agreement(
             raise VectorFileError(
                 f"{where}: {symbol} is {sizes[symbol]}; expected {length} from the attributes"
             )
+
+
+def _check_lengths(
+    inputs: Mapping[str, Stored], operator: Operator, sizes: Mapping[str, int]
+) -> None:
+    """Raise VectorFileError unless every length is one of a row's: 0 … time."""
+    lengths = operator.tensor("lengths")
+    if lengths is None or lengths.name not in inputs:
+        return
+    data = inputs[lengths.name]
+    [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
+    values = data.read(0, data.shape[0])
+    wrong = values[(values < 0) | (values > time)]
+    if wrong.size:
+        raise VectorFileError(f"{data.where}: has a length of {wrong[0]}; expected 0 to {time}")
 
 
 def _given(text: str, case_id: str, operator: Operator, where: str) -> dict[str, Any]:
