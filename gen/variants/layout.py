@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...cases.semantics import StackedSemantics
 from ...vectors.case import Array
-from .variant import Variant
+from ...vectors.convert import GruInputs
+from .variant import Outputs, Run, Variant
 
 _SHARED = {"x": "btf", "h0": "dbf", "y": "dbtf", "ho": "dbf"}
 _WORDS = {"d": "direction", "b": "batch", "t": "time"}
@@ -29,20 +31,24 @@ def _variant(name: str, own: str, other: str) -> Variant:
     """Of a tensor that has its axes in the order `own`, taken for or made in the order `other`."""
     role = name.lower()
     given = role in ("x", "h0")
-    words = ", ".join(_WORDS[axis] for axis in other)
+    made, taken = (own, other) if given else (other, own)
+    orders = (f"({', '.join(_WORDS[axis] for axis in order)})" for order in (made, taken))
+
+    def read(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        x = _reshaped(inputs.x, role, made, taken) if role == "x" else inputs.x
+        h0 = _reshaped(inputs.h0, role, made, taken) if role == "h0" else inputs.h0
+        return replace(inputs, x=x, h0=h0)
+
+    def handed_out(run: Run) -> Outputs:
+        y = _reshaped(run.y, role, made, taken) if role == "y" else run.y
+        return y, _reshaped(run.ho, role, made, taken) if role == "ho" else run.ho
+
     return Variant(
         f"{name}-reshaped-{own}",
-        f"{{{role}}} reshaped {'to' if given else 'from'} ({words}) instead of transposed",
+        f"{{{role}}} reshaped from {' to '.join(orders)} instead of transposed",
         needs=(f"{role}.{own}",),
-        inputs=(lambda i, _: replace(i, **{role: _reshaped(getattr(i, role), role, own, other)}))
-        if given
-        else None,
-        outputs=None
-        if given
-        else lambda run: (
-            _reshaped(run.y, role, other, own) if role == "y" else run.y,
-            _reshaped(run.ho, role, other, own) if role == "ho" else run.ho,
-        ),
+        inputs=read if given else None,
+        outputs=None if given else handed_out,
     )
 
 

@@ -253,7 +253,7 @@ def test_an_overflow_is_recognised_wherever_its_infinities_and_nans_spread() -> 
 def _x_reshaped(case: Case) -> dict[str, Array]:
     x = case.inputs["X"]
     time_major = x.reshape(x.shape[1], x.shape[0], x.shape[2])
-    return runtime()(replace(case, inputs=case.inputs | {"X": time_major.swapaxes(0, 1)}))
+    return runtime()(replace(case, inputs={**case.inputs, "X": time_major.swapaxes(0, 1)}))
 
 
 def _y_reshaped(case: Case) -> dict[str, Array]:
@@ -266,7 +266,7 @@ def _y_reshaped(case: Case) -> dict[str, Array]:
 def _first_state_reshaped(case: Case) -> dict[str, Array]:
     h = case.inputs["initial_h"]
     of_layout_0 = h.reshape(h.shape[1], h.shape[0], h.shape[2])
-    changed = case.inputs | {"initial_h": of_layout_0.transpose(1, 0, 2)}
+    changed = {**case.inputs, "initial_h": of_layout_0.transpose(1, 0, 2)}
     return runtime()(replace(case, inputs=changed))
 
 
