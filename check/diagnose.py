@@ -164,11 +164,18 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
     explained = [operators[row] for row in np.flatnonzero(mask)]
     whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
     operator = (whole or explained)[0]
-    about = "; and ".join(v.about_for(OPERATORS[operator]) for v in variants)
+    about = "; and ".join(
+        f"{v.about_for(OPERATORS[operator])}{' (an accepted reading)' if v.kind == 'reading' else ''}"
+        for v in variants
+    )
+    if names in search.loose:
+        about += (
+            ", some of it in coarse arithmetic" if search.loose[names] else ", in coarse arithmetic"
+        )
     return Finding(
         " + ".join(names),
         variants[0].kind,
-        f"{about}, in coarse arithmetic" if names in search.loose else about,
+        about,
         int(mask.sum()),
         len(mask),
         tuple(dict.fromkeys(link for v in variants for link in v.links)),

@@ -18,6 +18,9 @@ from .tolerance import Criterion
 NEARER = 0.25
 """What was observed is nearer to a variant that explains it than this share of its way from right."""
 
+SPREAD = 3
+"""So many times as many elements are finite in neither of two outputs as in one of them alone."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -57,11 +60,13 @@ class Part:
 
         At most 1 explains the case. Infinite where the variants give the right answer there, to half
         of what is admitted, and where what was observed is not much nearer to them than to it. How
-        far an infinity or a NaN spreads, the order of operations decides: elements where one of the
-        two is not finite do not count, if most of them are not finite in both; and where nothing that
-        was observed is finite, nothing tells. With `loose`, by the largest tolerance of any class.
+        far an infinity or a NaN spreads, the order of operations decides: elements where only one of the
+        two is finite do not count if SPREAD times as many are finite in neither. Of several variants
+        only finite numbers tell, and nothing does where none was observed. With `loose`, by the
+        largest tolerance of any class.
         """
         outputs = variant_outputs(self.block, self.stacked, variants)
+        alone = len(variants) == 1
         limits, wider = self._limits[loose]
         scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
@@ -84,10 +89,13 @@ class Part:
                 ratio = np.where(off == 0.0, 0.0, off / (room + rounding))  # 0 of two NaN
                 found = np.maximum(found, _per_case(ratio))
                 from_variant = np.maximum(from_variant, _per_case(off))
-                from_right = np.maximum(from_right, _per_case(_difference(seen, right)))
-                differ |= _per_case(~(_difference(given, right) <= 0.5 * limit)).astype(bool)
+                tell = alone | ~(wild | other)
+                wrong = np.where(tell, _difference(seen, right), 0.0)
+                from_right = np.maximum(from_right, _per_case(wrong))
+                unlike = ~(_difference(given, right) <= 0.5 * limit)
+                differ |= _per_case(tell & unlike).astype(bool)
         nearer = from_variant <= NEARER * from_right
-        return np.where(differ & nearer & tells & (apart <= together), found, np.inf)
+        return np.where(differ & nearer & tells & (SPREAD * apart <= together), found, np.inf)
 
 
 def _difference(a: Array, b: Array) -> Array:

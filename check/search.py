@@ -29,7 +29,8 @@ class Search:
     def __init__(self, parts: Sequence[Part], which: Array) -> None:
         self.parts, self.which = parts, which
         self.distances: dict[Names, Array] = {}
-        self.loose: set[Names] = set()
+        self.loose: dict[Names, bool] = {}
+        """What was tried in the coarsest arithmetic too, and whether it explained cases without."""
         self.known = [
             {v.name for v in variants_of(OPERATORS[part.block.operator])} for part in parts
         ]
@@ -63,18 +64,17 @@ class Search:
         them with any other, then any two."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
         found = [v for v in variants if (v.name,) in self.distances][:MOST_TOGETHER]
-        pools: list[Iterable[tuple[Variant, ...]]] = [
-            *(combinations(found, count) for count in (2, 3, 4)),
-            ((a, b) for a in found for b in variants if a.name != b.name),
-            combinations(variants, 2),
+        pools: list[tuple[Iterable[tuple[Variant, ...]], int]] = [
+            *((combinations(found, count), 3) for count in (2, 3, 4)),
+            (((a, b) for a in found for b in variants if a.name != b.name), 3),
+            (combinations(variants, 2), 1),
         ]
-        for pool in pools:
-            sample = self._sample(which & ~self.explained, 1, 1)
+        for pool, places in pools:
+            sample = self._sample(which & ~self.explained, places, 1)
             if not sample:
                 return
-            place, part = sample[0]
             for several in pool:
-                if (self._distance(place, part, several) <= 1.0).any():
+                if any((self._distance(*one, several) <= 1.0).any() for one in sample):
                     self._try(several)
         named: Counter[str] = Counter()
         for names, distance in self.distances.items():
@@ -90,11 +90,14 @@ class Search:
         for place, part in self._sample(which & ~self.explained, 3, 2):
             for variant in variants_of(OPERATORS[part.block.operator]):
                 names = (variant.name,)
-                if variant.kind != "misreading" or names in self.distances:
+                if variant.kind != "misreading" or names in self.loose:
                     continue
                 if (self._distance(place, part, [variant], loose=True) <= 1.0).all():
+                    tight = self.distances.pop(names, None)
                     self._try([variant], loose=True)
-                    self.loose.add(names)
+                    if tight is not None:
+                        self.distances[names] = np.minimum(self.distances[names], tight)
+                    self.loose[names] = tight is not None
 
     def _distance(
         self, place: int, part: Part, variants: Sequence[Variant], *, loose: bool = False

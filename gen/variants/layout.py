@@ -44,7 +44,7 @@ def _variant(name: str, own: str, other: str) -> Variant:
         return y, _reshaped(run.ho, role, made, taken) if role == "ho" else run.ho
 
     return Variant(
-        f"{name}-reshaped-{own}",
+        f"{name}-{made}-as-{taken}",
         f"{{{role}}} reshaped from {' to '.join(orders)} instead of transposed",
         needs=(f"{role}.{own}",),
         inputs=read if given else None,
@@ -52,16 +52,21 @@ def _variant(name: str, own: str, other: str) -> Variant:
     )
 
 
+_Y_ORDERS = ("tbd", "btd", "tdb", "bdt", "dbt", "dtb")
 LAYOUT_VARIANTS = (
     _variant("X", "bt", "tb"),
     _variant("X", "tb", "bt"),
     _variant("h0", "bd", "db"),
     _variant("h0", "db", "bd"),
-    _variant("Y", "bdt", "tdb"),
-    _variant("Y", "btd", "tdb"),
-    _variant("Y", "tdb", "btd"),
+    *(
+        _variant("Y", own, other)
+        for own in ("bdt", "btd", "tdb")
+        for other in _Y_ORDERS
+        if other != own
+    ),
     _variant("Y", "tb", "bt"),
     _variant("Ho", "bd", "db"),
     _variant("Ho", "db", "bd"),
 )
-"""Named by the order in which the operator has the axes."""
+"""Named by the order in which an array is made, and that in which it is taken. The operator's own is
+the first of an input's, the second of an output's."""

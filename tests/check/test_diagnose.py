@@ -279,10 +279,10 @@ def _last_state_reshaped(case: Case) -> dict[str, Array]:
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        (_x_reshaped, "X-reshaped-bt"),
-        (_y_reshaped, "Y-reshaped-btd"),
-        (_first_state_reshaped, "h0-reshaped-bd"),
-        (_last_state_reshaped, "Ho-reshaped-bd"),
+        (_x_reshaped, "X-bt-as-tb"),
+        (_y_reshaped, "Y-tdb-as-btd"),
+        (_first_state_reshaped, "h0-bd-as-db"),
+        (_last_state_reshaped, "Ho-db-as-bd"),
     ],
 )
 def test_a_layout_that_is_reshaped_is_named(wrong: Runtime, name: str) -> None:
@@ -303,6 +303,40 @@ def test_a_runtime_of_nothing_but_nan_gets_no_misreading() -> None:
     report = verify(runtime=nan, select=("onnx.GRU-14/core/float32/*",))
     assert report.diagnosis.findings == []
     assert report.diagnosis.unexplained == report.counts["failed"] > 50
+
+
+def test_not_numbers_in_one_row_are_no_overflow_of_softplus() -> None:
+    def first_row_nan(case: Case) -> dict[str, Array]:
+        outputs = runtime()(case)
+        at = (..., 0, slice(None)) if case.attributes["layout"] == 0 else 0
+        for array in outputs.values():
+            array[at] = np.nan
+        return outputs
+
+    diagnosis = verify(runtime=first_row_nan, select=("onnx*Softplus*x64*",)).diagnosis
+    assert diagnosis.findings == []
+    assert diagnosis.unexplained == diagnosis.failed > 0
+
+
+def test_one_misreading_in_two_arithmetics_explains_both() -> None:
+    """Softplus overflows in float32, which the float64 cases are computed in as well."""
+    overflowing = runtime(CATALOGUE["softplus-overflows"])
+
+    def wrong(case: Case) -> dict[str, Array]:
+        return {
+            name: array.astype(np.float32).astype(case.outputs[name].dtype)
+            for name, array in overflowing(case).items()
+        }
+
+    select = (
+        "onnx.GRU-14/core/float64/*Softplus-t3-x64",
+        "onnx.GRU-14/core/float32/*Softplus-t3-x64",
+    )
+    diagnosis = verify(runtime=wrong, select=select).diagnosis
+    assert diagnosis.unexplained == 0
+    [overflow] = [one for one in diagnosis.findings if one.name == "softplus-overflows"]
+    assert overflow.explains > 8
+    assert overflow.about.endswith("some of it in coarse arithmetic")
 
 
 def test_of_two_outputs_that_are_the_last_state_the_wrong_one_is_named() -> None:
