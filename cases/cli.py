@@ -89,6 +89,9 @@ def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
 
 
 def _print_coverage(coverage: list[PairCoverage]) -> None:
+    if not coverage:
+        click.echo("pairs of attribute values are counted where cases decide, and none does")
+        return
     click.echo("pairs of attribute values that have a case")
     for found in coverage:
         share = 100 * found.covered / found.total if found.total else 100

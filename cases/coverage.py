@@ -21,8 +21,9 @@ from .signature import ABSENT
 class PairCoverage:
     """Of the `total` pairs of attribute values of an operator and dtype, `covered` have a case.
 
-    The values of a factor are all that any case of the operator has, of any dtype. A pair that cannot
-    be is not counted; `missing` names those that could be and that no case has.
+    The values of a factor are all that any case of the operator has, of any dtype. Pairs that no case
+    of any dtype has count where a case would have them after a change of one factor: those that cannot
+    be do not. `missing` names the pairs that count and have no case.
     """
 
     operator: str

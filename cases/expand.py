@@ -213,6 +213,7 @@ def _lengths(operator: Operator, full: Assignment) -> tuple[int, ...] | None:
     )
     if len(rows) != of["batch"] or max(rows) > of["time"]:
         raise GrucibleError(
-            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps"
+            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps; "
+            f"expected {of['batch']} numbers from 0 to {of['time']}"
         )
     return rows

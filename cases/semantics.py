@@ -135,8 +135,12 @@ def _with_parameter(
     if given is not None and len(given) != taking:
         assert setting
         raise ValueError(
-            f"{setting.name} has {len(given)} entries; expected one for each activation that takes "
-            f"{parameter}, {taking}"
+            f"{setting.name} has {len(given)} entries; "
+            + (
+                f"expected one for each activation that takes {parameter}, {taking}"
+                if taking
+                else f"no activation takes {parameter}: leave it out"
+            )
         )
     rest = iter(given or ())
     for function in named:

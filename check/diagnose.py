@@ -105,8 +105,8 @@ def _fewest(
 ) -> list[Names]:
     """The fewest explanations that together explain what all of them do, of the cases `which`.
 
-    Of equally many, those with fewer variants, with fewer cases that contradict them, and nearer. What
-    explains less than half, and passed more often than it explains, is a coincidence.
+    Of equally many, those with fewer variants, with fewer cases that contradict them, that explain more
+    cases, and nearer. What explains less than half, and passed more often than it explains, is a coincidence.
     """
     masks = {names: (distance <= 1.0) & which for names, distance in distances.items()}
     masks = {
@@ -116,7 +116,7 @@ def _fewest(
     }
     if not masks:
         return []
-    order = sorted(masks, key=lambda names: _cost(names, distances[names], passed))
+    order = sorted(masks, key=lambda names: _rank(names, masks[names], distances[names], passed))
     whole = np.any(list(masks.values()), axis=0)
     for size in (1, 2, 3):
         tried = order[: (len(order), 60, 24)[size - 1]]
@@ -139,6 +139,13 @@ def _greedily(
 def _cost(names: Names, distance: Array, passed: Mapping[str, int]) -> tuple[float, ...]:
     near = distance[distance <= 1.0]
     return (len(names), _contradicted(names, passed), float(np.median(near)))
+
+
+def _rank(
+    names: Names, mask: Array, distance: Array, passed: Mapping[str, int]
+) -> tuple[float, ...]:
+    variants, contradicted, near = _cost(names, distance, passed)
+    return (variants, contradicted, -int(mask.sum()), near)
 
 
 def _contradicted(names: Names, passed: Mapping[str, int]) -> int:

@@ -272,7 +272,7 @@ def blend_rounding(z: Array, keep: Array, t: Array, h: Array) -> Array:
     h + (1-z)(t-h), given bounds of |z|, |1-z|, |t| and |h|."""
     both = t + h
     forms = (
-        3.0 * keep * t + 2.0 * z * h + t,
+        3.0 * keep * t + 2.0 * z * h + t,  # the last t: for (t - zt) + zh
         (3.0 * z + 1.0) * both,
         3.0 * keep * both + np.maximum(both, keep * t + z * h),  # the sum is more where |1-z| > 1
     )
