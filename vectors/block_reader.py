@@ -119,12 +119,6 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
     texts = attributes_data.texts(0, attributes_data.shape[0])
     if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
         raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
-    for case_id in ids:
-        if not case_id.startswith(f"{operator.name}/"):
-            raise VectorFileError(
-                f"{where}/id: {case_id[:120]!r} is no case of {operator.name}; "
-                f"expected {operator.name}/…"
-            )
     parsed: dict[str, dict[str, Any]] = {}
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:

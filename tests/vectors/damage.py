@@ -324,8 +324,6 @@ DAMAGES = [
            texts(f"{BLOCK}/id", ["a", "b", "a"]), signed=True),
     Damage("ids-twice-across-blocks", "twice|already|second time|another block",
            texts(f"{BIDIRECTIONAL.path}/id", REQUIRED.ids()[:2]), signed=True),
-    Damage("ids-of-another-operator", "is no case of openvino.GRUSequence-5",
-           texts(f"{BLOCK}/id", ["onnx.GRU-14/a/float32/b", *REQUIRED.ids()[1:]]), signed=True),
     Damage("length-too-long", f"has a length of {TIME + 1}; expected 0 to {TIME}",
            element(LENGTHS, 0, TIME + 1), signed=True),
     Damage("length-negative", f"has a length of -1; expected 0 to {TIME}",
