@@ -63,14 +63,15 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 
 def _that_could_be(pairs: set[Pair], operator: str, cases: Sequence[CaseSpec]) -> set[Pair]:
     """The pairs that a case would have after a change of one factor that leaves it a case."""
-    open_, found = set(pairs), set()
-    offered: dict[str, dict[str, Any]] = {}
+    open_ = set(pairs)
+    names = {name.partition(",")[0] for pair in pairs for name in (pair[0], pair[2])}
+    offered: dict[str, dict[str, Any]] = {name: {} for name in sorted(names)}
     for case in cases:
-        for name in {name.partition(",")[0] for pair in pairs for name in (pair[0], pair[2])}:
-            offered.setdefault(name, {})[key(case.factors[name])] = case.factors[name]
+        for name, values in offered.items():
+            values[key(case.factors[name])] = case.factors[name]
     seen = set()
     for case in cases:
-        alike = key([case.factors[name] for name in offered] + [case.lengths is None])
+        alike = key([case.factors[name] for name in offered])
         if alike in seen:
             continue
         seen.add(alike)
@@ -79,12 +80,10 @@ def _that_could_be(pairs: set[Pair], operator: str, cases: Sequence[CaseSpec]) -
         for name, values in offered.items():
             for value in values.values():
                 changed = case.factors | {name: value}
-                reached = near & pairs_of(_counted(operator, changed))
+                reached = near & open_ & pairs_of(_counted(operator, changed))
                 if reached and _is_a_case(operator, changed):
-                    found |= reached
                     open_ -= reached
-                    near -= reached
-    return found
+    return pairs - open_
 
 
 def _is_a_case(operator: str, factors: Assignment) -> bool:
