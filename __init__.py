@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cases.errors import GrucibleError
-    from .check.result import Report
-    from .check.runtime import Unsupported
+    from .check.report import Report
+    from .check.runtimes.runtime import Unsupported
     from .check.verdict import verify
     from .vectors.case import Case
     from .vectors.reader import load_vectors
@@ -26,8 +26,8 @@ __all__ = ["Case", "GrucibleError", "Report", "Unsupported", "load_vectors", "ve
 _HOMES = {
     "Case": ".vectors.case",
     "GrucibleError": ".cases.errors",
-    "Report": ".check.result",
-    "Unsupported": ".check.runtime",
+    "Report": ".check.report",
+    "Unsupported": ".check.runtimes.runtime",
     "load_vectors": ".vectors.reader",
     "verify": ".check.verdict",
 }

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from .case_spec import CaseSpec
-    from .coverage import PairCoverage
-    from .spec import CaseSpecFile
+    from .expansion.case_spec import CaseSpec
+    from .expansion.pairs import PairCoverage
+    from .specs.spec_file import CaseSpecFile
 
 
 @click.command("cases")
@@ -42,11 +42,11 @@ def cases_command(
     """
     import json
 
-    from .coverage import pair_coverage
-    from .covering import extend as extend_rows
-    from .expand import check_dtypes, expand_all
-    from .schema import spec_schema
-    from .spec import find_specs
+    from .expansion.covering_arrays import extend as extend_rows
+    from .expansion.expand import check_dtypes, expand_all
+    from .expansion.pairs import pair_coverage
+    from .specs.schema import spec_schema
+    from .specs.spec_file import find_specs
 
     if schema:
         click.echo(spec_schema(), nl=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from .expectations import Expectation
+    from .judging.expectations import Expectation
 
 
 def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
@@ -75,12 +75,12 @@ def check_command(
     bfloat16-gemm for bfloat16, unless --arithmetic demands another. Exit status 0: conforms, or
     every failure was expected; 1: does not conform, or incomplete; 2: bad usage or input.
     """
-    from .expectations import load_expectations
-    from .isolate import IsolatedRuntime
-    from .outputs import FromOutputs
+    from .judging.criterion import chosen_criteria
+    from .judging.expectations import load_expectations
+    from .observed.isolated import IsolatedRuntime
+    from .observed.outputs_file import FromOutputs
     from .reports.json import report_json
     from .reports.terminal import report_lines
-    from .tolerance import chosen_criteria
     from .verdict import judge
 
     if (runtime is None) == (outputs is None):
@@ -135,8 +135,8 @@ def run_command(
     vectors: Path | None, runtime: str, out: Path, select: tuple[str, ...], timeout: float
 ) -> None:
     """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`."""
-    from .isolate import IsolatedRuntime
-    from .record import record
+    from .observed.isolated import IsolatedRuntime
+    from .observed.recording import record
 
     source = IsolatedRuntime(runtime, timeout)
     with contextlib.closing(source), _progress("running", vectors, select) as advance:
@@ -154,7 +154,7 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
     CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
     without it, the core vectors installed with grucible.
     """
-    from .show import show_lines
+    from .reports.show import show_lines
 
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
@@ -197,7 +197,7 @@ def runtimes_command(as_json: bool) -> None:
     import json
 
     from ..cases.errors import RuntimeNotUsable
-    from .runtime import load_runtime, registered_runtimes
+    from .runtimes.runtime import load_runtime, registered_runtimes
 
     rows = []
     for point in registered_runtimes():
@@ -219,8 +219,8 @@ def _progress(
     what: str, vectors: Path | None, select: tuple[str, ...]
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar over the selected cases of the vectors."""
-    from ..cases.expand import selected
-    from ..gen.progress import progress_bar
+    from ..cases.expansion.expand import selected
+    from ..gen.making.progress import progress_bar
     from ..vectors.reader import case_ids
 
     total = sum(selected(i, select) for i in case_ids(vectors)) if sys.stderr.isatty() else 0

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..cases.errors import GrucibleError
-from ..cases.expand import selected
-from ..cases.operators import OPERATORS
+from ..cases.expansion.expand import selected
+from ..cases.operators.known import OPERATORS
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import catches, judged
 from ..gen.variants.variant import Variant
 from ..vectors.case import Block
 from ..vectors.reader import find_vectors, open_vectors
-from .tolerance import check_classes
+from .judging.criterion import check_classes
 
 ENOUGH = 3
 """A misreading counts as caught where this many cases of a dtype catch it."""

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..cases.errors import GrucibleError
-from ..cases.expand import selected
 from ..vectors.block_reader import StoredBlock
 from ..vectors.case import Block
-from ..vectors.digest import block_paths
-from ..vectors.reader import find_vectors, open_vectors
-from .diagnose import Diagnosis, diagnose
-from .expectations import Expectation
-from .failing import Seen
-from .grade import Grade
-from .judge_block import judge_block
-from .observe import FromRuntime, Observed, Source
-from .result import CaseResult, Report
-from .runtime import Run, Runtime
-from .tolerance import Criterion, chosen_criteria
+from ..vectors.reader import find_vectors
+from .diagnosis.diagnose import Diagnosis, diagnose
+from .diagnosis.failing import Seen
+from .judging.block import judge_block
+from .judging.case_result import CaseResult
+from .judging.criterion import Criterion, chosen_criteria
+from .judging.expectations import Expectation
+from .judging.grade import Grade
+from .observed.observations import observations
+from .observed.source import FromRuntime, Observed, Source
+from .report import Report
+from .runtimes.runtime import Run, Runtime
 
 
 def verify(
@@ -115,29 +115,3 @@ def _diagnosis(
 ) -> Diagnosis:
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return diagnose(seen, criteria, held)
-
-
-def observations(
-    files: Iterable[tuple[Path, str]],
-    source: Source,
-    select: Sequence[str],
-    advance: Callable[[int], None] = lambda _: None,
-) -> Iterable[tuple[str, StoredBlock, Block, Observed]]:
-    """The selected cases of the vector files, in slices of blocks, with what was observed of them.
-
-    Each with the file's relative path and the stored block that it is a slice of.
-
-    Every file's content is verified against its digest first.
-    """
-    for file, relative in files:
-        with open_vectors(file, relative) as vectors:
-            vectors.verify_content()
-            source.check_blocks(relative, block_paths(vectors.file))
-            for stored in vectors.blocks():
-                source.check_ids(relative, stored.path, stored.ids)
-                for whole in stored.slices(inputs=source.needs_inputs):
-                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
-                    if keep.any():
-                        block = whole if keep.all() else whole.rows(keep)
-                        yield relative, stored, block, source.observe(relative, block)
-                        advance(len(block))

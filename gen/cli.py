@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from .files import Outcome
+    from .making.files import Outcome
 
 
 @click.command("gen")
@@ -46,11 +46,11 @@ def gen_command(
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
     that is there already and would come out the same is left alone.
     """
-    from ..cases.expand import check_dtypes, expand_all
-    from ..cases.spec import find_specs
+    from ..cases.expansion.expand import check_dtypes, expand_all
+    from ..cases.specs.spec_file import find_specs
     from ..vectors.published import published_digests
-    from .files import make_files, plan_files, remember_interrupts, up_to_date
-    from .progress import progress_bar
+    from .making.files import make_files, plan_files, remember_interrupts, up_to_date
+    from .making.progress import progress_bar
 
     if verify and (seed or dtypes or select):
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")

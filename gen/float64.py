@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.activations import Activation
-from ..vectors.case import Array
+from ..cases.dtypes import Array
+from ..cases.operators.activations import Activation
 
 FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
     "sigmoid": lambda v, *_: 0.5 * np.tanh(0.5 * v) + 0.5,

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..cases.semantics import Semantics, StackedSemantics
-from ..vectors.case import Array, Arrays
-from ..vectors.convert import GruInputs
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators.layout import GruInputs
+from ..cases.operators.semantics import Semantics, StackedSemantics
 
 GATES = ("z", "r", "h")
 AnySemantics = Semantics | StackedSemantics

@@ -14,7 +14,7 @@ import onnx_oracle
 
 import oracle
 from grucible import Case
-from grucible.cases.operators import OPERATORS
+from grucible.cases.operators.known import OPERATORS
 
 _LEN_ZERO = {"": "zeros", "len-zero.initial-state": "initial_hidden_state"}
 

@@ -79,8 +79,8 @@ def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> Non
 
 
 def test_readme_names_the_counts_of_today() -> None:
-    from grucible.cases.expand import expand_all
-    from grucible.cases.spec import find_specs
+    from grucible.cases.expansion.expand import expand_all
+    from grucible.cases.specs.spec_file import find_specs
 
     expanded = expand_all(find_specs())
     count = sum(len(cases) for _, cases in expanded)

@@ -8,10 +8,11 @@ from typing import Any
 
 import h5py
 
+from ..cases.dtypes import Arrays
 from ..cases.errors import VectorFileError
-from ..cases.readings import readings_of
-from ..cases.signature import Operator, Tensor
-from .case import Arrays, Block, attributes_from_json
+from ..cases.operators.readings import readings_of
+from ..cases.operators.signature import Operator, Tensor
+from .case import Block, attributes_from_json
 from .digest import Opener
 from .hdf5 import Stored, attribute, children, has_member, subgroup
 

@@ -9,15 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..cases.operators import OPERATORS
-from ..cases.readings import TOGETHER
-from ..cases.semantics import Semantics, semantics
-from ..cases.signature import Operator
-
-Array = npt.NDArray[Any]
-Arrays = dict[str, Array]
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators.known import OPERATORS
+from ..cases.operators.readings import TOGETHER
+from ..cases.operators.semantics import Semantics, semantics
+from ..cases.operators.signature import Operator
 
 
 @dataclass(frozen=True)

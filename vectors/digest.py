@@ -19,7 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from .case import Array
+from ..cases.dtypes import Array
 from .hdf5 import Stored, children, member_names, subgroup
 
 _SLICE_BYTES = 8 << 20

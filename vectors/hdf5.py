@@ -18,9 +18,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, dtype_name
+from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
 from ..cases.errors import VectorFileError
-from .case import Array
 
 FORMAT_VERSION = 1
 VECTORS = "grucible vectors"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cases.errors import VectorFileError
-from ..cases.operators import OPERATORS
+from ..cases.operators.known import OPERATORS
 from .block_reader import StoredBlock, stored_block
 from .case import Case
 from .digest import block_paths, content_digest, tolerance_digest

@@ -8,10 +8,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ...gen.arithmetic import CLASSES
-from ..diagnose import Finding
-from ..grade import Grade
-from ..result import CaseResult, Report
+from ...gen.tolerances.classes import CLASSES
+from ..diagnosis.diagnose import Finding
+from ..judging.case_result import CaseResult
+from ..judging.grade import Grade
+from ..report import Report
 
 _PLURAL = {"error": "errors"}
 _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")

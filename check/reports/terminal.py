@@ -6,9 +6,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.readings import READINGS
-from ..diagnose import Diagnosis, Finding
-from ..result import CaseResult, Report
+from ...cases.operators.readings import READINGS
+from ..diagnosis.diagnose import Diagnosis, Finding
+from ..judging.case_result import CaseResult
+from ..report import Report
 
 _SHOWN = 10
 _WIDTH = 80

@@ -12,7 +12,7 @@ from onnx import AttributeProto, TensorProto, helper
 from onnx.helper import make_attribute
 
 from ...cases.dtypes import dtype_name
-from ...cases.onnx.operators import GRU
+from ...cases.operators.onnx import GRU
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from ...cases.onnx.operators import GRU
-from ..asking import run_as
+from ...cases.operators.onnx import GRU
+from .converted import run_as
 from .onnx_model import Question, model, question
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 import onnxruntime as ort
 
-from ...cases.onnx.operators import GRU
-from ..asking import run_as
-from ..runtime import Unsupported
+from ...cases.operators.onnx import GRU
+from .converted import run_as
 from .onnx_model import WEIGHTS, Question, model, question
+from .runtime import Unsupported
 
 if TYPE_CHECKING:
     from ...vectors.case import Case

@@ -26,8 +26,8 @@ import openvino as ov
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from ...cases.openvino.operators import GRU_SEQUENCE, OPERATORS
-from ..asking import run_as
+from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from .converted import run_as
 
 if TYPE_CHECKING:
     from ...vectors.case import Case

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ...vectors.case import Array
+from ...cases.dtypes import Array
 from .. import float64
 
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {

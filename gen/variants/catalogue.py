@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ...cases.readings import READINGS
-from ...cases.signature import Operator
-from ..emulated import (
+from ...cases.operators.readings import READINGS
+from ...cases.operators.signature import Operator
+from .cell import CELL_VARIANTS
+from .emulated import (
     Emulated,
     cut_to_tf32,
     in_float16,
     to_bfloat16,
     to_float16,
 )
-from .cell import CELL_VARIANTS
 from .layout import LAYOUT_VARIANTS
 from .sequence import SEQUENCE_VARIANTS
 from .variant import Variant

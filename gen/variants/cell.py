@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.activations import Activation, Parameter
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
+from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation, Parameter
+from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .approximate import APPROXIMATIONS, REPLACEMENTS
 from .variant import Variant

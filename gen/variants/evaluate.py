@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...cases.operators import OPERATORS
-from ...cases.semantics import StackedSemantics, stack
-from ...vectors.case import Array, Arrays, Block
-from ...vectors.convert import GruInputs, gru_inputs, operator_outputs
-from ..arithmetic import CHAINS, CLASSES, REQUIRED, Arithmetic
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.layout import GruInputs, gru_inputs, operator_outputs
+from ...cases.operators.semantics import StackedSemantics, stack
+from ...vectors.case import Block
+from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, Arithmetic
 from .catalogue import variants_of
 from .variant import Variant, outcome
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
 from .variant import Outputs, Run, Variant
 
 _SHARED = {"x": "btf", "h0": "dbf", "y": "dbtf", "ho": "dbf"}

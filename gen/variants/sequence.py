@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
 from ..gru import in_order, processing_order
 from .variant import Outputs, Run, Variant
 

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...cases.semantics import StackedSemantics
-from ...cases.signature import Operator
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.signature import Operator
 from ..float64 import FUNCTIONS, Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS

@@ -9,16 +9,16 @@ import h5py
 import numpy as np
 
 from grucible import Case, load_vectors
-from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.check.observe import FromRuntime
-from grucible.check.record import record
-from grucible.check.runtime import Runtime
-from grucible.gen.arithmetic import CLASSES
-from grucible.gen.generate import block_key
-from grucible.gen.inputs import draw_inputs
-from grucible.vectors.case import Arrays, Block
+from grucible.cases.dtypes import FLOAT_TYPES, Arrays
+from grucible.cases.expansion.expand import expand
+from grucible.cases.specs.spec_file import load_spec
+from grucible.check.observed.recording import record
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import Runtime
+from grucible.gen.making.chunks import block_key
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.vectors.case import Block
 from grucible.vectors.writer import new_vector_file
 
 BIG_SPEC = """\

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grucible.cases.activations import Activation
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.expand import expand, expand_all
-from grucible.cases.operators import OPERATORS
-from grucible.cases.readings import MOST_POINTS, READINGS, TOGETHER, readings_of
-from grucible.cases.semantics import Semantics, semantics
-from grucible.cases.spec import find_specs, load_spec
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import MOST_POINTS, READINGS, TOGETHER, readings_of
+from grucible.cases.operators.semantics import Semantics, semantics
+from grucible.cases.specs.spec_file import find_specs, load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
 

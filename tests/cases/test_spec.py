@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.coverage import pair_coverage
-from grucible.cases.covering import extend
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expand import expand, expand_all
-from grucible.cases.lengths import PATTERNS, lengths
-from grucible.cases.operators import OPERATORS
-from grucible.cases.schema import spec_schema
-from grucible.cases.spec import SHIPPED, find_specs, load_spec
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.covering_arrays import extend
+from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.expansion.pairs import pair_coverage
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.specs.length_patterns import PATTERNS, lengths
+from grucible.cases.specs.schema import spec_schema
+from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 
 ONNX = """\
 operator: onnx.GRU-14

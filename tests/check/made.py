@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from grucible import Case
 from grucible.cases.dtypes import numpy_dtype
-from grucible.cases.operators import OPERATORS
-from grucible.gen.arithmetic import CLASSES
+from grucible.cases.operators.known import OPERATORS
+from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.case import Block, BlockKey
 from grucible.vectors.writer import new_vector_file
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from grucible import load_vectors
-from grucible.gen.arithmetic import CLASSES
+from grucible.gen.tolerances.classes import CLASSES
 
 from .conftest import HERE, Command, Ended, strict_json
 from .made import SEQUENCE, make_block, write_vectors

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from grucible.check.compare import Comparison, compare
-from grucible.check.tolerance import Tolerance
+from grucible.check.judging.compare import Comparison, compare
+from grucible.check.judging.criterion import Tolerance
 from grucible.vectors.case import Block
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,7 @@ import pytest
 
 from grucible import Case, Report, verify
 from grucible.cases.errors import VectorFileError
-from grucible.gen.arithmetic import CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CLASSES, REQUIRED
 from grucible.vectors.digest import tolerance_digest
 
 from .conftest import HERE, Command

@@ -13,13 +13,13 @@ import pytest
 
 import grucible
 from grucible import Case, load_vectors, verify
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import stack
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.cases.operators.semantics import stack
+from grucible.check.report import Report
 from grucible.check.reports.terminal import report_lines
-from grucible.check.result import Report
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.variant import Variant, outcome
-from grucible.vectors.convert import gru_inputs, operator_outputs
 
 from . import bnns_page
 from .numpy_gru import in_float32, run

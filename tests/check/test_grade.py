@@ -12,7 +12,7 @@ import pytest
 from grucible import Case, Report, Unsupported, verify
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.gen.arithmetic import CLASSES
+from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.case import Block, BlockKey
 
 from .made import SEQUENCE, Array, make_block, write_vectors

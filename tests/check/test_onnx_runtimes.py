@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grucible import Case, Unsupported, load_vectors, verify
-from grucible.check.expectations import load_expectations
+from grucible.check.judging.expectations import load_expectations
 
 from . import bnns_page
 

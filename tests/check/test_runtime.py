@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import RuntimeNotUsable
-from grucible.check import runtime
-from grucible.check.runtime import load_runtime, registered_runtimes
+from grucible.check.runtimes import runtime
+from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grucible import load_vectors
-from grucible.cases.operators import OPERATORS
+from grucible.cases.operators.known import OPERATORS
 from grucible.check.score import ENOUGH, score
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 

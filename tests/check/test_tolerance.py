@@ -14,8 +14,8 @@ import pytest
 from grucible import GrucibleError
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import VectorFileError
-from grucible.check.compare import compare
-from grucible.check.tolerance import Demanded, Tolerance, chosen_criteria, spacing
+from grucible.check.judging.compare import compare
+from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria, spacing
 from grucible.vectors.case import Block
 
 Array = npt.NDArray[Any]

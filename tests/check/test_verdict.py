@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from grucible import Case, GrucibleError, Report, Unsupported, verify
-from grucible.check.expectations import Expectation
-from grucible.check.observe import Observed, Status
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.judging.expectations import Expectation
+from grucible.check.observed.source import Observed, Status
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.check.tolerance import chosen_criteria
 from grucible.check.verdict import judge
 from grucible.vectors.case import Block
 

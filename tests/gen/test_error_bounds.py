@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.activations import Activation
-from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import Semantics, semantics, stack
-from grucible.cases.spec import find_specs
-from grucible.gen.activation_error import remainder, shape, slope, undecided
-from grucible.gen.arithmetic import (
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import GruInputs, gru_inputs
+from grucible.cases.operators.semantics import Semantics, semantics, stack
+from grucible.cases.specs.spec_file import find_specs
+from grucible.gen.exact.enclosures import exact_outputs
+from grucible.gen.float64 import Float64
+from grucible.gen.gru import gru
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.activation_error import remainder, shape, slope, undecided
+from grucible.gen.tolerances.classes import (
     BFLOAT16_OPERANDS,
     FLOAT16,
     FLOAT16_STATE,
@@ -26,15 +31,10 @@ from grucible.gen.arithmetic import (
     FLOAT64,
     Arithmetic,
 )
-from grucible.gen.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
-from grucible.gen.exact import exact_outputs
-from grucible.gen.float64 import Float64
-from grucible.gen.function_error import function_error, underflow_growth
-from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
-from grucible.gen.stored_tolerance import against_answer, round_to, round_up
-from grucible.gen.tolerance import blend_rounding, error_bounds
-from grucible.vectors.convert import GruInputs, gru_inputs
+from grucible.gen.tolerances.function_error import function_error, underflow_growth
+from grucible.gen.tolerances.march import blend_rounding, error_bounds
+from grucible.gen.tolerances.stored import against_answer, round_to, round_up
+from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 

@@ -10,15 +10,15 @@ import pytest
 from oracles import assert_rounds_to, exact_outputs, products
 
 from grucible import Case
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.draws import DRAWS
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.spec import find_specs
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
-from grucible.gen.generate import make_chunk
 from grucible.gen.gru import gru
-from grucible.vectors.convert import gru_inputs, operator_outputs
+from grucible.gen.making.chunks import make_chunk
 from oracle import FRACTIONS, MPMATH, round_once
 
 SPECS = {spec.path: spec for spec in find_specs()}

@@ -16,12 +16,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grucible.cases.errors import GrucibleError
-from grucible.cases.expand import expand_all
-from grucible.cases.spec import find_specs
-from grucible.gen import generate
-from grucible.gen.arithmetic import CHAINS, CLASSES
+from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
-from grucible.gen.files import make_files, plan_files
+from grucible.gen.making import chunks as generate
+from grucible.gen.making.files import make_files, plan_files
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.hdf5 import attribute
 from grucible.vectors.published import published_digests
 from grucible.vectors.reader import CORE, find_vectors, load_vectors, open_vectors
@@ -240,7 +240,7 @@ def test_what_is_not_published_does_not_verify(spec: Path, tmp_path: Path) -> No
 
 
 def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
-    from grucible.cases.spec import SHIPPED
+    from grucible.cases.specs.spec_file import SHIPPED
 
     tree = tmp_path / "checkout" / "cases" / "openvino" / "gru_cell"
     tree.mkdir(parents=True)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.draws import DRAWS
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.gen import generate
-from grucible.gen.arithmetic import CLASSES
-from grucible.gen.bounds import GATE, GATE_FLOOR, Bounds
-from grucible.gen.generate import ATTEMPTS, CaseFailed, make_chunk
-from grucible.gen.inputs import draw_inputs
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making import chunks as generate
+from grucible.gen.making.chunks import ATTEMPTS, CaseFailed, make_chunk
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.bounds import GATE, GATE_FLOOR, Bounds
+from grucible.gen.tolerances.classes import CLASSES
 
 SPEC = """\
 operator: openvino.GRUSequence-5

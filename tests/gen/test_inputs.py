@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import semantics
-from grucible.cases.spec import find_specs
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs
+from grucible.cases.operators.semantics import semantics
+from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
-from grucible.gen.generate import overflowing
 from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
-from grucible.vectors.convert import gru_inputs
+from grucible.gen.making.chunks import overflowing
+from grucible.gen.making.inputs import draw_inputs
 
 SPECS = {spec.path: spec for spec in find_specs()}
 CORE = expand(SPECS["openvino/gru_sequence/core"])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.operators import OPERATORS
-from grucible.gen.generate import exact_answer
+from grucible.cases.operators.known import OPERATORS
+from grucible.gen.making.chunks import exact_answer
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 RELU = ["relu", "relu"]

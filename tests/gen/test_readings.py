@@ -9,9 +9,9 @@ import pytest
 from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.gen.generate import make_chunk
+from grucible.cases.expansion.expand import expand
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making.chunks import make_chunk
 from oracle import MPMATH
 
 THEME = """\

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from grucible.gen.arithmetic import CHAINS, CLASSES
-from grucible.gen.emulated import run
-from grucible.gen.generate import make_chunk
+from grucible.gen.making.chunks import make_chunk
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
+from grucible.gen.variants.emulated import run
 from grucible.vectors.case import Block
 from validation.measure import Ratios, shipped_blocks
 from validation.members import MEMBERS, MISTAKES, Member
@@ -137,9 +137,9 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
 
 
 def _chunk() -> list:  # type: ignore[type-arg]
-    from grucible.cases.expand import expand
-    from grucible.cases.spec import find_specs
-    from grucible.gen.generate import chunks
+    from grucible.cases.expansion.expand import expand
+    from grucible.cases.specs.spec_file import find_specs
+    from grucible.gen.making.chunks import chunks
 
     [spec] = [s for s in find_specs() if s.path == "openvino/gru_sequence/attributes"]
     _, parts = next(iter(chunks(expand(spec, ["float32"]))))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.operators import OPERATORS
-from grucible.cases.readings import READINGS
-from grucible.gen.arithmetic import REQUIRED
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import READINGS
+from grucible.gen.tolerances.classes import REQUIRED
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, judged, stacks, variant_outputs, within

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible.check.compare import compare
+from grucible.check.judging.compare import compare
 from grucible.vectors.case import Block
 from grucible.vectors.reader import find_vectors, open_vectors
 

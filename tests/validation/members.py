@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grucible.gen.emulated import (
+from grucible.gen.variants.emulated import (
     BFLOAT16,
     BLENDS,
     SIGMOIDS,

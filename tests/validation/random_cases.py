@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from grucible.cases.activations import TAKES
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.operators import OPERATORS
-from grucible.cases.signature import Operator
-from grucible.gen.bounds import bound_cases
-from grucible.gen.exact import Undecided
-from grucible.gen.generate import block_of, evaluate, peaks
-from grucible.vectors.case import Array, Arrays, Block
+from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.operators.activations import TAKES
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.signature import Operator
+from grucible.gen.exact.enclosures import Undecided
+from grucible.gen.making.chunks import block_of, evaluate, peaks
+from grucible.gen.tolerances.bounds import bound_cases
+from grucible.vectors.case import Block
 
 OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
 ACTIVATIONS = [[f, g] for f in ("sigmoid", "tanh", "relu") for g in ("sigmoid", "tanh", "relu")]

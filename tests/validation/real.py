@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from grucible import Unsupported
-from grucible.cases.activations import Activation
-from grucible.cases.operators import OPERATORS
-from grucible.check.asking import run_as
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.check.runtimes.converted import run_as
 from grucible.vectors.case import Block, Case
-from grucible.vectors.convert import gru_inputs, operator_outputs
 
 Array = npt.NDArray[Any]
 SEQUENCE = OPERATORS["openvino.GRUSequence-5"]

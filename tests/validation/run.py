@@ -87,7 +87,7 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
 
 
 def _emulation(emulated):  # type: ignore[no-untyped-def]
-    from grucible.gen.emulated import run
+    from grucible.gen.variants.emulated import run
 
     def runs(block: Block) -> Iterator[tuple[Block, dict[str, object]]]:
         yield block, run(emulated, block)

@@ -13,12 +13,12 @@ import pytest
 from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case, load_vectors
+from grucible.cases.conversion import Asked, NotExpressible, ask
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.spec import load_spec
-from grucible.gen.generate import exact_answer, make_chunk
-from grucible.vectors.between import Asked, NotExpressible, ask
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making.chunks import exact_answer, make_chunk
 from oracle import MPMATH
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))

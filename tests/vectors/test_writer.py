@@ -14,7 +14,7 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.check.outputs import new_outputs_file
+from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block_reader import StoredBlock
 from grucible.vectors.case import BlockKey
 from grucible.vectors.hdf5 import atomic_file

@@ -1,0 +1,208 @@
+"""Accepted readings of the specifications' ambiguous points, other than the one that is stored.
+
+Each is named after its entry in the owner's `LEDGER.md` and says what it changes of `Semantics`.
+A case touches an ambiguous point where its attributes, lengths or inputs let the readings differ;
+it is then of tier `ambiguous`, and passes under any reading, and under any combination of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import GrucibleError
+from ..expansion.case_spec import CaseSpec
+from .activations import Activation
+from .known import OPERATORS
+from .semantics import Semantics, StackedSemantics, semantics
+
+AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
+TOGETHER = " + "
+MOST_POINTS = 2
+"""How many ambiguous points one case may touch: what fails on three would explain nothing."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One other defensible reading: its name, its ledger entry, what it says, what it sets.
+
+    `owners` are those whose specification leaves the point open, and `touches` says of a case of
+    theirs whether the reading may differ on it. A ledger entry has one reading. `stored` is what the
+    stored answer takes the specification to say there, `basis` what that rests on: text, owner (the
+    owner's implementation) or choice (ours). `sets` are fields of Semantics, `parameters` those of
+    some functions.
+    """
+
+    name: str
+    ledger: str
+    owners: tuple[str, ...]
+    about: str
+    stored: str
+    basis: str
+    touches: Callable[[CaseSpec, Semantics], bool]
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def applied_to(self, meant: AnySemantics) -> AnySemantics:
+        """`meant` as this reading has it."""
+        changed: dict[str, Any] = dict(self.sets)
+        if self.parameters:
+            changed |= {"f": self._renamed(meant.f), "g": self._renamed(meant.g)}
+        return dataclasses.replace(meant, **changed)
+
+    def _renamed(self, functions: Any) -> Any:
+        """Functions, stacked or not, with other parameters."""
+        if not isinstance(functions, Activation):
+            return tuple(map(self._renamed, functions))
+        if functions.name not in self.parameters:
+            return functions
+        return Activation(functions.name, *self.parameters[functions.name])
+
+
+def _uses(name: str) -> Callable[[CaseSpec, Semantics], bool]:
+    return lambda _, meant: any(one.name == name for one in (*meant.f, *meant.g))
+
+
+def _bias_inside(case: CaseSpec) -> bool:
+    one = OPERATORS[case.operator].setting("bias_inside")
+    return bool(one and case.attributes[one.name])
+
+
+def _backwards_sequence(case: CaseSpec, meant: Semantics) -> bool:
+    operator = OPERATORS[case.operator]
+    roles = {tensor.role_in(case.attributes) for tensor in operator.outputs}
+    [time] = [case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
+    return "reverse" in meant.directions and "y" in roles and time > 1
+
+
+_BNNSGRAPH = ("bnnsgraph",)
+READINGS: dict[str, Reading] = {
+    reading.name: reading
+    for reading in (
+        Reading(
+            "len-zero.initial-state",
+            "len-zero",
+            ("openvino", "onnx"),
+            "the last state of a row of length 0 is its initial state",
+            "the last state of a row of length 0 is zeros",
+            "owner",
+            lambda case, _: 0 in (case.lengths or ()),
+            {"empty_row": "initial_hidden_state"},
+        ),
+        Reading(
+            "reset-false.before",
+            "reset-false",
+            _BNNSGRAPH,
+            "without applyResetGateAfterMatMul, the reset gate multiplies h before the product",
+            "without applyResetGateAfterMatMul, the reset gate multiplies W_hn h, as the formula has it",
+            "text",
+            lambda case, _: not _bias_inside(case),
+            {"reset_after": False},
+        ),
+        Reading(
+            "bias-sum.sum",
+            "bias-sum",
+            _BNNSGRAPH,
+            "bias holds the sum of both biases, and the hidden one is bias - inputBias",
+            "bias holds the hidden biases b_h, inputBias the input biases b_i",
+            "text",
+            lambda case, _: bool(case.drawn) and _bias_inside(case),
+            {"biases": "sum"},
+        ),
+        Reading(
+            "input-bias-unused.ignored",
+            "input-bias-unused",
+            _BNNSGRAPH,
+            "without applyResetGateAfterMatMul, inputBias is not used",
+            "without applyResetGateAfterMatMul, inputBias is added as the formulas have it",
+            "text",
+            lambda case, _: bool(case.drawn) and not _bias_inside(case),
+            {"biases": "recurrent"},
+        ),
+        Reading(
+            "reverse-order.time",
+            "reverse-order",
+            _BNNSGRAPH,
+            "the output of reverse stands at the time its input has",
+            "the output of reverse stands in the order of processing, so that output[-1] is hiddenStates",
+            "text",
+            _backwards_sequence,
+            {"y_order": "time"},
+        ),
+        Reading(
+            "hard-sigmoid.sixth",
+            "hard-sigmoid",
+            _BNNSGRAPH,
+            "hardSigmoid is max(0, min(1, v/6 + 0.5))",
+            "hardSigmoid is max(0, min(1, 0.2 v + 0.5))",
+            "choice",
+            _uses("hard-sigmoid"),
+            parameters={"hard-sigmoid": (float(np.float32(1.0 / 6.0)), 0.5)},
+        ),
+        Reading(
+            "scaled-tanh.one",
+            "scaled-tanh",
+            _BNNSGRAPH,
+            "scaledTanh is tanh(v)",
+            "scaledTanh is 1.7159 tanh(2v/3)",
+            "choice",
+            _uses("scaled-tanh"),
+            parameters={"scaled-tanh": (1.0, 1.0)},
+        ),
+    )
+}
+
+
+def readings_of(name: str) -> list[Reading]:
+    """The readings that are followed together under `name`, a key of READINGS or several.
+
+    Raises KeyError for a name that is none, or not in the order of READINGS.
+    """
+    found = [READINGS[one] for one in name.split(TOGETHER)]
+    if [one.name for one in found] != [one for one in READINGS if one in name.split(TOGETHER)]:
+        raise KeyError(name)
+    return found
+
+
+def as_read(name: str, meant: AnySemantics) -> AnySemantics:
+    """`meant` under the readings called `name`; as it is for ""."""
+    for reading in readings_of(name) if name else ():
+        meant = reading.applied_to(meant)
+    return meant
+
+
+def about(name: str) -> str:
+    """What the readings called `name` say."""
+    return "; and ".join(reading.about for reading in readings_of(name))
+
+
+def touched_by(case: CaseSpec) -> tuple[str, ...]:
+    """The names under which a case is accepted besides the stored reading: every reading that it
+    touches, alone and together. Raises GrucibleError where it touches more than MOST_POINTS points."""
+    operator = OPERATORS[case.operator]
+    meant = semantics(operator, case.attributes)
+    touched = [
+        reading
+        for reading in READINGS.values()
+        if operator.owner in reading.owners and reading.touches(case, meant)
+    ]
+    if len(touched) > MOST_POINTS:
+        raise GrucibleError(
+            f"touches {len(touched)} ambiguous points ({', '.join(r.ledger for r in touched)}); "
+            f"expected at most {MOST_POINTS}: exclude it"
+        )
+    return tuple(_together(touched))
+
+
+def _together(touched: Sequence[Reading]) -> list[str]:
+    names = [reading.name for reading in touched]
+    return [
+        TOGETHER.join(chosen)
+        for count in range(1, len(names) + 1)
+        for chosen in itertools.combinations(names, count)
+    ]

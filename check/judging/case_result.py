@@ -1,0 +1,44 @@
+"""What was found of one case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .expectations import Expectation
+
+CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
+DECIDING = ("required", "ambiguous")
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What was found of one case.
+
+    The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
+    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
+    is, for an ambiguous case that passed, the reading that was followed (`stored` for the stored
+    answer), or `either` where several fit; `followed` has for each ledger entry that this decides the
+    reading, or `stored`; `arithmetic` is the best class whose
+    tolerances hold, empty where none does.
+    """
+
+    id: str
+    tier: str
+    dtype: str
+    verdict: CaseVerdict
+    worst_ratio: float = 0.0
+    worst_abs: float = 0.0
+    worst_ulp: float = 0.0
+    where: str = ""
+    reading: str = ""
+    followed: Mapping[str, str] = field(default_factory=dict)
+    arithmetic: str = ""
+    message: str = ""
+    expected: Expectation | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether the case's tier counts for the verdict."""
+        return self.tier in DECIDING

@@ -1,0 +1,41 @@
+"""Going through the selected cases of vector files, with what was observed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...cases.expansion.expand import selected
+from ...vectors.block_reader import StoredBlock
+from ...vectors.case import Block
+from ...vectors.digest import block_paths
+from ...vectors.reader import open_vectors
+from .source import Observed, Source
+
+
+def observations(
+    files: Iterable[tuple[Path, str]],
+    source: Source,
+    select: Sequence[str],
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterable[tuple[str, StoredBlock, Block, Observed]]:
+    """The selected cases of the vector files, in slices of blocks, with what was observed of them.
+
+    Each with the file's relative path and the stored block that it is a slice of.
+
+    Every file's content is verified against its digest first.
+    """
+    for file, relative in files:
+        with open_vectors(file, relative) as vectors:
+            vectors.verify_content()
+            source.check_blocks(relative, block_paths(vectors.file))
+            for stored in vectors.blocks():
+                source.check_ids(relative, stored.path, stored.ids)
+                for whole in stored.slices(inputs=source.needs_inputs):
+                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
+                    if keep.any():
+                        block = whole if keep.all() else whole.rows(keep)
+                        yield relative, stored, block, source.observe(relative, block)
+                        advance(len(block))

@@ -1,0 +1,80 @@
+"""What was found of all selected cases, and the verdict it gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .diagnosis.diagnose import Diagnosis
+from .judging.case_result import CaseResult
+from .judging.expectations import Expectation
+from .judging.grade import Grade
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found of all selected cases, and the verdict it gives."""
+
+    runtime: str
+    runtime_version: str
+    vectors: str
+    files: int
+    grades: Mapping[str, Grade]
+    results: Sequence[CaseResult]
+    expectations: Sequence[Expectation] = field(default_factory=tuple)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many deciding cases have each verdict."""
+        return Counter(result.verdict for result in self.results if result.decides)
+
+    @property
+    def verdict(self) -> str:
+        """`does not conform`, `incomplete` or `conforms`."""
+        if self.counts["failed"] or self.counts["error"]:
+            return "does not conform"
+        if self.counts["missing"] or not self.counts["passed"]:
+            return "incomplete"
+        return "conforms"
+
+    @property
+    def unexpected(self) -> list[CaseResult]:
+        """The deciding cases that failed, or gave an error, and were not expected to."""
+        return [
+            r
+            for r in self.results
+            if r.decides and r.verdict in ("failed", "error") and not r.expected
+        ]
+
+    @property
+    def expected_failures(self) -> list[CaseResult]:
+        """The deciding cases that failed, or gave an error, as expected."""
+        return [
+            r for r in self.results if r.decides and r.verdict in ("failed", "error") and r.expected
+        ]
+
+    @property
+    def unexpected_passes(self) -> list[CaseResult]:
+        """The deciding cases that passed although a failure was expected."""
+        return [r for r in self.results if r.decides and r.verdict == "passed" and r.expected]
+
+    @property
+    def readings_followed(self) -> dict[str, Counter[str]]:
+        """By ledger entry, how many ambiguous cases follow each reading."""
+        followed: dict[str, Counter[str]] = {}
+        for result in self.results:
+            for ledger, reading in result.followed.items():
+                followed.setdefault(ledger, Counter())[reading] += 1
+        return followed
+
+    @property
+    def exit_status(self) -> int:
+        """0: conforms, or every failure was expected and nothing is missing; 1: otherwise."""
+        return int(bool(self.unexpected or self.counts["missing"]) or self._nothing_compared)
+
+    @property
+    def _nothing_compared(self) -> bool:
+        return not (self.counts["passed"] or self.counts["failed"] or self.counts["error"])

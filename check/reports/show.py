@@ -1,0 +1,160 @@
+"""One case, readable: what it asks, its inputs, its expected outputs."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array, dtype_name
+from ...cases.errors import GrucibleError
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import about
+from ...cases.operators.signature import Attribute
+from ...gen.tolerances.classes import CLASSES
+from ...vectors.case import Case
+from ...vectors.reader import find_vectors, open_vectors
+
+_MOST_NAMED = 5
+
+
+def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
+    """The one case whose id is, or matches, `wanted`, and the file it is in.
+
+    Raises GrucibleError where none or several match.
+    """
+    found: list[tuple[Case, str]] = []
+    more = 0
+    for file, relative in find_vectors(vectors):
+        with open_vectors(file, relative) as opened:
+            for block in opened.blocks():
+                for row, case_id in enumerate(block.ids):
+                    if case_id == wanted:
+                        return block.read(row, row + 1).case(0), str(file)
+                    if fnmatchcase(case_id, wanted):
+                        more += 1
+                        if len(found) < _MOST_NAMED:
+                            found.append((block.read(row, row + 1).case(0), str(file)))
+    if more == 1:
+        return found[0]
+    if not found:
+        raise GrucibleError(
+            f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
+        )
+    names = ", ".join(case.id for case, _ in found)
+    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {names}")
+
+
+def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
+    """The lines of `grucible show`."""
+    case, file = find_case(vectors, wanted)
+    operator = OPERATORS[case.operator]
+    yield case.id
+    yield f"  in {file}"
+    yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
+    yield f"  {operator.source}"
+    yield ""
+    yield "asks for"
+    yield from (f"  {line}" for line in _equations(case))
+    yield ""
+    yield "attributes"
+    width = max(len(attribute.name) for attribute in operator.attributes)
+    for attribute in operator.attributes:
+        yield f"  {attribute.name:{width}}  {_attribute(attribute, case)}"
+    yield from _arrays("inputs", case.inputs, full)
+    for tensor in operator.inputs:
+        if tensor.name not in case.inputs:
+            yield f"  {tensor.name}: absent"
+    yield from _arrays("expected outputs (exact, rounded once)", case.outputs, full)
+    yield from _tolerances(case)
+    for name, outputs in case.readings.items():
+        yield from _arrays(f"also accepted, reading {name}: {about(name)}", outputs, full)
+    yield from _probes(case)
+
+
+def _attribute(attribute: Attribute, case: Case) -> str:
+    if attribute.name in case.given:
+        return _text(case.given[attribute.name])
+    default = "none" if attribute.default is None else _text(attribute.default)
+    return f"absent (default {default})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "infinity" if value == math.inf else str(value)
+
+
+def _equations(case: Case) -> Iterator[str]:
+    """The equations the case asks for, in the notation of ONNX and OpenVINO: h is the candidate."""
+    s, operator = case.semantics, OPERATORS[case.operator]
+    parts = {t.role: t.form(case.attributes).parts for t in operator.inputs if t.role in ("w", "r")}
+    biases = [p for t in operator.inputs if t.role == "b" for p in t.form(case.attributes).parts]
+
+    def pre(text: str) -> str:
+        return f"({text})" if math.isinf(s.clip) else f"(clip[-{s.clip:g}, {s.clip:g}]({text}))"
+
+    inner = "(Ht-1*(Rh^T) + Rbh)" if "rh" in biases else "(Ht-1*(Rh^T))"
+    outer = "Wbh" if "rh" in biases else "Wbh + Rbh"
+    for index, direction in enumerate(s.directions):
+        if s.directions != ("forward",):
+            yield f"{direction}:"
+        if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
+            yield "the same, with weights of its own"
+            continue
+        yield f"zt = {s.f[index]}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
+        yield f"rt = {s.f[index]}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"
+        after, before = f"rt (.) {inner} + {outer}", "(rt (.) Ht-1)*(Rh^T) + Rbh + Wbh"
+        yield f"ht = {s.g[index]}{pre('Xt*(Wh^T) + ' + (after if s.reset_after else before))}"
+        yield "Ht = (1 - zt) (.) ht + zt (.) Ht-1"
+    yield f"gates are stacked {', '.join(parts['w'])}; biases {', '.join(biases)}"
+    if s.y_order == "processing" and "reverse" in s.directions:
+        yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
+
+
+def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:
+    yield ""
+    yield title
+    for name, array in arrays.items():
+        yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
+        if dtype_name(array.dtype) == "bfloat16":
+            array = array.astype(np.float32)
+        # the fewest digits that tell the number from its neighbours, so that it can be copied
+        text = np.array2string(
+            array,
+            max_line_width=76,
+            floatmode="unique",
+            threshold=10**9 if full else 24,
+            edgeitems=2,
+        )
+        yield from (f"    {line}" for line in text.splitlines() if line.strip())
+
+
+def _tolerances(case: Case) -> Iterator[str]:
+    """The range of the tolerances in each class, where they are no padding."""
+    yield ""
+    yield "tolerances, by class of arithmetic: least, median, largest"
+    for one in CLASSES[case.dtype]:
+        for name, limit in case.tolerances[one.name].items():
+            values = np.sort(limit[limit > 0].astype(np.float64))
+            some = [values[0], np.median(values), values[-1]] if values.size else [0.0] * 3
+            figures = "".join(f"{value:12.3g}" for value in some)
+            yield f"  {one.name + ', ' + name:22}{figures}"
+
+
+def _probes(case: Case) -> Iterator[str]:
+    """The misreadings that the case catches."""
+    if case.probes:
+        yield ""
+        yield f"catches {len(case.probes)} misreadings (grucible score --misreading NAME)"
+        yield from textwrap.wrap(
+            ", ".join(case.probes), 78, initial_indent="  ", subsequent_indent="  ",
+            break_on_hyphens=False,
+        )  # fmt: skip
