@@ -1,4 +1,4 @@
-"""Asking a case of one operator as a case of another: the same question, or a reason why not.
+"""Asking one operator's question as another's: the same question, or a reason why not.
 
 Derived from the operators' descriptions; there is no operator by name in here. The question is the
 same where both operators mean the same GRU (cases.semantics) of the same numbers: activations,
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ..vectors.case import Case
 from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
 from .operators.activations import Activation
 from .operators.known import OPERATORS
@@ -28,6 +27,7 @@ from .operators.layout import (
 )
 from .operators.semantics import Semantics, semantics
 from .operators.signature import Attribute, Operator
+from .question import Question, TensorType
 
 
 class NotExpressible(Exception):
@@ -36,18 +36,18 @@ class NotExpressible(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A `case` of another operator that asks what the `original` asks; its outputs are zeros."""
+    """A `question` of another operator that asks what the `original` asks."""
 
-    original: Case
-    case: Case
+    original: Question
+    question: Question
 
     def answer(self, outputs: Mapping[str, Array]) -> Arrays:
         """The outputs of the other operator as those of the original, in its order and layout."""
-        source, target = OPERATORS[self.original.operator], OPERATORS[self.case.operator]
-        shared = shared_outputs(target, self.case.attributes, outputs)
+        source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
+        shared = shared_outputs(target, self.question.attributes, outputs)
         if "y" not in shared:
             shared["y"] = np.expand_dims(shared["ho"], -2)  # one step, all rows of length 1
-        meant, other = self.original.semantics, self.case.semantics
+        meant, other = self.original.semantics, self.question.semantics
         if meant.y_order != other.y_order:  # every row is as long as the time axis
             turned = [
                 np.flip(part, -2) if word == "reverse" else part
@@ -58,35 +58,35 @@ class Asked:
         return operator_outputs(source, self.original.attributes, shared, absent)
 
 
-def ask(case: Case, target: Operator) -> Asked:
-    """`case` as a case of `target`. Raises NotExpressible with what `target` lacks."""
-    source = OPERATORS[case.operator]
-    if case.dtype not in target.dtypes():
-        raise NotExpressible(f"{target.name} has no {case.dtype}")
-    meant = case.semantics
-    shared = gru_inputs(source, case.attributes, case.inputs)
-    roles = {t.role_in(case.attributes) for t in source.outputs if t.name in case.outputs}
+def ask(question: Question, target: Operator) -> Asked:
+    """`question` as one of `target`. Raises NotExpressible with what `target` lacks."""
+    source = OPERATORS[question.operator]
+    if question.dtype not in target.dtypes():
+        raise NotExpressible(f"{target.name} has no {question.dtype}")
+    meant = question.semantics
+    shared = gru_inputs(source, question.attributes, question.inputs)
+    roles = {t.role_in(question.attributes) for t in source.outputs if t.name in question.outputs}
     attributes = _attributes(target, meant, shared, wants_y="y" in roles)
     filled = target.with_defaults(attributes)
     _same(target, meant, semantics(target, filled))
-    absent = _absent(source, target, case)
+    absent = _absent(source, target, question)
     inputs = _inputs(target, filled, shared, meant, absent)
     sizes = _sizes(target, shared)
-    types = {t.name: _dtype(target, t.type, case.dtype) for t in target.inputs}
+    types = {t.name: _dtype(target, t.type, question.dtype) for t in target.inputs}
     return Asked(
-        case,
-        replace(
-            case,
-            operator=target.name,
-            given=attributes,
-            inputs={name: array.astype(types[name]) for name, array in inputs.items()},
-            outputs={
-                t.name: np.zeros(target.shape(t, filled, sizes), FLOAT_TYPES[case.dtype].numpy)
+        question,
+        Question(
+            question.id,
+            target.name,
+            question.dtype,
+            attributes,
+            {name: array.astype(types[name]) for name, array in inputs.items()},
+            {
+                t.name: TensorType(
+                    target.shape(t, filled, sizes), FLOAT_TYPES[question.dtype].numpy
+                )
                 for t in target.outputs
             },
-            readings={},
-            tolerances={},
-            probes=(),
         ),
     )
 
@@ -173,9 +173,9 @@ def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
             raise NotExpressible(f"{target.name} has no {word}")
 
 
-def _absent(source: Operator, target: Operator, case: Case) -> set[str]:
-    """What the target leaves out: what it may, and the case does."""
-    roles = {t.role for t in source.inputs if t.name in case.inputs}
+def _absent(source: Operator, target: Operator, question: Question) -> set[str]:
+    """What the target leaves out: what it may, and the question does."""
+    roles = {t.role for t in source.inputs if t.name in question.inputs}
     return {t.name for t in target.inputs if not t.required and t.role not in roles}
 
 

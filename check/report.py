@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..cases.operators.readings import ReadingNames
 from .diagnosis.diagnose import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
@@ -62,9 +63,9 @@ class Report:
         return [r for r in self.results if r.decides and r.verdict == "passed" and r.expected]
 
     @property
-    def readings_followed(self) -> dict[str, Counter[str]]:
+    def readings_followed(self) -> dict[str, Counter[ReadingNames]]:
         """By ledger entry, how many ambiguous cases follow each reading."""
-        followed: dict[str, Counter[str]] = {}
+        followed: dict[str, Counter[ReadingNames]] = {}
         for result in self.results:
             for ledger, reading in result.followed.items():
                 followed.setdefault(ledger, Counter())[reading] += 1

@@ -15,7 +15,7 @@ from ..cases.operators.known import OPERATORS
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import catches, judged
 from ..gen.variants.variant import Variant
-from ..vectors.case import Block
+from ..vectors.block import Block
 from ..vectors.reader import find_vectors, open_vectors
 from .judging.criterion import check_classes
 
@@ -102,7 +102,7 @@ def score(
         rows = found.caught.setdefault(block.operator, {})
         for variant in _asked(block, misreading):
             rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
-        for variant, caught in catches(block, misreading):
+        for variant, caught in catches(block, [misreading] if misreading else ()):
             rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
     if misreading and not any(found.caught.values()):

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
-from ..vectors.block_reader import StoredBlock
-from ..vectors.case import Block
 from ..vectors.reader import find_vectors
-from .diagnosis.diagnose import Diagnosis, diagnose
-from .diagnosis.failing import Seen
+from .diagnosis.contradictions import Passed, contradicted
+from .diagnosis.diagnose import diagnose
+from .diagnosis.failing import Failing
 from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
 from .judging.expectations import Expectation
 from .judging.grade import Grade
-from .observed.observations import observations
-from .observed.source import FromRuntime, Observed, Source
+from .observed.observations import Slice, observations
+from .observed.source import FromRuntime, Source
 from .report import Report
-from .runtimes.runtime import Run, Runtime
+from .runtimes.runtime import Runtime, RuntimeFunction
 
 
 def verify(
     vectors: str | Path | None = None,
-    runtime: Run | None = None,
+    runtime: RuntimeFunction | None = None,
     *,
     arithmetic: Sequence[str] = (),
     rtol: float | None = None,
@@ -37,14 +36,14 @@ def verify(
     expectations: Sequence[Expectation] = (),
     diagnosis: bool = True,
 ) -> Report:
-    """Judge `runtime`, a function from a case to its outputs, by the vectors at a path.
+    """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
     texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. Raises
     GrucibleError for vectors that cannot be used, and for criteria that are none.
     """
     if runtime is None:
-        raise TypeError("verify() needs runtime=, a function from a case to its outputs")
+        raise TypeError("verify() needs runtime=, a function from a question to outputs")
     name = getattr(runtime, "__name__", type(runtime).__name__)
     source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
     path = None if vectors is None else Path(vectors)
@@ -68,16 +67,20 @@ def judge(
     """
     files = find_vectors(vectors)
     results: list[CaseResult] = []
-    seen: list[Seen] = []
+    failing: list[Failing] = []
+    passed: list[Passed] = []
     grades: dict[str, Grade] = {}
-    for relative, stored, block, observed in observations(files, source, select, advance):
+    for part in observations(files, source, select, advance):
+        block = part.block
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(relative, block, observed, grade, expectations)
+        found = judge_block(part.relative, block, part.observed, grade, expectations)
         results += found
         if diagnosis:
-            seen.append(_seen(stored, block, observed, found))
+            failing += _failing(part, found)
+            passed += _passed(part, found)
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
+    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return Report(
         source.name,
         source.version,
@@ -86,32 +89,30 @@ def judge(
         grades,
         results,
         tuple(expectations),
-        _diagnosis(seen, criteria, results),
+        diagnose(failing, criteria, held, lambda names: contradicted(passed, names)),
     )
 
 
-def _seen(
-    stored: StoredBlock, block: Block, observed: Observed, results: Sequence[CaseResult]
-) -> Seen:
-    """What a diagnosis needs of the rows of a block that were judged."""
+def _failing(part: Slice, results: Sequence[CaseResult]) -> Iterator[Failing]:
+    """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
     failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
-    passed = {r.id for r in results if r.verdict == "passed"}
-    probed = stored.probed(0, len(stored)) if passed else {}
-    rows = np.array([case_id in passed for case_id in stored.ids])
-    contradicted = Counter({name: int(caught[rows].sum()) for name, caught in probed.items()})
     if not failed:
-        return Seen(None, {}, contradicted)
-    places = {case_id: row for row, case_id in enumerate(stored.ids)}
-    whole = stored.read(0, len(stored))  # with the inputs, which `block` may lack
-    return Seen(
-        whole.rows(np.array([places[block.ids[row]] for row in failed])),
-        {name: array[failed] for name, array in observed.outputs.items()},
-        contradicted,
-    )
+        return
+    at = _rows(part, failed)
+    first = int(at.min())
+    whole = part.stored.read(first, int(at.max()) + 1)
+    outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
+    yield Failing(whole.rows(at - first), outputs)
 
 
-def _diagnosis(
-    seen: Sequence[Seen], criteria: Mapping[str, Criterion], results: Sequence[CaseResult]
-) -> Diagnosis:
-    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    return diagnose(seen, criteria, held)
+def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
+    """The deciding cases of a slice that passed."""
+    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
+    if rows:
+        yield Passed(part.file, part.block.path, _rows(part, rows))
+
+
+def _rows(part: Slice, rows: Sequence[int]) -> Array:
+    """Which rows of the whole block some rows of a slice are."""
+    places = {case_id: row for row, case_id in enumerate(part.stored.ids)}
+    return np.array([places[part.block.ids[row]] for row in rows])

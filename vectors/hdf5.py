@@ -21,7 +21,7 @@ import numpy as np
 from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
 from ..cases.errors import VectorFileError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 VECTORS = "grucible vectors"
 OUTPUTS = "grucible outputs"
 
@@ -255,8 +255,14 @@ def write_array(group: Any, name: str, start: int, array: Array, total: int) -> 
         little = stored.dtype.newbyteorder("<")
         data = group.create_dataset(name, (total, *stored.shape[1:]), little)
         if array.dtype == _BFLOAT16:
-            data.attrs["dtype"] = "bfloat16"
+            write_text_attribute(data, "dtype", "bfloat16")
     group[name][start : start + len(stored)] = stored
+
+
+def write_text_attribute(node: Any, name: str, text: str) -> None:
+    """Write an attribute of fixed-length UTF-8 text: damaged variable-length ones crash HDF5."""
+    raw = text.encode("utf-8")
+    node.attrs.create(name, np.array(raw, h5py.string_dtype("utf-8", max(1, len(raw)))))
 
 
 def write_texts(group: Any, name: str, texts: list[str]) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
-from .block_reader import StoredBlock, stored_block
+from .block_reader import open_block
 from .case import Case
 from .digest import block_paths, content_digest, tolerance_digest
 from .hdf5 import VECTORS, Stored, attribute, open_file
+from .stored_block import StoredBlock
 
 CORE = Path(__file__).parent
 
@@ -38,7 +39,7 @@ class VectorFile:
             raise VectorFileError(f"{self.path}: holds no block of cases")
         seen: set[str] = set()
         for path in paths:
-            block = stored_block(self.file, path, OPERATORS[self.operator], self.opened)
+            block = self.block(path)
             if not seen.isdisjoint(block.ids):
                 [twice, *_] = sorted(seen.intersection(block.ids))
                 raise VectorFileError(
@@ -46,6 +47,10 @@ class VectorFile:
                 )
             seen.update(block.ids)
             yield block
+
+    def block(self, path: str) -> StoredBlock:
+        """The block at `path`, checked against the operator's description."""
+        return open_block(self.file, path, OPERATORS[self.operator], self.opened)
 
     def opened(self, group: Any, name: str, where: str) -> Stored:
         """The dataset `name` of `group`, opened and checked once."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..operators.known import OPERATORS
+from ..operators.readings import ReadingNames
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class CaseSpec:
     operator: str
     dtype: str
     tier: str
-    readings: tuple[str, ...]
+    readings: tuple[ReadingNames, ...]
     given: dict[str, Any]
     sizes: dict[str, int]
     absent: frozenset[str]

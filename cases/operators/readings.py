@@ -9,22 +9,47 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from ..errors import GrucibleError
-from ..expansion.case_spec import CaseSpec
 from .activations import Activation
 from .known import OPERATORS
 from .semantics import Semantics, StackedSemantics, semantics
 
 AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
-TOGETHER = " + "
+ReadingNames = tuple[str, ...]
+"""Which readings are followed, by name, in the order of READINGS; none where the stored answer is meant."""
+STORED: ReadingNames = ()
 MOST_POINTS = 2
 """How many ambiguous points one case may touch: what fails on three would explain nothing."""
+
+
+class Asks(Protocol):
+    """What of a case says whether it touches an ambiguous point."""
+
+    @property
+    def operator(self) -> str:
+        """The operator's name."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Every attribute, defaults filled in."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Every size symbol."""
+
+    @property
+    def lengths(self) -> tuple[int, ...] | None:
+        """One length per row, None without them."""
+
+    @property
+    def drawn(self) -> frozenset[str]:
+        """The inputs that are not zeros though they might be."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +69,7 @@ class Reading:
     about: str
     stored: str
     basis: str
-    touches: Callable[[CaseSpec, Semantics], bool]
+    touches: Callable[[Asks, Semantics], bool]
     sets: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -64,16 +89,16 @@ class Reading:
         return Activation(functions.name, *self.parameters[functions.name])
 
 
-def _uses(name: str) -> Callable[[CaseSpec, Semantics], bool]:
+def _uses(name: str) -> Callable[[Asks, Semantics], bool]:
     return lambda _, meant: any(one.name == name for one in (*meant.f, *meant.g))
 
 
-def _bias_inside(case: CaseSpec) -> bool:
+def _bias_inside(case: Asks) -> bool:
     one = OPERATORS[case.operator].setting("bias_inside")
     return bool(one and case.attributes[one.name])
 
 
-def _backwards_sequence(case: CaseSpec, meant: Semantics) -> bool:
+def _backwards_sequence(case: Asks, meant: Semantics) -> bool:
     operator = OPERATORS[case.operator]
     roles = {tensor.role_in(case.attributes) for tensor in operator.outputs}
     [time] = [case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
@@ -158,32 +183,21 @@ READINGS: dict[str, Reading] = {
 }
 
 
-def readings_of(name: str) -> list[Reading]:
-    """The readings that are followed together under `name`, a key of READINGS or several.
-
-    Raises KeyError for a name that is none, or not in the order of READINGS.
-    """
-    found = [READINGS[one] for one in name.split(TOGETHER)]
-    if [one.name for one in found] != [one for one in READINGS if one in name.split(TOGETHER)]:
-        raise KeyError(name)
-    return found
-
-
-def as_read(name: str, meant: AnySemantics) -> AnySemantics:
-    """`meant` under the readings called `name`; as it is for ""."""
-    for reading in readings_of(name) if name else ():
-        meant = reading.applied_to(meant)
+def as_read(names: ReadingNames, meant: AnySemantics) -> AnySemantics:
+    """`meant` under the readings called `names`."""
+    for name in names:
+        meant = READINGS[name].applied_to(meant)
     return meant
 
 
-def about(name: str) -> str:
-    """What the readings called `name` say."""
-    return "; and ".join(reading.about for reading in readings_of(name))
+def about(names: ReadingNames) -> str:
+    """What the readings called `names` say."""
+    return "; and ".join(READINGS[name].about for name in names)
 
 
-def touched_by(case: CaseSpec) -> tuple[str, ...]:
-    """The names under which a case is accepted besides the stored reading: every reading that it
-    touches, alone and together. Raises GrucibleError where it touches more than MOST_POINTS points."""
+def touched_by(case: Asks) -> tuple[ReadingNames, ...]:
+    """What may be followed in a case besides the stored reading: every reading that it touches, alone
+    and together. Raises GrucibleError where it touches more than MOST_POINTS points."""
     operator = OPERATORS[case.operator]
     meant = semantics(operator, case.attributes)
     touched = [
@@ -196,13 +210,9 @@ def touched_by(case: CaseSpec) -> tuple[str, ...]:
             f"touches {len(touched)} ambiguous points ({', '.join(r.ledger for r in touched)}); "
             f"expected at most {MOST_POINTS}: exclude it"
         )
-    return tuple(_together(touched))
-
-
-def _together(touched: Sequence[Reading]) -> list[str]:
     names = [reading.name for reading in touched]
-    return [
-        TOGETHER.join(chosen)
+    return tuple(
+        chosen
         for count in range(1, len(names) + 1)
         for chosen in itertools.combinations(names, count)
-    ]
+    )

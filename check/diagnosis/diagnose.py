@@ -7,8 +7,7 @@ fewest that explain what any of them does, and what is left is held against coar
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +18,7 @@ from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
 from ..judging.criterion import Criterion
-from .failing import Part, Seen
+from .failing import Failing, Part
 from .hints import hints
 from .search import Names, Search
 
@@ -62,18 +61,19 @@ class Diagnosis:
 
 
 def diagnose(
-    seen: Sequence[Seen], criteria: Mapping[str, Criterion], arithmetic: Mapping[str, str]
+    failing: Sequence[Failing],
+    criteria: Mapping[str, Criterion],
+    arithmetic: Mapping[str, str],
+    contradicted: Callable[[Collection[str]], Mapping[str, int]],
 ) -> Diagnosis:
-    """What explains the failing cases of `seen`, which were judged by `criteria`, per dtype.
+    """What explains the failing cases, which were judged by `criteria`, per dtype.
 
-    `arithmetic` is, by id, the best class of arithmetic that a failing case holds.
+    `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `contradicted` counts,
+    for the variants of some names, the cases that would have caught them and passed.
     """
-    parts = [
-        Part(one.failed, one.outputs, criteria[one.failed.dtype]) for one in seen if one.failed
-    ]
+    parts = [Part(one.block, one.outputs, criteria[one.block.dtype]) for one in failing]
     if not parts:
         return Diagnosis()
-    passed = sum((one.contradicted for one in seen), Counter())
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     sound = np.array([_sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
@@ -82,6 +82,7 @@ def diagnose(
     search.singles()
     search.together(~coarse)
     search.loosely(~coarse)
+    passed = contradicted({name for names in search.distances for name in names})
     chosen = _fewest(search.distances, passed, ~sound)
     findings = [_finding(search, names, passed, ~sound) for names in chosen]
     explained = np.zeros(len(rows), bool)

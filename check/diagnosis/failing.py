@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import Stacks, loosest, stacks, variant_outputs
 from ...gen.variants.variant import Variant
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ..judging.criterion import Criterion
 
 NEARER = 0.25
@@ -23,13 +23,11 @@ SPREAD = 3
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What was seen of some rows of a block: the cases that failed (None: none did), with inputs and
-    the outputs observed; and by misreading how many cases passed that would have caught it."""
+class Failing:
+    """The cases of a block that failed, with their inputs, and the outputs observed of them."""
 
-    failed: Block | None
+    block: Block
     outputs: Arrays
-    contradicted: Counter[str]
 
 
 class Part:
@@ -43,7 +41,7 @@ class Part:
         self.block, self.observed = block, {n: a.astype(np.float64) for n, a in observed.items()}
         self.criterion = criterion
         self.stacked: Stacks = stacks(block)
-        tight, loose = criterion.admitted(block, ""), loosest(block)
+        tight, loose = criterion.admitted(block, STORED), loosest(block)
         self._limits = {False: (tight, _wider(tight)), True: (loose, _wider(loose))}
 
     def __len__(self) -> int:
@@ -68,7 +66,7 @@ class Part:
         outputs = variant_outputs(self.block, self.stacked, variants)
         alone = len(variants) == 1
         limits, wider = self._limits[loose]
-        scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.outputs))
+        scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.answer.outputs))
         found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
         from_variant, from_right = np.zeros(len(self)), np.zeros(len(self))
         apart, together, tells = np.zeros(len(self)), np.zeros(len(self)), np.zeros(len(self), bool)
@@ -76,7 +74,7 @@ class Part:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             for name, limit in limits.items():
                 given, seen = outputs[name], self.observed[name]
-                right = self.block.outputs[name].astype(np.float64)
+                right = self.block.answer.outputs[name].astype(np.float64)
                 given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
                 rounding = 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
                 room = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1))

@@ -9,6 +9,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
+from ...cases.operators.readings import STORED
 from .failing import Part
 
 
@@ -93,9 +94,9 @@ def _finite(array: Array) -> Array:
 
 def _wrong(part: Part) -> Arrays:
     """Which elements of the outputs are not within the criterion."""
-    limits = part.criterion.admitted(part.block, "")
+    limits = part.criterion.admitted(part.block, STORED)
     found = {}
-    for name, right in part.block.outputs.items():
+    for name, right in part.block.answer.outputs.items():
         with np.errstate(invalid="ignore"):
             off = np.abs(part.observed[name] - right.astype(np.float64))
         found[name] = ~(off <= limits[name])

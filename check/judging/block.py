@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.readings import READINGS, TOGETHER
+from ...cases.operators.readings import READINGS, STORED, ReadingNames
 from ...gen.tolerances.classes import CLASSES
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .compare import Comparison, compare
@@ -20,23 +20,20 @@ from .criterion import Criterion, Demanded, check_classes
 from .expectations import Expectation, expectation_for
 from .grade import Grade, holding
 
-STORED, EITHER = "stored", "either"
-
 
 class _Compared:
     """What was observed of a block, compared with the answers of each reading, as often as asked."""
 
     def __init__(self, block: Block, observed: Observed) -> None:
         self.block, self.observed = block, observed
-        self.answers = {"": block.outputs} | block.readings
-        self._found: dict[tuple[str, str], Comparison] = {}
+        self._found: dict[tuple[ReadingNames, str], Comparison] = {}
 
-    def under(self, reading: str, criterion: Criterion) -> Comparison:
-        """The comparison with the answers of `reading` ("" for the stored ones)."""
+    def under(self, reading: ReadingNames, criterion: Criterion) -> Comparison:
+        """The comparison with the answers of `reading`."""
         key = (reading, str(criterion))
         if key not in self._found:
             self._found[key] = compare(
-                self.answers[reading],
+                self.block.answers[reading].outputs,
                 self.observed.outputs,
                 criterion.admitted(self.block, reading),
                 self.block.dtype,
@@ -46,7 +43,7 @@ class _Compared:
 
     def passed(self, criterion: Criterion) -> Array:
         """(n,) whether each case passes under some reading."""
-        under = [self.under(reading, criterion).passed for reading in self.answers]
+        under = [self.under(reading, criterion).passed for reading in self.block.answers]
         return np.asarray(np.any(under, axis=0))
 
 
@@ -63,41 +60,17 @@ def judge_block(
     """
     check_classes(relative, block)
     compared = _Compared(block, observed)
-    stored, *others = (
-        _Rows(compared.under(reading, grade.required), reading, answers)
-        for reading, answers in compared.answers.items()
-    )
+    under = [_Rows(compared, reading, grade.required) for reading in block.answers]
     ok = np.array([status == "ok" for status in observed.status])
     held = holding(block.dtype, ok, lambda name: compared.passed(Demanded(name)))
     best = _best_classes(block, held)
     results = []
-    for row, case_id in enumerate(block.ids):
-        expected = expectation_for(case_id, expectations) if expectations else None
-        status: Any = observed.status[row]
-        if status != "ok":
-            told = observed.messages[row]
-            results.append(
-                CaseResult(
-                    case_id, block.tier, block.dtype, status, message=told, expected=expected
-                )
-            )
-            continue
-        passing = [one for one in (stored, *others) if one.passed[row]]
-        followed = (
-            passing[0] if passing else min((stored, *others), key=lambda one: one.worst[row][0])
-        )
-        reading = "" if not (block.readings and passing) else followed.reading or STORED
-        if len(passing) > 1:
-            reading = EITHER  # the readings agree on this case
-        results.append(
-            replace(
-                _result(block, observed, row, followed, best[row], expected),
-                reading=reading,
-                followed=_followed(block, [one.reading for one in passing]),
-            )
-        )
+    for row in range(len(block)):
+        found = _judged(under, row) if ok[row] else _not_judged(block, observed, row)
+        expected = expectation_for(found.id, expectations) if expectations else None
+        results.append(replace(found, arithmetic=best[row], expected=expected))
     if block.tier in DECIDING:
-        grade.see_limits(relative, block, grade.required.admitted(block, ""))
+        grade.see_limits(relative, block, grade.required.admitted(block, STORED))
         grade.see_cases(int(ok.sum()), held)
         for result in results:
             grade.see_worst(result.worst_ratio, result.id, result.where)
@@ -115,56 +88,60 @@ def _best_classes(block: Block, held: Mapping[str, Array]) -> list[str]:
 class _Rows:
     """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
 
-    def __init__(self, found: Comparison, reading: str, answers: Mapping[str, Array]) -> None:
-        self.reading, self.answers = reading, answers
+    def __init__(self, compared: _Compared, reading: ReadingNames, criterion: Criterion) -> None:
+        self.reading, self.block, self.observed = reading, compared.block, compared.observed
+        self.expected = compared.block.answers[reading].outputs
+        found = compared.under(reading, criterion)
         self.passed: list[bool] = found.passed.tolist()
         worst = (found.ratio, found.difference, found.ulps)
         self.worst: list[tuple[float, float, float]] = list(
             zip(*(array.tolist() for array in worst), strict=True)
         )
-        names = list(answers)
+        names = list(self.expected)
         self.output: list[str] = [names[number] for number in found.output.tolist()]
         self.element: list[int] = found.element.tolist()
 
-
-def _result(
-    block: Block,
-    observed: Observed,
-    row: int,
-    found: _Rows,
-    arithmetic: str,
-    expected: Expectation | None,
-) -> CaseResult:
-    passed, name = found.passed[row], found.output[row]
-    index, where = _place(name, block.outputs[name].shape[1:], found.element[row])
-    message = ""
-    if not passed:
-        wanted, got = found.answers[name][row][index], observed.outputs[name][row][index]
-        message = f"expected {wanted!s}, got {got!s}"
-        if found.reading:
-            message += f" (reading {found.reading})"
-    return CaseResult(
-        block.ids[row],
-        block.tier,
-        block.dtype,
-        "passed" if passed else "failed",
-        *found.worst[row],
-        where,
-        arithmetic=arithmetic,
-        message=message,
-        expected=expected,
-    )
+    def result(self, row: int) -> CaseResult:
+        """What was found of the case of a row under this reading."""
+        passed, name = self.passed[row], self.output[row]
+        index, where = _place(name, self.expected[name].shape[1:], self.element[row])
+        message = ""
+        if not passed:
+            wanted, got = self.expected[name][row][index], self.observed.outputs[name][row][index]
+            under = f" (reading {' and '.join(self.reading)})" if self.reading else ""
+            message = f"expected {wanted!s}, got {got!s}{under}"
+        return CaseResult(
+            self.block.ids[row],
+            self.block.tier,
+            self.block.dtype,
+            "passed" if passed else "failed",
+            *self.worst[row],
+            where,
+            message=message,
+        )
 
 
-def _followed(block: Block, passing: Sequence[str]) -> dict[str, str]:
-    """Of each ledger entry that the block touches, the reading that all names of `passing` agree on:
-    its name, or STORED."""
-    found = {}
-    for name in block.readings if passing else ():
-        if TOGETHER not in name:
-            taken = {name in together.split(TOGETHER) for together in passing}
-            if len(taken) == 1:
-                found[READINGS[name].ledger] = name if taken.pop() else STORED
+def _judged(under: Sequence[_Rows], row: int) -> CaseResult:
+    """The result of a case that gave outputs: under a reading that it passes, or the nearest one."""
+    passing = [one for one in under if one.passed[row]]
+    nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
+    readings = tuple(one.reading for one in passing) if len(under) > 1 else ()
+    return replace(nearest.result(row), readings=readings, followed=_followed(readings, under))
+
+
+def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
+    status: Any = observed.status[row]
+    message = observed.messages[row]
+    return CaseResult(block.ids[row], block.tier, block.dtype, status, message=message)
+
+
+def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[str, ReadingNames]:
+    """Of each ledger entry that the case touches, the reading that all of `passing` agree on."""
+    found: dict[str, ReadingNames] = {}
+    for name in (one.reading[0] for one in under if len(one.reading) == 1):
+        taken = {name in names for names in passing}
+        if len(taken) == 1:
+            found[READINGS[name].ledger] = (name,) if taken.pop() else STORED
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...cases.operators.readings import ReadingNames
 from .expectations import Expectation
 
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
@@ -17,11 +18,10 @@ class CaseResult:
     """What was found of one case.
 
     The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
-    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `reading`
-    is, for an ambiguous case that passed, the reading that was followed (`stored` for the stored
-    answer), or `either` where several fit; `followed` has for each ledger entry that this decides the
-    reading, or `stored`; `arithmetic` is the best class whose
-    tolerances hold, empty where none does.
+    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
+    are, for an ambiguous case that passed, those under which it did, several where they agree on it;
+    `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
+    is the best class whose tolerances hold, empty where none does.
     """
 
     id: str
@@ -32,8 +32,8 @@ class CaseResult:
     worst_abs: float = 0.0
     worst_ulp: float = 0.0
     where: str = ""
-    reading: str = ""
-    followed: Mapping[str, str] = field(default_factory=dict)
+    readings: tuple[ReadingNames, ...] = ()
+    followed: Mapping[str, ReadingNames] = field(default_factory=dict)
     arithmetic: str = ""
     message: str = ""
     expected: Expectation | None = None

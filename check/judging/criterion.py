@@ -10,15 +10,16 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
+from ...cases.operators.readings import ReadingNames
 from ...gen.tolerances.classes import CLASSES, REQUIRED
-from ...vectors.case import Block
+from ...vectors.block import Block
 
 
 class Criterion(Protocol):
     """What is demanded of the outputs of a dtype."""
 
-    def admitted(self, block: Block, reading: str) -> Arrays:
-        """The admitted difference of each element of a block's answers under a reading ("" stored)."""
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
+        """The admitted difference of each element of a block's answers under a reading."""
 
     def as_json(self) -> Any:
         """The criterion as the report gives it."""
@@ -30,10 +31,10 @@ class Demanded:
 
     arithmetic: str
 
-    def admitted(self, block: Block, reading: str) -> Arrays:
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
         """The stored tolerances; VectorFileError where the vectors have none of this class."""
         try:
-            return block.tolerances[reading][self.arithmetic]
+            return block.answers[reading].tolerances[self.arithmetic]
         except KeyError:
             raise VectorFileError(
                 f"/{block.path}: holds no tolerance for {self.arithmetic} arithmetic; "
@@ -56,10 +57,10 @@ class Tolerance:
     absolute: float = 0.0
     ulps: float = 0.0
 
-    def admitted(self, block: Block, reading: str) -> Arrays:
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
         """The admitted differences, in float64."""
-        answers = block.readings[reading] if reading else block.outputs
-        return {name: self._limit(e, FLOAT_TYPES[block.dtype]) for name, e in answers.items()}
+        kind, answers = FLOAT_TYPES[block.dtype], block.answers[reading].outputs
+        return {name: self._limit(expected, kind) for name, expected in answers.items()}
 
     def _limit(self, expected: Array, dtype: FloatType) -> Array:
         values = expected.astype(np.float64)
@@ -136,10 +137,10 @@ def spacing(values: Array, dtype: FloatType) -> Array:
 
 def check_classes(relative: str, block: Block) -> None:
     """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
-    for reading, classes in block.tolerances.items():
+    for reading, answer in block.answers.items():
         for one in CLASSES[block.dtype]:
-            if one.name not in classes:
-                under = f"readings/{reading}/" if reading else ""
+            if one.name not in answer.tolerances:
+                under = f"readings/{' + '.join(reading)}/" if reading else ""
                 raise VectorFileError(
                     f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...vectors.case import Block
+from ...vectors.block import Block
 from .criterion import Criterion
 
 NO_LARGER = 0.1
@@ -77,10 +77,10 @@ class Grade:
     def see_limits(self, relative: str, block: Block, limits: Mapping[str, Array]) -> None:
         """Count the elements of a block of the file `relative`; padding, where no class admits
         anything, is none."""
-        coarsest = block.tolerances[""][CLASSES[self.dtype][-1].name]
+        coarsest = block.answer.tolerances[CLASSES[self.dtype][-1].name]
         for name, limit in limits.items():
             computed = coarsest[name] > 0
-            size = np.abs(block.outputs[name].astype(np.float64))
+            size = np.abs(block.answer.outputs[name].astype(np.float64))
             self.elements[relative] += int(np.count_nonzero(computed))
             vacuous = computed & (limit >= np.maximum(size, NO_LARGER))
             self.vacuous[relative] += int(np.count_nonzero(vacuous))

@@ -1,6 +1,6 @@
 """A runtime in a process of its own, so that a crash or a hang is one case's finding.
 
-The child loads the runtime and answers cases one by one over a pipe. Where it dies (SIGFPE, abort)
+The child loads the runtime and answers questions one by one over a pipe. Where it dies (SIGFPE, abort)
 or does not answer in time, the case at hand gets an error that says so, and a new child goes on
 with the next case. The child's standard output is its standard error: results stay clean.
 """
@@ -11,14 +11,14 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from ...cases.errors import GrucibleError, RuntimeNotUsable
-from ...vectors.case import Block, Case
+from ...cases.question import Question
+from ...vectors.block import Block
 from ..runtimes.runtime import load_runtime
-from .source import Answer, Observed, answer, stacked
+from .source import Observed, Reply, reply, stacked
 
 START_SECONDS = 300.0
 
@@ -63,32 +63,32 @@ class IsolatedRuntime:
 
     def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
         """Run every case of the block, in the child."""
-        return stacked(block, [self._ask(case) for case in block.cases()])
+        return stacked(block, [self._ask(question) for question in block.questions()])
 
-    def _ask(self, case: Case) -> Answer:
+    def _ask(self, question: Question) -> Reply:
         if self._gone:
-            return Answer("error", {}, self._gone)
+            return Reply("error", {}, self._gone)
         if not self._process.is_alive():
             try:
                 self._start()
             except RuntimeNotUsable as error:
                 self._gone = f"the runtime does not come back: {error}"
-                return Answer("error", {}, self._gone)
+                return Reply("error", {}, self._gone)
         try:
-            self._pipe.send(replace(case, tolerances={}))  # no runtime needs them
+            self._pipe.send(question)
             if not self._pipe.poll(self._timeout):
                 self.close()
-                return Answer("error", {}, f"no answer in {self._timeout:g} s; stopped")
-            given: Answer = self._pipe.recv()
+                return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
+            given: Reply = self._pipe.recv()
         except (EOFError, ConnectionError):
-            return Answer("error", {}, f"the runtime {self._death()}")
+            return Reply("error", {}, f"the runtime {self._death()}")
         return given
 
     def _death(self) -> str:
         self._process.join(10)
         code = self._process.exitcode
         if code is not None and code < 0:
-            return f"crashed ({signal.Signals(-code).name})"
+            return f"crashed ({signal_name(-code)})"
         return f"ended its process (exit status {code})"
 
     def close(self) -> None:
@@ -96,6 +96,14 @@ class IsolatedRuntime:
         self._process.kill()
         self._process.join()
         self._pipe.close()
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal; real-time signals between the first and the last have none of their own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _serve(name: str, pipe: Connection) -> None:
@@ -109,7 +117,7 @@ def _serve(name: str, pipe: Connection) -> None:
         return
     while True:
         try:
-            case: Case = pipe.recv()
+            question: Question = pipe.recv()
         except EOFError:
             return
-        pipe.send(answer(runtime, case))
+        pipe.send(reply(runtime, question))

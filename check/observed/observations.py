@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from ...cases.expansion.expand import selected
-from ...vectors.block_reader import StoredBlock
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ...vectors.digest import block_paths
 from ...vectors.reader import open_vectors
+from ...vectors.stored_block import StoredBlock
 from .source import Observed, Source
+
+
+class Slice(NamedTuple):
+    """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
+
+    `file` is the vector file, at `relative` below the vectors asked for, and `stored` the whole block.
+    """
+
+    file: Path
+    relative: str
+    stored: StoredBlock
+    block: Block
+    observed: Observed
 
 
 def observations(
@@ -20,10 +34,8 @@ def observations(
     source: Source,
     select: Sequence[str],
     advance: Callable[[int], None] = lambda _: None,
-) -> Iterable[tuple[str, StoredBlock, Block, Observed]]:
+) -> Iterable[Slice]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
-
-    Each with the file's relative path and the stored block that it is a slice of.
 
     Every file's content is verified against its digest first.
     """
@@ -37,5 +49,6 @@ def observations(
                     keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
                     if keep.any():
                         block = whole if keep.all() else whole.rows(keep)
-                        yield relative, stored, block, source.observe(relative, block)
+                        observed = source.observe(relative, block)
+                        yield Slice(file, relative, stored, block, observed)
                         advance(len(block))

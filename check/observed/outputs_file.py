@@ -16,7 +16,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Arrays
 from ...cases.errors import VectorFileError
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ...vectors.hdf5 import (
     FORMAT_VERSION,
     OUTPUTS,
@@ -29,6 +29,7 @@ from ...vectors.hdf5 import (
     open_file,
     subgroup,
     write_array,
+    write_text_attribute,
     write_texts,
 )
 from .source import Observed, Status
@@ -163,7 +164,7 @@ def _arrays(block: Block, group: Any, at: Any, total: int, where: str) -> Arrays
     arrays = {}
     outputs = subgroup(group, "outputs", where)
     in_order = len(at) > 0 and at[0] >= 0 and bool((np.diff(at) == 1).all())
-    for name, expected in block.outputs.items():
+    for name, expected in block.answer.outputs.items():
         stored = Stored(outputs, name, f"{where}/outputs")
         shape = (total, *expected.shape[1:])
         expected_dtype = block.dtype
@@ -181,7 +182,7 @@ def _arrays(block: Block, group: Any, at: Any, total: int, where: str) -> Arrays
 
 
 def _missing(block: Block, why: str) -> Observed:
-    zeros = {name: np.zeros_like(expected) for name, expected in block.outputs.items()}
+    zeros = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
     return Observed(["missing"] * len(block), [why] * len(block), zeros)
 
 
@@ -208,8 +209,8 @@ class OutputsWriter:
 def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
     """An outputs file being written; it appears at `path`, whole, when the block ends without error."""
     with atomic_file(path) as file:
-        file.attrs["format"] = OUTPUTS
+        write_text_attribute(file, "format", OUTPUTS)
         file.attrs["format_version"] = FORMAT_VERSION
-        file.attrs["runtime"] = runtime
-        file.attrs["runtime_version"] = version
+        write_text_attribute(file, "runtime", runtime)
+        write_text_attribute(file, "runtime_version", version)
         yield OutputsWriter(file)

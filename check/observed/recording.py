@@ -38,8 +38,8 @@ def record(
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None
             found = observations([(file, relative)], source, select, advance)
-            for _, group in groupby(found, key=lambda part: part[1].path):
-                parts = [(block, observed) for _, _, block, observed in group]
+            for _, group in groupby(found, key=lambda part: part.stored.path):
+                parts = [(part.block, part.observed) for part in group]
                 writer = writer or stack.enter_context(
                     new_outputs_file(path, source.name, source.version)
                 )

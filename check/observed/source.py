@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays, dtype_name
-from ...vectors.case import Block, Case
+from ...cases.question import Question
+from ...vectors.block import Block
 from ..runtimes.runtime import Runtime, Unsupported, error_sentence, one_line
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came of one case: its outputs where `status` is ok, else why there are none."""
+class Reply:
+    """What a runtime said to one question: its outputs where `status` is ok, else why there are none."""
 
     status: Status
     outputs: Arrays
@@ -68,39 +70,42 @@ class FromRuntime:
 
     def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
         """Run every case of the block, each on copies: a runtime may write where it likes."""
-        return stacked(block, [answer(self._runtime, _copied(case)) for case in block.cases()])
+        return stacked(block, [reply(self._runtime, _copied(q)) for q in block.questions()])
 
 
-def _copied(case: Case) -> Case:
-    inputs = {name: array.copy() for name, array in case.inputs.items()}
-    return replace(case, inputs=inputs, outputs={n: a.copy() for n, a in case.outputs.items()})
+def _copied(question: Question) -> Question:
+    return replace(
+        question,
+        given=deepcopy(dict(question.given)),
+        inputs={name: array.copy() for name, array in question.inputs.items()},
+    )
 
 
-def answer(runtime: Runtime, case: Case) -> Answer:
-    """Run one case. Whatever the runtime raises becomes the answer."""
+def reply(runtime: Runtime, question: Question) -> Reply:
+    """Ask one question. Whatever the runtime raises becomes the reply."""
     try:
-        outputs: Any = runtime.run(case)  # whatever it returns
+        outputs: Any = runtime.run(question)  # whatever it returns
         if not isinstance(outputs, Mapping):
-            wanted = ", ".join(case.outputs)
-            return Answer(
+            wanted = ", ".join(question.outputs)
+            return Reply(
                 "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {wanted}"
             )
         copies = {name: _native(np.array(array)) for name, array in outputs.items()}
-        problem = _problem(case, copies)
-        return Answer("error", {}, problem) if problem else Answer("ok", copies)
+        problem = _problem(question, copies)
+        return Reply("error", {}, problem) if problem else Reply("ok", copies)
     except Unsupported as reason:
-        return Answer("unsupported", {}, one_line(str(reason)))
+        return Reply("unsupported", {}, one_line(str(reason)))
     except Exception as error:
-        return Answer("error", {}, error_sentence(error))
+        return Reply("error", {}, error_sentence(error))
 
 
-def stacked(block: Block, answers: Sequence[Answer]) -> Observed:
-    """Answers to the cases of a block as arrays."""
-    arrays = {name: np.zeros_like(expected) for name, expected in block.outputs.items()}
-    for row, given in enumerate(answers):
+def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
+    """The replies to the questions of a block as arrays."""
+    arrays = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
+    for row, given in enumerate(replies):
         for name, array in given.outputs.items():
             arrays[name][row] = array
-    return Observed([a.status for a in answers], [a.message for a in answers], arrays)
+    return Observed([r.status for r in replies], [r.message for r in replies], arrays)
 
 
 def _native(array: Array) -> Array:
@@ -108,11 +113,11 @@ def _native(array: Array) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _problem(case: Case, outputs: Mapping[str, Array]) -> str:
+def _problem(question: Question, outputs: Mapping[str, Array]) -> str:
     """What is wrong with the names, shapes or dtypes of a runtime's outputs."""
-    if set(outputs) != set(case.outputs):
-        return f"returned {_names(outputs)}; expected {_names(case.outputs)}"
-    for name, expected in case.outputs.items():
+    if set(outputs) != set(question.outputs):
+        return f"returned {_names(outputs)}; expected {_names(question.outputs)}"
+    for name, expected in question.outputs.items():
         got = outputs[name]
         if got.shape != expected.shape or got.dtype != expected.dtype:
             return (
@@ -122,5 +127,5 @@ def _problem(case: Case, outputs: Mapping[str, Array]) -> str:
     return ""
 
 
-def _names(outputs: Mapping[str, Array]) -> str:
+def _names(outputs: Mapping[str, object]) -> str:
     return ", ".join(map(str, outputs)) if outputs else "nothing"

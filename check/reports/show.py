@@ -17,42 +17,45 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Attribute
 from ...gen.tolerances.classes import CLASSES
+from ...gen.variants.evaluate import catches
+from ...vectors.block import Block
 from ...vectors.case import Case
 from ...vectors.reader import find_vectors, open_vectors
 
 _MOST_NAMED = 5
 
 
-def find_case(vectors: Path | None, wanted: str) -> tuple[Case, str]:
-    """The one case whose id is, or matches, `wanted`, and the file it is in.
+def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
+    """The block of the one case whose id is, or matches, `wanted`, and the file it is in.
 
     Raises GrucibleError where none or several match.
     """
-    found: list[tuple[Case, str]] = []
+    found: list[tuple[Block, str]] = []
     more = 0
     for file, relative in find_vectors(vectors):
         with open_vectors(file, relative) as opened:
             for block in opened.blocks():
                 for row, case_id in enumerate(block.ids):
                     if case_id == wanted:
-                        return block.read(row, row + 1).case(0), str(file)
+                        return block.read(row, row + 1), str(file)
                     if fnmatchcase(case_id, wanted):
                         more += 1
                         if len(found) < _MOST_NAMED:
-                            found.append((block.read(row, row + 1).case(0), str(file)))
+                            found.append((block.read(row, row + 1), str(file)))
     if more == 1:
         return found[0]
     if not found:
         raise GrucibleError(
             f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
         )
-    names = ", ".join(case.id for case, _ in found)
+    names = ", ".join(block.ids[0] for block, _ in found)
     raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {names}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     """The lines of `grucible show`."""
-    case, file = find_case(vectors, wanted)
+    block, file = find_case(vectors, wanted)
+    case = block.case(0)
     operator = OPERATORS[case.operator]
     yield case.id
     yield f"  in {file}"
@@ -70,11 +73,14 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     for tensor in operator.inputs:
         if tensor.name not in case.inputs:
             yield f"  {tensor.name}: absent"
-    yield from _arrays("expected outputs (exact, rounded once)", case.outputs, full)
+    yield from _arrays("expected outputs (exact, rounded once)", case.answer.outputs, full)
     yield from _tolerances(case)
-    for name, outputs in case.readings.items():
-        yield from _arrays(f"also accepted, reading {name}: {about(name)}", outputs, full)
-    yield from _probes(case)
+    for names, answer in case.answers.items():
+        if names:
+            title = f"also accepted, reading {' and '.join(names)}: {about(names)}"
+            yield from _arrays(title, answer.outputs, full)
+    if case.tier != "nonportable":
+        yield from _caught(block)
 
 
 def _attribute(attribute: Attribute, case: Case) -> str:
@@ -142,19 +148,20 @@ def _tolerances(case: Case) -> Iterator[str]:
     yield ""
     yield "tolerances, by class of arithmetic: least, median, largest"
     for one in CLASSES[case.dtype]:
-        for name, limit in case.tolerances[one.name].items():
+        for name, limit in case.answer.tolerances[one.name].items():
             values = np.sort(limit[limit > 0].astype(np.float64))
             some = [values[0], np.median(values), values[-1]] if values.size else [0.0] * 3
             figures = "".join(f"{value:12.3g}" for value in some)
             yield f"  {one.name + ', ' + name:22}{figures}"
 
 
-def _probes(case: Case) -> Iterator[str]:
-    """The misreadings that the case catches."""
-    if case.probes:
+def _caught(block: Block) -> Iterator[str]:
+    """The misreadings that the case of a block of one catches."""
+    names = [variant.name for variant, caught in catches(block) if caught[0]]
+    if names:
         yield ""
-        yield f"catches {len(case.probes)} misreadings (grucible score --misreading NAME)"
+        yield f"catches {len(names)} misreadings (grucible score --misreading NAME)"
         yield from textwrap.wrap(
-            ", ".join(case.probes), 78, initial_indent="  ", subsequent_indent="  ",
+            ", ".join(names), 78, initial_indent="  ", subsequent_indent="  ",
             break_on_hyphens=False,
         )  # fmt: skip

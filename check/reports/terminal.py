@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.operators.readings import READINGS
+from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
 from ..report import Report
@@ -157,15 +157,15 @@ def _readings(report: Report) -> Iterator[str]:
         yield ""
         consistent = "" if len(followed) == 1 else ", not the same in every case"
         yield f"the reading followed where the text is ambiguous (ledger: {ledger}){consistent}:"
-        for name, count in followed.most_common():
-            yield from _wrapped(f"{count:6}  {name}: {_reading(name, ledger)}", indent=0, more=8)
+        for names, count in followed.most_common():
+            yield from _wrapped(f"{count:6}  {_reading(names, ledger)}", indent=0, more=8)
 
 
-def _reading(name: str, ledger: str) -> str:
-    if name in READINGS:
-        return READINGS[name].about
+def _reading(names: ReadingNames, ledger: str) -> str:
+    if names:
+        return f"{' and '.join(names)}: {about(names)}"
     [reading] = [one for one in READINGS.values() if one.ledger == ledger]
-    return f"{reading.stored} (basis: {BASIS[reading.basis]})"
+    return f"as stored: {reading.stored} (basis: {BASIS[reading.basis]})"
 
 
 def _failed(results: Sequence[CaseResult]) -> Iterator[str]:

@@ -1,30 +1,26 @@
-"""Running a case on a runtime that knows another operator."""
+"""Asking a runtime that knows one operator another operator's questions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy.typing as npt
 
 from ...cases.conversion import NotExpressible, ask
+from ...cases.dtypes import Array, Arrays
 from ...cases.operators.signature import Operator
-from ...vectors.case import Case
+from ...cases.question import Question
 from .runtime import Unsupported
-
-Array = npt.NDArray[Any]
 
 
 def run_as(
-    operator: Operator, run: Callable[[Case], Mapping[str, Array]], case: Case
-) -> dict[str, Array]:
-    """The outputs for `case` from `run`, which runs cases of `operator`: asked as such a case, and
-    the outputs converted back. Raises Unsupported where `operator` cannot ask the same question.
+    operator: Operator, run: Callable[[Question], Mapping[str, Array]], question: Question
+) -> Arrays:
+    """The outputs for `question` from `run`, which answers questions of `operator`: asked as such a
+    one, and the outputs converted back. Raises Unsupported where `operator` cannot ask the same.
     """
-    if case.operator == operator.name:
-        return dict(run(case))
+    if question.operator == operator.name:
+        return dict(run(question))
     try:
-        asked = ask(case, operator)
+        asked = ask(question, operator)
     except NotExpressible as reason:
         raise Unsupported(str(reason)) from None
-    return asked.answer(run(asked.case))
+    return asked.answer(run(asked.question))

@@ -1,4 +1,4 @@
-"""Runtimes: a function from a case to its outputs, found by name or by place."""
+"""Runtimes: a function from a question to outputs, found by name or by place."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
-from ...vectors.case import Case
+from ...cases.question import Question
 
 GROUP = "grucible.runtimes"
-Run = Callable[[Case], Mapping[str, Array]]
+RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
 class Unsupported(Exception):
-    """Raised by a runtime, with the reason, for a case it declares it does not offer."""
+    """Raised by a runtime, with the reason, for a question it declares it does not offer."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Runtime:
 
     name: str
     version: str
-    run: Run
+    run: RuntimeFunction
     about: str = ""
 
 

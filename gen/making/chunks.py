@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,16 @@ from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, operator_outputs
-from ...cases.operators.readings import as_read
+from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import semantics, stack
 from ...cases.operators.signature import Operator
 from ...cases.specs.draws import DRAWS
-from ...vectors.case import Block, BlockKey
+from ...vectors.block import Block, BlockKey
+from ...vectors.case import Answer
 from ..exact.enclosures import Undecided, exact_outputs
 from ..float64 import Peaks
 from ..gru import gru
 from ..tolerances.bounds import Bounds, alike, bound_cases, stored_tolerances
-from ..variants.evaluate import catches
 from .inputs import draw_inputs
 
 ATTEMPTS = 16
@@ -37,11 +37,10 @@ class CaseFailed(GrucibleError):
 
 @dataclass(frozen=True)
 class Made:
-    """One case as it was made: inputs, outputs, those under each other reading, error bounds."""
+    """One case as it was made: inputs, the outputs under each accepted reading, error bounds."""
 
     inputs: Arrays
-    outputs: Arrays
-    readings: dict[str, Arrays]
+    outputs: dict[ReadingNames, Arrays]
     bounds: Bounds
 
 
@@ -114,17 +113,17 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         raise CaseFailed(
             f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
         )
-    block = block_of(cases, [made[case.id] for case in cases])
-    if block.tier == "nonportable":
-        return block
-    return replace(block, probes={variant.name: caught for variant, caught in catches(block)})
+    return block_of(cases, [made[case.id] for case in cases])
 
 
 def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
     """The block of `cases`, which share a block, as they were made."""
     first = cases[0]
-    outputs = _stacked([row.outputs for row in rows])
-    readings = {name: _stacked([row.readings[name] for row in rows]) for name in first.readings}
+    answers = {}
+    for reading in (STORED, *first.readings):
+        outputs = _stacked([row.outputs[reading] for row in rows])
+        bounds = [row.bounds.under[reading] for row in rows]
+        answers[reading] = Answer(outputs, stored_tolerances(first, outputs, bounds))
     return Block(
         path=block_key(first).path,
         operator=first.operator,
@@ -133,12 +132,7 @@ def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
         ids=[case.id for case in cases],
         given=[case.given for case in cases],
         inputs=_stacked([row.inputs for row in rows]),
-        outputs=outputs,
-        readings=readings,
-        tolerances={
-            reading: stored_tolerances(first, answers, [row.bounds.under[reading] for row in rows])
-            for reading, answers in ({"": outputs} | readings).items()
-        },
+        answers=answers,
     )
 
 
@@ -146,10 +140,10 @@ def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
     """The case with its exact answers. Raises Undecided."""
     operator, attributes = OPERATORS[case.operator], case.attributes
 
-    def answer(reading: str = "") -> Arrays:
+    def answer(reading: ReadingNames) -> Arrays:
         return exact_answer(operator, attributes, case.dtype, inputs, reading, case.absent)
 
-    return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
+    return Made(inputs, {names: answer(names) for names in (STORED, *case.readings)}, bounds)
 
 
 def _stacked(rows: Sequence[Arrays]) -> Arrays:
@@ -161,14 +155,13 @@ def exact_answer(
     attributes: Mapping[str, Any],
     dtype: str,
     inputs: Mapping[str, Array],
-    reading: str = "",
+    reading: ReadingNames = STORED,
     absent: Container[str] = (),
 ) -> Arrays:
     """The exact outputs, but for those `absent`, rounded once to `dtype`, named and shaped as the
     operator has them.
 
-    `attributes` has the defaults filled in. `reading` names readings (cases.readings), and is empty
-    for the one that is stored. Raises Undecided.
+    `attributes` has the defaults filled in. `reading` names the readings that are followed. Raises Undecided.
     """
     meant = as_read(reading, semantics(operator, attributes))
     present = operator.present(operator.outputs, absent)

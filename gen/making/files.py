@@ -22,7 +22,7 @@ import grucible
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
-from ...vectors.case import Block, BlockKey
+from ...vectors.block import Block, BlockKey
 from ...vectors.hdf5 import attribute
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file

@@ -11,7 +11,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, operator_outputs, shared_outputs
-from ...cases.operators.readings import as_read
+from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import Semantics, StackedSemantics, semantics, stack
 from .classes import CLASSES, REQUIRED
 from .march import WINDOW, error_bounds
@@ -24,13 +24,13 @@ GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one case, by reading ("" for the stored one) and role: the values in float64, and bounds of
+    """Of one case, by the readings followed and role: the values in float64, and bounds of
     their errors with one more axis, the classes of the case's dtype, at the end; and by reading, per
     class, whether a pre-activation may be on either side of where its function breaks."""
 
     dtype: str
-    under: Mapping[str, Mapping[str, tuple[Array, Array]]]
-    undecided: Mapping[str, Array] = field(default_factory=dict)
+    under: Mapping[ReadingNames, Mapping[str, tuple[Array, Array]]]
+    undecided: Mapping[ReadingNames, Array] = field(default_factory=dict)
 
     def objection(self) -> str:
         """Why the case is too ill-conditioned to judge anything by; empty if it is not."""
@@ -38,7 +38,7 @@ class Bounds:
         float32, required = names.index("float32"), names.index(REQUIRED[self.dtype])
         for reading, undecided in self.undecided.items():
             if undecided[required]:
-                of = f" under {reading}" if reading else ""
+                of = f" under {' and '.join(reading)}" if reading else ""
                 return (
                     f"in {REQUIRED[self.dtype]} arithmetic a pre-activation may be on either side of "
                     f"where its activation breaks{of}"
@@ -49,7 +49,7 @@ class Bounds:
                 computed = bound > 0  # padding is not
                 sharp = bound[computed] < GATE * np.maximum(np.abs(x[computed]), GATE_FLOOR)
                 if sharp.size and sharp.mean() < GATE_SHARE:
-                    of = f" under {reading}" if reading else ""
+                    of = f" under {' and '.join(reading)}" if reading else ""
                     return (
                         f"float32 arithmetic is proven to be within {GATE:g} of the value for only "
                         f"{100 * sharp.mean():.0f} % of the elements of {role}{of}"
@@ -94,7 +94,7 @@ def _bound_stack(
     }
     inputs = gru_inputs(operator, first.attributes, stacked)
     under, undecided = {}, {}
-    for reading in ("", *first.readings):
+    for reading in (STORED, *first.readings):
         found = error_bounds(as_read(reading, meant), inputs, CLASSES[first.dtype])
         under[reading] = {"y": (found.y, found.y_bounds), "ho": (found.ho, found.ho_bounds)}
         undecided[reading] = found.undecided

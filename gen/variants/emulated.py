@@ -18,7 +18,7 @@ from ...cases.operators.activations import Activation
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, operator_outputs
 from ...cases.operators.semantics import stack
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ..float64 import rows_by_function
 from ..gru import gru
 
@@ -200,8 +200,8 @@ class Emulated:
 def run(arithmetic: Any, block: Block) -> dict[str, Array]:
     """The outputs of all cases of a block, computed in `arithmetic` and rounded to its dtype."""
     operator = OPERATORS[block.operator]
-    members = [case.semantics for case in block.cases()]
-    outputs = {name: np.zeros_like(array) for name, array in block.outputs.items()}
+    members = [question.semantics for question in block.questions()]
+    outputs = {name: np.zeros_like(array) for name, array in block.answer.outputs.items()}
     for after in (False, True):
         rows = np.flatnonzero([meant.reset_after is after for meant in members])
         if not rows.size:

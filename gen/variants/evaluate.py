@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import GruInputs, gru_inputs, operator_outputs
+from ...cases.operators.readings import STORED, ReadingNames
 from ...cases.operators.semantics import StackedSemantics, stack
-from ...vectors.case import Block
+from ...vectors.block import Block
 from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, Arithmetic
 from .catalogue import variants_of
 from .variant import Variant, outcome
@@ -22,7 +23,7 @@ Stacks = list[tuple[Array, StackedSemantics, GruInputs]]
 def stacks(block: Block) -> Stacks:
     """The cases of a block, grouped by the place of the reset gate."""
     operator = OPERATORS[block.operator]
-    meant = [case.semantics for case in block.cases()]
+    meant = [question.semantics for question in block.questions()]
     found = []
     for after in (False, True):
         rows = np.flatnonzero([one.reset_after is after for one in meant])
@@ -37,7 +38,7 @@ def stacks(block: Block) -> Stacks:
 def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) -> Arrays:
     """The outputs of a block's cases under all of `variants` at once, in float64."""
     operator = OPERATORS[block.operator]
-    outputs = {name: np.empty(array.shape) for name, array in block.outputs.items()}
+    outputs = {name: np.empty(array.shape) for name, array in block.answer.outputs.items()}
     for rows, meant, inputs in stacked:
         y, ho = outcome(variants, meant, inputs)
         attributes = operator.with_defaults(block.given[rows[0]])
@@ -47,11 +48,14 @@ def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) 
     return outputs
 
 
-def loosest(block: Block, reading: str = "") -> Arrays:
+def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
     """By output, the largest tolerance that any class of the dtype admits."""
     last = [chain[-1].name for chain in CHAINS[block.dtype]]
-    limits = block.tolerances[reading]
-    return {name: np.maximum.reduce([limits[one][name] for one in last]) for name in block.outputs}
+    limits = block.answers[reading].tolerances
+    return {
+        name: np.maximum.reduce([limits[one][name] for one in last])
+        for name in block.answer.outputs
+    }
 
 
 def judged(variant: Variant, dtype: str) -> bool:
@@ -77,25 +81,22 @@ def _function_error(one: Arithmetic, function: str) -> float:
     return (relative + absolute) * one.unit + one.elementwise + 9.0 * one.stored * steepest
 
 
-def catches(block: Block, only: str = "") -> Iterator[tuple[Variant, Array]]:
+def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `only`, just the variant of that name. A misreading is caught where an output differs from every accepted answer by more than the
-    loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
+    With `names`, just those variants. A misreading is caught where an output differs from every
+    accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
     loss of precision where it does by more than the tolerance of the required class.
     """
     stacked = stacks(block)
-    answers = {"": block.outputs} | block.readings
-    required = {r: block.tolerances[r][REQUIRED[block.dtype]] for r in answers}
-    admitted = {r: loosest(block, r) for r in answers}
+    required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
+    admitted = {r: loosest(block, r) for r in block.answers}
     for variant in variants_of(OPERATORS[block.operator]):
-        if judged(variant, block.dtype) and only in ("", variant.name):
+        if judged(variant, block.dtype) and (not names or variant.name in names):
             outputs = variant_outputs(block, stacked, [variant])
             limits = admitted if variant.kind == "misreading" else required
-            yield (
-                variant,
-                np.all([~within(outputs, answers[r], limits[r]) for r in answers], axis=0),
-            )
+            near = [within(outputs, one.outputs, limits[r]) for r, one in block.answers.items()]
+            yield variant, ~np.any(near, axis=0)
 
 
 def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:
