@@ -12,7 +12,7 @@ from ..cases.errors import GrucibleError
 from ..vectors.reader import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import Failing
+from .diagnosis.failing import FailingBlock
 from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
@@ -67,7 +67,7 @@ def judge(
     """
     files = find_vectors(vectors)
     results: list[CaseResult] = []
-    failing: list[Failing] = []
+    failing: list[FailingBlock] = []
     passed: list[Passed] = []
     grades: dict[str, Grade] = {}
     for part in observations(files, source, select, advance):
@@ -76,7 +76,7 @@ def judge(
         found = judge_block(part.relative, block, part.observed, grade, expectations)
         results += found
         if diagnosis:
-            failing += _failing(part, found)
+            failing += _failing(part, found, criteria[block.dtype])
             passed += _passed(part, found)
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
@@ -89,11 +89,13 @@ def judge(
         grades,
         results,
         tuple(expectations),
-        diagnose(failing, criteria, held, lambda names: contradicted(passed, names)),
+        diagnose(failing, held, lambda names: contradicted(passed, names)),
     )
 
 
-def _failing(part: Slice, results: Sequence[CaseResult]) -> Iterator[Failing]:
+def _failing(
+    part: Slice, results: Sequence[CaseResult], criterion: Criterion
+) -> Iterator[FailingBlock]:
     """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
     failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
     if not failed:
@@ -102,7 +104,7 @@ def _failing(part: Slice, results: Sequence[CaseResult]) -> Iterator[Failing]:
     first = int(at.min())
     whole = part.stored.read(first, int(at.max()) + 1)
     outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
-    yield Failing(whole.rows(at - first), outputs)
+    yield FailingBlock(whole.rows(at - first), outputs, criterion)
 
 
 def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:

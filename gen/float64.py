@@ -30,10 +30,10 @@ FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
 @lru_cache(maxsize=256)
 def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
     """The rows of stacked cases that have each function."""
-    return {
-        one: np.array([row for row, other in enumerate(functions) if other == one])
-        for one in dict.fromkeys(functions)
-    }
+    rows: dict[Activation, list[int]] = {}
+    for row, one in enumerate(functions):
+        rows.setdefault(one, []).append(row)
+    return {one: np.array(at) for one, at in rows.items()}
 
 
 class Float64:

@@ -65,18 +65,19 @@ class StackedSemantics:
     biases: Biases = "apart"
 
 
-_AGREED = ("reset_after", "empty_row", "y_order", "biases")
+AGREED = ("reset_after", "empty_row", "y_order", "biases")
+"""The fields of Semantics on which stacked cases agree."""
 
 
 def stack(members: Sequence[Semantics]) -> StackedSemantics:
     """The semantics of cases that are stacked in this order."""
-    [agreed] = {tuple(getattr(s, name) for name in _AGREED) for s in members}
+    [agreed] = {tuple(getattr(s, name) for name in AGREED) for s in members}
     return StackedSemantics(
         f=tuple(zip(*(s.f for s in members), strict=True)),
         g=tuple(zip(*(s.g for s in members), strict=True)),
         clip=np.array([s.clip for s in members]).reshape(-1, 1, 1),
         directions=tuple(zip(*(s.directions for s in members), strict=True)),
-        **dict(zip(_AGREED, agreed, strict=True)),
+        **dict(zip(AGREED, agreed, strict=True)),
     )
 
 

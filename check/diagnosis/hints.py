@@ -10,10 +10,11 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
 from ...cases.operators.readings import STORED
-from .failing import Part
+from ...vectors.difference import difference
+from .failing import FailingBlock
 
 
-def hints(parts: Sequence[Part], which: Array) -> list[str]:
+def hints(parts: Sequence[FailingBlock], which: Array) -> list[str]:
     """Sentences that are true of every case `which` (n,) of `parts`."""
     starts = np.cumsum([0, *map(len, parts)])
     wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]
@@ -32,7 +33,7 @@ def hints(parts: Sequence[Part], which: Array) -> list[str]:
     return common
 
 
-def _asked_by_all(parts: Sequence[Part]) -> Iterator[str]:
+def _asked_by_all(parts: Sequence[FailingBlock]) -> Iterator[str]:
     """What every case asks for that is no default: values of attributes, entries of lists."""
     asked: list[set[str]] = []
     for part in parts:
@@ -50,7 +51,7 @@ def _asked_by_all(parts: Sequence[Part]) -> Iterator[str]:
     yield from (f"all have {one}" for one in sorted(set.intersection(*asked)))
 
 
-def _true_of(part: Part) -> Iterator[str]:
+def _true_of(part: FailingBlock) -> Iterator[str]:
     """What is true of the wrong elements of every case of a part."""
     wrong = _wrong(part)
     wrong_by_output = {name: array.any() for name, array in wrong.items()}
@@ -89,15 +90,16 @@ def _true_of(part: Part) -> Iterator[str]:
 
 def _finite(array: Array) -> Array:
     """(n, elements) which are finite."""
-    return np.isfinite(array.reshape(len(array), -1))
+    return np.isfinite(array.reshape(len(array), -1).astype(np.float64))
 
 
-def _wrong(part: Part) -> Arrays:
+def _wrong(part: FailingBlock) -> Arrays:
     """Which elements of the outputs are not within the criterion."""
     limits = part.criterion.admitted(part.block, STORED)
-    found = {}
-    for name, right in part.block.answer.outputs.items():
-        with np.errstate(invalid="ignore"):
-            off = np.abs(part.observed[name] - right.astype(np.float64))
-        found[name] = ~(off <= limits[name])
-    return found
+    return {
+        name: ~(
+            difference(part.observed[name].astype(np.float64), right.astype(np.float64))
+            <= limits[name]
+        )
+        for name, right in part.block.answer.outputs.items()
+    }

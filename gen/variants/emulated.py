@@ -12,17 +12,15 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
+from ...cases.dtypes import Array, Arrays
 from ...cases.operators.activations import Activation
 from ...cases.operators.known import OPERATORS
-from ...cases.operators.layout import gru_inputs, operator_outputs
-from ...cases.operators.semantics import stack
 from ...vectors.block import Block
 from ..float64 import rows_by_function
 from ..gru import gru
+from ..stacks import stacks
 
-Array = npt.NDArray[Any]
 BFLOAT16: Any = ml_dtypes.bfloat16
 Rounding = Callable[[Array], Array]
 
@@ -197,21 +195,12 @@ class Emulated:
         return self.kept(BLENDS[self.blended](z, t, h))
 
 
-def run(arithmetic: Any, block: Block) -> dict[str, Array]:
+def emulate(arithmetic: Any, block: Block) -> Arrays:
     """The outputs of all cases of a block, computed in `arithmetic` and rounded to its dtype."""
-    operator = OPERATORS[block.operator]
-    members = [question.semantics for question in block.questions()]
     outputs = {name: np.zeros_like(array) for name, array in block.answer.outputs.items()}
-    for after in (False, True):
-        rows = np.flatnonzero([meant.reset_after is after for meant in members])
-        if not rows.size:
-            continue
-        part = block.rows(rows)
-        attributes = operator.with_defaults(part.given[0])
-        inputs = gru_inputs(operator, attributes, part.inputs)
+    for one in stacks(OPERATORS[block.operator], block.given, block.inputs):
         with np.errstate(all="ignore"):
-            y, ho = gru(arithmetic, stack([members[i] for i in rows]), inputs)
-            found = operator_outputs(operator, attributes, {"y": y, "ho": ho}, block.absent)
-            for name, array in found.items():
-                outputs[name][rows] = array.astype(outputs[name].dtype)
+            y, ho = gru(arithmetic, one.semantics, one.inputs)
+            for name, array in one.outputs(y, ho, block.absent).items():
+                outputs[name][one.rows] = array.astype(outputs[name].dtype)
     return outputs
