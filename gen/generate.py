@@ -20,6 +20,7 @@ from ..cases.signature import Operator
 from ..vectors.case import Array, Arrays, Block, BlockKey
 from ..vectors.convert import gru_inputs, operator_outputs
 from .bounds import Bounds, alike, bound_cases, stored_tolerances
+from .decided import Decided, decided_by_balls
 from .exact import Undecided, exact_outputs
 from .float64 import Peaks
 from .gru import gru
@@ -90,21 +91,16 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
     attempts do not make.
     """
     made: dict[str, Made] = {}
-    pending, reasons = list(cases), {}
+    pending = list(cases)
+    reasons: dict[str, str] = {}
     for attempt in range(ATTEMPTS):
         drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
-        reasons = overflowing(pending, drawn)
-        bounds = bound_cases([case for case in pending if case.id not in reasons], drawn)
-        for case in pending:
-            if case.id in reasons:
-                continue
-            exempt = DRAWS[case.draw].plant or case.tier == "nonportable"
-            objection = "" if exempt else bounds[case.id].objection()
-            if objection:
-                reasons[case.id] = objection
-                continue
+        reasons, bounds = objections(pending, drawn)
+        kept = [case for case in pending if case.id not in reasons]
+        decided = decided_by_balls(kept, drawn)
+        for case in kept:
             try:
-                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id])
+                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id], decided)
             except Undecided:
                 reasons[case.id] = "an output could not be rounded at the highest precision"
         pending = [case for case in pending if case.id in reasons]
@@ -118,6 +114,20 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
     if block.tier == "nonportable":
         return block
     return replace(block, probes={variant.name: caught for variant, caught in catches(block)})
+
+
+def objections(
+    cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]
+) -> tuple[dict[str, str], dict[str, Bounds]]:
+    """Why draws of some cases of a block cannot be kept, and error bounds where nothing overflows."""
+    reasons = overflowing(cases, drawn)
+    bounds = bound_cases([case for case in cases if case.id not in reasons], drawn)
+    for case in cases:
+        if case.id in reasons or DRAWS[case.draw].plant or case.tier == "nonportable":
+            continue
+        if objection := bounds[case.id].objection():
+            reasons[case.id] = objection
+    return reasons, bounds
 
 
 def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
@@ -142,11 +152,13 @@ def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
     )
 
 
-def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
-    """The case with its exact answers. Raises Undecided."""
+def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds, decided: Decided) -> Made:
+    """The case with its exact answers: those `decided`, the others by Arb. Raises Undecided."""
     operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: str = "") -> Arrays:
+        if case.id in decided.get(reading, ()):
+            return decided[reading][case.id]
         return exact_answer(operator, attributes, case.dtype, inputs, reading, case.absent)
 
     return Made(inputs, answer(), {name: answer(name) for name in case.readings}, bounds)
