@@ -57,7 +57,9 @@ class Float64:
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
-        a = np.clip(a, -clip, clip)
+        return self._by_function(function, np.clip(a, -clip, clip))
+
+    def _by_function(self, function: Any, a: Array) -> Array:
         groups = {function: ...} if isinstance(function, Activation) else rows_by_function(function)
         if len(groups) == 1:
             return self._of(next(iter(groups)), a)

@@ -160,7 +160,7 @@ def gru(
         order = processing_order(direction, lengths, time)
         d = Direction(arithmetic, inputs, in_order(numbers, order), index)
         h = d.h0.copy()
-        y = np.full((*lengths.shape, time, h.shape[-1]), arithmetic.zero, h.dtype)
+        y = np.full_like(h, arithmetic.zero, shape=(*lengths.shape, time, h.shape[-1]))
         for number in range(int(lengths.max(initial=0))):
             alive = number < lengths
             rows = np.flatnonzero(alive.any(axis=stacked))

@@ -24,6 +24,7 @@ from ..exact.enclosures import Undecided, exact_outputs
 from ..float64 import Peaks
 from ..gru import gru
 from ..tolerances.bounds import Bounds, alike, bound_cases, stored_tolerances
+from .decided import Decided, decided_by_balls
 from .inputs import draw_inputs
 
 ATTEMPTS = 16
@@ -89,21 +90,16 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
     attempts do not make.
     """
     made: dict[str, Made] = {}
-    pending, reasons = list(cases), {}
+    pending = list(cases)
+    reasons: dict[str, str] = {}
     for attempt in range(ATTEMPTS):
         drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
-        reasons = overflowing(pending, drawn)
-        bounds = bound_cases([case for case in pending if case.id not in reasons], drawn)
-        for case in pending:
-            if case.id in reasons:
-                continue
-            exempt = DRAWS[case.draw].plant or case.tier == "nonportable"
-            objection = "" if exempt else bounds[case.id].objection()
-            if objection:
-                reasons[case.id] = objection
-                continue
+        reasons, bounds = objections(pending, drawn)
+        kept = [case for case in pending if case.id not in reasons]
+        decided = decided_by_balls(kept, drawn)
+        for case in kept:
             try:
-                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id])
+                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id], decided)
             except Undecided:
                 reasons[case.id] = "an output could not be rounded at the highest precision"
         pending = [case for case in pending if case.id in reasons]
@@ -114,6 +110,20 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
             f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
         )
     return block_of(cases, [made[case.id] for case in cases])
+
+
+def objections(
+    cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]
+) -> tuple[dict[str, str], dict[str, Bounds]]:
+    """Why draws of some cases of a block cannot be kept, and error bounds where nothing overflows."""
+    reasons = overflowing(cases, drawn)
+    bounds = bound_cases([case for case in cases if case.id not in reasons], drawn)
+    for case in cases:
+        if case.id in reasons or DRAWS[case.draw].plant or case.tier == "nonportable":
+            continue
+        if objection := bounds[case.id].objection():
+            reasons[case.id] = objection
+    return reasons, bounds
 
 
 def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
@@ -136,11 +146,13 @@ def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
     )
 
 
-def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
-    """The case with its exact answers. Raises Undecided."""
+def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds, decided: Decided) -> Made:
+    """The case with its exact answers: those `decided`, the others by Arb. Raises Undecided."""
     operator, attributes = OPERATORS[case.operator], case.attributes
 
     def answer(reading: ReadingNames) -> Arrays:
+        if case.id in decided.get(reading, ()):
+            return decided[reading][case.id]
         return exact_answer(operator, attributes, case.dtype, inputs, reading, case.absent)
 
     return Made(inputs, {names: answer(names) for names in (STORED, *case.readings)}, bounds)
