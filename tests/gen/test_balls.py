@@ -232,7 +232,7 @@ def test_what_is_decided_is_arb_s() -> None:
         drawn = {case.id: draw_inputs(case, 1, 0) for case in cases}
         found = decided_by_balls(cases, drawn)
         for case in cases:
-            for reading in ("", *case.readings):
+            for reading in ((), *case.readings):
                 if case.id not in found[reading]:
                     seen["left"] += 1
                     continue
