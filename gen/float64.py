@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..cases.dtypes import Array
-from ..cases.operators.activations import Activation
-
-FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
-    "sigmoid": lambda v, *_: 0.5 * np.tanh(0.5 * v) + 0.5,
-    "tanh": lambda v, *_: np.tanh(v),
-    "relu": lambda v, *_: np.maximum(v, 0.0),
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: np.where(v >= 0.0, v, a * v),
-    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0.0),
-    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
-    "hard-sigmoid": lambda v, a, b: np.minimum(1.0, np.maximum(0.0, a * v + b)),
-    "elu": lambda v, a, _: np.where(v >= 0.0, v, a * np.expm1(np.minimum(v, 0.0))),
-    "softsign": lambda v, *_: v / (1.0 + np.abs(v)),
-    "softplus": lambda v, *_: np.logaddexp(0.0, v),
-}
-"""The functions of cases.activations: of v, alpha and beta."""
+from ..cases.operators.activations import FUNCTIONS, Activation
 
 
 @lru_cache(maxsize=256)
@@ -40,7 +24,6 @@ class Float64:
     """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
 
     zero: Any = 0.0
-    functions = FUNCTIONS
 
     def numbers(self, array: Array) -> Array:
         """The array as float64, exactly."""
@@ -69,11 +52,47 @@ class Float64:
         return result
 
     def _of(self, one: Activation, a: Array) -> Array:
-        return np.asarray(self.functions[one.name](a, one.alpha, one.beta))
+        return np.asarray(FUNCTIONS[one.name].value(self, a, one.alpha, one.beta))
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h."""
         return np.asarray((1.0 - z) * t + z * h)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(a * v + b)
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(np.maximum(v, low))
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(np.minimum(v, high))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.where(v > a, v, 0.0)
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(0.5 * np.tanh(0.5 * v) + 0.5)
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(np.tanh(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(np.expm1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(np.logaddexp(0.0, v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(v / (1.0 + np.abs(v)))
 
 
 class Peaks(Float64):

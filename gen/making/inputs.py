@@ -23,7 +23,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
 from ...cases.expansion.case_spec import CaseSpec
-from ...cases.operators.activations import BOUNDED
+from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs
 from ...cases.operators.semantics import semantics
@@ -77,7 +77,7 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
 def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
     """For each role of an input, e such that its values are below 2^e in magnitude."""
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
-    less = int(any(f.name not in BOUNDED for f in semantics(operator, attributes).f))
+    less = int(any(not FUNCTIONS[f.name].bounded for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]
     return {
         "x": 1 + draw.x_exponent,

@@ -12,109 +12,24 @@ formed: (a + δ) - a would be 0 for small δ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
-
-
-@dataclass(frozen=True)
-class Break:
-    """Where a function is not smooth: its slope jumps by `slope`, and its value by `height`."""
-
-    at: float
-    slope: float
-    height: float = 0.0
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Bounds of a function: `second` and `third` of |f″| and |f‴| (infinite where f″ jumps); `range`
-    of its values; where it breaks.
-
-    `guarded`: a case is not kept if a pre-activation may be on either side of a break. A step admits
-    nothing else; the kinks of a hard sigmoid move with the rounding of its parameters.
-    """
-
-    second: float = 0.0
-    third: float = 0.0
-    range: float = math.inf
-    breaks: tuple[Break, ...] = ()
-    guarded: bool = False
+from ...cases.operators.activations import FUNCTIONS, Activation
+from ...cases.operators.function import Shape
 
 
 @lru_cache(maxsize=1024)
 def shape(function: Activation) -> Shape:
-    """The shape of a function of cases.activations."""
-    name, a, b = function.name, abs(function.alpha), abs(function.beta)
-    alpha, beta = function.alpha, function.beta
-    match name:
-        case "sigmoid":
-            return Shape(0.09623, 0.125, 1.0)
-        case "tanh":
-            return Shape(0.7699, 2.0, 2.0)
-        case "relu":
-            return Shape(breaks=(Break(0.0, 1.0),))
-        case "affine":
-            return Shape()
-        case "leaky-relu":
-            return Shape(breaks=(Break(0.0, abs(1.0 - alpha)),))
-        case "thresholded-relu":
-            return Shape(breaks=(Break(alpha, 1.0, a),), guarded=True)
-        case "scaled-tanh":
-            return Shape(0.7699 * a * b**2, 2.0 * a * b**3, 2.0 * a)
-        case "hard-sigmoid":
-            kinks = tuple(Break((end - beta) / alpha, a) for end in (0.0, 1.0)) if a else ()
-            return Shape(range=1.0, breaks=kinks, guarded=True)
-        case "elu":
-            return Shape(a, math.inf, breaks=(Break(0.0, abs(1.0 - alpha)),))
-        case "softsign":
-            return Shape(2.0, math.inf, 2.0)
-        case "softplus":
-            return Shape(0.25, 0.09623)
-    raise AssertionError(f"{name}: no shape")
+    """The shape of a function with its parameters."""
+    return FUNCTIONS[function.name].shape(function.alpha, function.beta)
 
 
 def slopes(function: Activation, v: Array) -> tuple[Array, Array]:
     """f′(v) and |f″(v)|; at a break those of one side."""
-    name, a, b = function
-    flat = np.zeros_like(v)
-    match name:
-        case "relu":
-            return (v > 0).astype(np.float64), flat
-        case "affine":
-            return np.full_like(v, a), flat
-        case "leaky-relu":
-            return np.where(v > 0, 1.0, a), flat
-        case "thresholded-relu":
-            return (v > a).astype(np.float64), flat
-        case "hard-sigmoid":
-            inside = a * v + b
-            return np.where((inside > 0.0) & (inside < 1.0), a, 0.0), flat
-        case "tanh":
-            return _tanh_slopes(v)
-        case "scaled-tanh":
-            slope, second = _tanh_slopes(b * v)
-            return a * b * slope, abs(a) * b**2 * second
-        case "elu":
-            below = a * np.exp(np.minimum(v, 0.0))
-            return np.where(v > 0, 1.0, below), np.where(v > 0, 0.0, np.abs(below))
-        case "softsign":
-            return 1.0 / (1.0 + np.abs(v)) ** 2, 2.0 / (1.0 + np.abs(v)) ** 3
-    e = np.exp(-np.abs(v))
-    slope = e / (1.0 + e) ** 2
-    if name == "softplus":
-        return np.where(v < 0, e, 1.0) / (1.0 + e), slope
-    return slope, slope * np.abs(np.tanh(0.5 * v))
-
-
-def _tanh_slopes(v: Array) -> tuple[Array, Array]:
-    t = np.tanh(v)
-    slope = 1.0 / np.cosh(np.minimum(np.abs(v), 350.0)) ** 2
-    return slope, np.abs(2.0 * t * slope)
+    return FUNCTIONS[function.name].slopes(v, function.alpha, function.beta)
 
 
 def slope(function: Activation, a: Array, clip: Array | float) -> Array:

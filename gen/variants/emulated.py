@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.known import OPERATORS
 from ...vectors.block import Block
 from ..float64 import rows_by_function
@@ -116,18 +116,6 @@ SIGMOIDS: dict[str, Callable[[Array], Array]] = {
         a < 0, np.exp(np.minimum(a, 0)) / (1 + np.exp(np.minimum(a, 0))), 1 / (1 + np.exp(-a))
     ).astype(a.dtype),
 }
-TEXTBOOK: dict[str, Callable[[Array, Any, Any], Array]] = {
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: np.where(v >= 0, v, a * v),
-    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0 * v),
-    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
-    "hard-sigmoid": lambda v, a, b: np.minimum(np.maximum(a * v + b, 0 * v), 0 * v + 1),
-    "elu": lambda v, a, _: np.where(v >= 0, v, a * (np.exp(np.minimum(v, 0 * v)) - 1)),
-    "softsign": lambda v, *_: v / (1 + np.abs(v)),
-    # as log(1 + e^v), but e^v does not overflow
-    "softplus": lambda v, *_: np.maximum(v, 0 * v) + np.log(1 + np.exp(-np.abs(v))),
-}
-"""The other functions as cases.activations writes them: of v, alpha and beta, in the type of v."""
 BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "(1-z)t+zh": lambda z, t, h: (1 - z) * t + z * h,
     "t+z(h-t)": lambda z, t, h: t + z * (h - t),
@@ -145,7 +133,7 @@ class Emulated:
     operand: Rounding = exactly
     functions: Any = None
     kept: Rounding = exactly
-    sigmoid: str = "1/(1+exp(-a))"
+    sigmoid_form: str = "1/(1+exp(-a))"
     blended: str = "(1-z)t+zh"
     tanh_error: float = 0.0
     sigmoid_error: float = 0.0
@@ -180,19 +168,53 @@ class Emulated:
             return np.asarray(np.maximum(a, self.zero))
         wanted = a.astype(self.functions or self.compute)
         kind = wanted.dtype.type
-        if one.name in ("sigmoid", "tanh"):
-            exact = np.tanh(wanted) if one.name == "tanh" else SIGMOIDS[self.sigmoid](wanted)
-            error = self.tanh_error if one.name == "tanh" else self.sigmoid_error
-            if error:
-                exact = exact + kind(error) * np.sin(17 * wanted)
-        else:
-            exact = TEXTBOOK[one.name](wanted, kind(one.alpha), kind(one.beta))
-        result: Array = exact.astype(self.compute)
-        return result
+        value = FUNCTIONS[one.name].value(self, wanted, kind(one.alpha), kind(one.beta))
+        return np.asarray(value.astype(self.compute))
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """The blend in the form asked for, gone through `kept`."""
         return self.kept(BLENDS[self.blended](z, t, h))
+
+    # The functions as cases.operators.activations writes them, in the type of v.
+
+    def affine(self, v: Array, a: Any, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(a * v + v.dtype.type(b))
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(np.maximum(v, v.dtype.type(low)))
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(np.minimum(v, v.dtype.type(high)))
+
+    def above(self, v: Array, a: Any) -> Array:
+        """v where v > a, else 0."""
+        return np.where(v > a, v, v.dtype.type(0))
+
+    def sigmoid(self, v: Array) -> Array:
+        """The sigmoid in the form asked for, off by `sigmoid_error`."""
+        return self._off(SIGMOIDS[self.sigmoid_form](v), v, self.sigmoid_error)
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent, off by `tanh_error`."""
+        return self._off(np.tanh(v), v, self.tanh_error)
+
+    def _off(self, value: Array, v: Array, error: float) -> Array:
+        return value + v.dtype.type(error) * np.sin(17 * v) if error else value
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1, with that difference."""
+        return np.asarray(np.exp(v) - 1)
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v), where e^v does not overflow."""
+        return np.asarray(np.maximum(v, 0 * v) + np.log(1 + np.exp(-np.abs(v))))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(v / (1 + np.abs(v)))
 
 
 def emulate(arithmetic: Any, block: Block) -> Arrays:

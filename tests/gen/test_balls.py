@@ -17,7 +17,7 @@ from flint import arb, fmpq
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
-from grucible.cases.operators.activations import TAKES, Activation
+from grucible.cases.operators.activations import FUNCTIONS, Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.exact import enclosures as exact
@@ -115,7 +115,7 @@ def _activations() -> list[Activation]:
     """Every function, with parameters of both signs and none."""
     values = {"alpha": (0.75, -1.5, 0.0), "beta": (0.5, -2.0)}
     found = []
-    for name, takes in TAKES.items():
+    for name, takes in ((name, one.takes) for name, one in FUNCTIONS.items()):
         for alpha in values["alpha"] if "alpha" in takes else (0.0,):
             for beta in values["beta"] if "beta" in takes else (0.0,):
                 found.append(Activation(name, alpha, beta))

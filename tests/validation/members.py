@@ -46,7 +46,7 @@ def _float32(dtype: str) -> list[Member]:
         for blend in BLENDS
     ]
     return found + [
-        Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid=form))
+        Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid_form=form))
         for form in SIGMOIDS
         if form != Emulated.sigmoid
     ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
 from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.operators.activations import TAKES
+from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
 from grucible.gen.exact.enclosures import Undecided
@@ -97,7 +97,7 @@ def _onnx(rng: Any, after: bool, _: int) -> dict[str, Any]:
     given: dict[str, Any] = {"activations": names, "linear_before_reset": int(after)}
     for name in names:
         function = activations.choices[name].name
-        for parameter in TAKES[function]:
+        for parameter in FUNCTIONS[function].takes:
             value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
             given.setdefault(f"activation_{parameter}", []).append(value)
     return given
