@@ -22,8 +22,8 @@ import grucible
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
+from ...vectors.attributes import attribute
 from ...vectors.block import Block, BlockKey
-from ...vectors.hdf5 import attribute
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
 from .chunks import chunks, make_chunk
@@ -115,6 +115,7 @@ def make_files(
             with new_vector_file(
                 plan.path,
                 operator=plan.spec.model.operator,
+                theme=plan.spec.theme,
                 spec_text=plan.spec.document.text,
                 seed=plan.seed,
                 generator=f"grucible {grucible.__version__}",
