@@ -44,12 +44,13 @@ def gen_command(
     """Generate vector files: cases with their exact answers.
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
-    that is there already and would come out the same is left alone.
+    that is there already and would come out the same is left alone, if its bytes are what its digests
+    say; otherwise it is made again, or named, with --verify.
     """
     from ..cases.expansion.expand import check_dtypes, expand_all
     from ..cases.specs.spec_file import find_specs
     from ..vectors.published import published_digests
-    from .making.files import make_files, plan_files, remember_interrupts, up_to_date
+    from .making.files import make_files, plan_files, remember_interrupts, standing
     from .making.progress import progress_bar
 
     if verify and (seed or dtypes or select):
@@ -57,7 +58,9 @@ def gen_command(
     check_dtypes(dtypes)
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
-    found = {plan.relative: outcome for plan in plans if (outcome := up_to_date(plan))}
+    found = {plan.relative: outcome for plan in plans if (outcome := standing(plan))}
+    if not verify:
+        found = {relative: outcome for relative, outcome in found.items() if not outcome.damage}
     missing = [plan for plan in plans if plan.relative not in found]
     outcomes = list(found.values())
     remember_interrupts()
@@ -97,8 +100,9 @@ def _say_published(outcomes: list[Outcome], published: dict[str, str]) -> int:
     """Print how the digests compare with the published ones; returns how many are equal."""
     known = [outcome for outcome in outcomes if outcome.relative in published]
     differ = [o.relative for o in known if published[o.relative] != o.content_sha256]
+    damaged = {outcome.relative: outcome.damage for outcome in outcomes if outcome.damage}
     for relative in differ:
-        click.echo(f"{relative}: content differs from the published digest")
+        click.echo(damaged.get(relative, f"{relative}: content differs from the published digest"))
     equal = len(known) - len(differ)
     if equal == len(outcomes):
         click.echo(f"content digests: all {equal} equal the published ones")

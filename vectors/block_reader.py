@@ -11,9 +11,10 @@ import h5py
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
+from .attributes import attribute
 from .block import attributes_from_json
 from .digest import Opener
-from .hdf5 import Stored, attribute, children, subgroup
+from .hdf5 import Stored, children, subgroup
 from .stored_block import StoredAnswer, StoredBlock
 
 TIERS = ("required", "ambiguous", "nonportable", "invalid")
@@ -21,7 +22,7 @@ TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
 
 
-def open_block(file: Any, path: str, operator: Operator, opened: Opener) -> StoredBlock:
+def open_block(file: Any, path: str, operator: Operator, theme: str, opened: Opener) -> StoredBlock:
     """The block at `path` of an open vector file; VectorFileError for anything that is none."""
     where = f"{file.filename}: /{path}"
     dtype = path.partition("/")[0]
@@ -31,6 +32,7 @@ def open_block(file: Any, path: str, operator: Operator, opened: Opener) -> Stor
     tier = _tier(group, path, where)
     sizes = _sizes(group, operator, where)
     ids, given = _cases(group, operator, where, opened)
+    check_ids(ids, f"{operator.name}/{theme}/{dtype}/", f"{where}/id")
     tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids), opened)
     inside = [subgroup(group, folder, where) for folder in ("inputs", "outputs")]
     tensors.check_attributes(given, {name for folder in inside for name in folder}, where)
@@ -61,11 +63,10 @@ def _tier(group: Any, path: str, where: str) -> str:
 def _sizes(group: Any, operator: Operator, where: str) -> dict[str, int]:
     sizes = {}
     for symbol in operator.sizes:
-        sizes[symbol] = attribute(group, symbol)
-        if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
-            raise VectorFileError(
-                f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer"
-            )
+        size = attribute(group, symbol)
+        if not isinstance(size, int) or size < 1:
+            raise VectorFileError(f"{where}: {symbol} is {size!r}; expected a positive integer")
+        sizes[symbol] = size
     return sizes
 
 
@@ -85,6 +86,13 @@ def _cases(
             except (ValueError, RecursionError) as error:
                 raise VectorFileError(f"{where}: attributes of {case_id}: {error}") from None
     return ids, [parsed[text] for text in texts]
+
+
+def check_ids(ids: Sequence[str], prefix: str, where: str) -> None:
+    """Raise VectorFileError unless every id begins with `<operator>/<theme>/<dtype>/`."""
+    for case_id in ids:
+        if not case_id.startswith(prefix):
+            raise VectorFileError(f"{where}: {case_id!r} does not begin with {prefix}")
 
 
 def _reading(group_name: str, where: str) -> ReadingNames:

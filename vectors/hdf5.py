@@ -20,10 +20,13 @@ import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
 from ..cases.errors import VectorFileError
+from .attributes import AttributeReader, any_attribute, attribute, write_text_attribute
 
 FORMAT_VERSION = 2
 VECTORS = "grucible vectors"
 OUTPUTS = "grucible outputs"
+_READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
+_AGAIN = {VECTORS: "; make the file again with: grucible gen", OUTPUTS: ""}
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
 _SLACK = 1 << 20
@@ -78,15 +81,22 @@ def open_file(path: Path, kind: str) -> Iterator[h5py.File]:
         why = "is truncated" if "truncated" in str(error) else "is not an HDF5 file"
         raise VectorFileError(f"{path}: {why}; expected {kind}") from None
     with file, damage_of(path):
-        found = _text_attribute(file, "format")
+        _check_format(file, path, kind)
+        yield file
+
+
+def _check_format(file: h5py.File, path: Path, kind: str) -> None:
+    """Raise VectorFileError unless the file says it is of `kind`, in a version that is read."""
+    version = attribute(file, "format_version")
+    if version != 1 or kind == OUTPUTS:  # in version 1 this was a text of variable length
+        found = attribute(file, "format") if kind == VECTORS else any_attribute(file, "format")
         if found != kind:
             raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
-        version = attribute(file, "format_version")
-        if version != FORMAT_VERSION:
-            raise VectorFileError(
-                f"{path}: format_version is {version}; this grucible reads version {FORMAT_VERSION}"
-            )
-        yield file
+    if version not in _READ[kind]:
+        read = " and ".join(map(str, _READ[kind]))
+        raise VectorFileError(
+            f"{path}: format_version is {version}; this grucible reads {read}{_AGAIN[kind]}"
+        )
 
 
 @contextlib.contextmanager
@@ -101,24 +111,6 @@ def damage_of(path: Path) -> Iterator[None]:
         if origin is None or "h5py" not in Path(origin.tb_frame.f_code.co_filename).parts:
             raise
         raise VectorFileError(f"{path}: is damaged ({_first_line(error)})") from None
-
-
-def attribute(node: Any, name: str) -> Any:
-    """A scalar attribute as a Python value; None if there is none or it is not scalar."""
-    try:
-        value = node.attrs.get(name)
-    except (OSError, TypeError, ValueError):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bytes):  # a text of fixed length
-        value = value.decode("utf-8", "replace")
-    return value if isinstance(value, (str, int, float)) else None
-
-
-def _text_attribute(node: Any, name: str) -> str:
-    value = attribute(node, name)
-    return value if isinstance(value, str) else ""
 
 
 def children(group: Any, kind: type, where: str) -> list[str]:
@@ -176,10 +168,13 @@ def _member(group: Any, name: str, kind: type, where: str) -> Any:
 class Stored:
     """A dataset that has been checked to be readable; `shape` and `dtype` are what it holds.
 
-    `dtype` is a name (`bfloat16` for uint16 marked so), or `text` for fixed-length UTF-8.
+    `dtype` is a name (`bfloat16` for uint16 marked so, an attribute read by `mark`), or `text` for
+    fixed-length UTF-8.
     """
 
-    def __init__(self, group: Any, name: str, where: str) -> None:
+    def __init__(
+        self, group: Any, name: str, where: str, mark: AttributeReader = attribute
+    ) -> None:
         self.where = f"{where}/{name}"
         data = _member(group, name, h5py.Dataset, where)
         try:
@@ -190,7 +185,7 @@ class Stored:
             if not shape:
                 raise TypeError("a scalar")
             self.shape: tuple[int, ...] = shape
-            self.dtype = _stored_dtype(data, dtype)
+            self.dtype = _stored_dtype(data, dtype, mark)
             self._itemsize: int = dtype.itemsize
             stored = data.id.get_storage_size()
             factor = _MOST_EXPANSION if layout == h5py.h5d.CHUNKED else 1
@@ -234,12 +229,12 @@ class Stored:
         return texts
 
 
-def _stored_dtype(data: Any, dtype: np.dtype[Any]) -> str:
+def _stored_dtype(data: Any, dtype: np.dtype[Any], mark: AttributeReader) -> str:
     if dtype.kind == "S":
         return "text"
     if dtype.kind not in "fiu" or dtype.fields is not None or dtype.subdtype is not None:
         raise TypeError(f"type {dtype} is not one of the format's")
-    if dtype == np.uint16 and _text_attribute(data, "dtype") == "bfloat16":
+    if dtype == np.uint16 and mark(data, "dtype") == "bfloat16":
         return "bfloat16"
     return dtype_name(dtype.newbyteorder("="))
 
@@ -257,12 +252,6 @@ def write_array(group: Any, name: str, start: int, array: Array, total: int) -> 
         if array.dtype == _BFLOAT16:
             write_text_attribute(data, "dtype", "bfloat16")
     group[name][start : start + len(stored)] = stored
-
-
-def write_text_attribute(node: Any, name: str, text: str) -> None:
-    """Write an attribute of fixed-length UTF-8 text: damaged variable-length ones crash HDF5."""
-    raw = text.encode("utf-8")
-    node.attrs.create(name, np.array(raw, h5py.string_dtype("utf-8", max(1, len(raw)))))
 
 
 def write_texts(group: Any, name: str, texts: list[str]) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
+from .attributes import attribute
 from .block_reader import open_block
 from .case import Case
 from .digest import block_paths, content_digest, tolerance_digest
-from .hdf5 import VECTORS, Stored, attribute, open_file
+from .hdf5 import VECTORS, Stored, open_file
 from .stored_block import StoredBlock
 
 CORE = Path(__file__).parent
@@ -26,6 +27,7 @@ class VectorFile:
     path: Path
     relative: str
     operator: str
+    theme: str
     generator: str
     seed: int
     content_sha256: str
@@ -50,7 +52,7 @@ class VectorFile:
 
     def block(self, path: str) -> StoredBlock:
         """The block at `path`, checked against the operator's description."""
-        return open_block(self.file, path, OPERATORS[self.operator], self.opened)
+        return open_block(self.file, path, OPERATORS[self.operator], self.theme, self.opened)
 
     def opened(self, group: Any, name: str, where: str) -> Stored:
         """The dataset `name` of `group`, opened and checked once."""
@@ -75,11 +77,13 @@ class VectorFile:
 def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
     """The vector file at `path`, opened; VectorFileError if it is none."""
     with open_file(path, VECTORS) as file:
-        operator = attribute(file, "operator")
-        if operator not in OPERATORS:
+        operator, theme = attribute(file, "operator"), attribute(file, "theme")
+        if not isinstance(operator, str) or operator not in OPERATORS:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
+        if not isinstance(theme, str) or not theme or "/" in theme:
+            raise VectorFileError(f"{path}: theme is {theme!r}; expected a name without /")
         seed = attribute(file, "seed")
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
@@ -87,6 +91,7 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             path,
             relative or path.name,
             operator,
+            theme,
             str(attribute(file, "generator")),
             seed,
             str(attribute(file, "content_sha256")),

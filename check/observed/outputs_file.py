@@ -16,20 +16,19 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Arrays
 from ...cases.errors import VectorFileError
+from ...vectors.attributes import any_attribute, write_text_attribute
 from ...vectors.block import Block
 from ...vectors.hdf5 import (
     FORMAT_VERSION,
     OUTPUTS,
     Stored,
     atomic_file,
-    attribute,
     damage_of,
     has_member,
     member_names,
     open_file,
     subgroup,
     write_array,
-    write_text_attribute,
     write_texts,
 )
 from .source import Observed, Status
@@ -112,7 +111,7 @@ class FromOutputs:
         if not has_member(folder, name):
             return None
         group = subgroup(folder, name, f"{file}: /{dtype}")
-        ids = Stored(group, "id", f"{file}: /{path}")
+        ids = Stored(group, "id", f"{file}: /{path}", any_attribute)
         rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
         if len(rows) != ids.shape[0]:
             raise VectorFileError(f"{file}: /{path}/id: names a case twice")
@@ -126,9 +125,9 @@ class FromOutputs:
             self._stack.close()
             file = self._stack.enter_context(open_file(path, OUTPUTS))
             self._open = path, file
-            runtime = attribute(file, "runtime")
+            runtime = any_attribute(file, "runtime")
             if isinstance(runtime, str):
-                self.name, self.version = runtime, str(attribute(file, "runtime_version") or "")
+                self.name, self.version = runtime, str(any_attribute(file, "runtime_version") or "")
         return self._open[1]
 
 
@@ -154,7 +153,7 @@ def _rows(block: Block, group: Any, rows: dict[str, int], where: str) -> Observe
 
 
 def _texts(group: Any, name: str, where: str, total: int) -> list[str]:
-    stored = Stored(group, name, where)
+    stored = Stored(group, name, where, any_attribute)
     if stored.shape != (total,):
         raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
     return stored.texts(0, total)
@@ -165,7 +164,7 @@ def _arrays(block: Block, group: Any, at: Any, total: int, where: str) -> Arrays
     outputs = subgroup(group, "outputs", where)
     in_order = len(at) > 0 and at[0] >= 0 and bool((np.diff(at) == 1).all())
     for name, expected in block.answer.outputs.items():
-        stored = Stored(outputs, name, f"{where}/outputs")
+        stored = Stored(outputs, name, f"{where}/outputs", any_attribute)
         shape = (total, *expected.shape[1:])
         expected_dtype = block.dtype
         if stored.shape != shape or stored.dtype != expected_dtype:

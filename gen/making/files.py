@@ -19,11 +19,11 @@ from threadpoolctl import threadpool_limits
 
 import grucible
 
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
+from ...vectors.attributes import attribute
 from ...vectors.block import Block, BlockKey
-from ...vectors.hdf5 import attribute
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
 from .chunks import chunks, make_chunk
@@ -49,12 +49,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a plan: `made` now, or found up to date."""
+    """What became of a plan: `made` now, or found there, made from the same.
+
+    `content_sha256` is computed from the bytes in the file. Where those are not what the file's own
+    digests say, it is empty, and `damage` says so in a sentence that names the file.
+    """
 
     relative: str
     cases: int
     content_sha256: str
     made: bool
+    damage: str = ""
 
 
 def plan_files(
@@ -90,12 +95,16 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def up_to_date(plan: Plan) -> Outcome | None:
-    """The outcome of a plan whose file is there, whole, and made from the same; else None."""
+def standing(plan: Plan) -> Outcome | None:
+    """What stands at the place of a plan, if it was made from the same; None if nothing does."""
     try:
         with open_vectors(plan.path) as vectors:
             if attribute(vectors.file, "made_from") != plan.made_from:
                 return None
+            try:
+                vectors.verify_content()
+            except VectorFileError as error:
+                return Outcome(plan.relative, len(plan.cases), "", made=False, damage=str(error))
             return Outcome(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
     except GrucibleError:
         return None
@@ -115,6 +124,7 @@ def make_files(
             with new_vector_file(
                 plan.path,
                 operator=plan.spec.model.operator,
+                theme=plan.spec.theme,
                 spec_text=plan.spec.document.text,
                 seed=plan.seed,
                 generator=f"grucible {grucible.__version__}",

@@ -56,7 +56,9 @@ def written_again(source: Path, path: Path, rows: int) -> None:
     """The vectors in `source`, written by grucible, some rows at a time."""
     with (
         open_vectors(source) as vectors,
-        new_vector_file(path, operator=vectors.operator, **PROVENANCE) as writer,  # type: ignore[arg-type]
+        new_vector_file(
+            path, operator=vectors.operator, theme=vectors.theme, **PROVENANCE
+        ) as writer,  # type: ignore[arg-type]
     ):
         for block in vectors.blocks():
             key = key_of(block)
@@ -110,7 +112,7 @@ def tolerances_in(path: Path) -> list[dict[str, Any]]:
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
-        new_vector_file(path, operator="openvino.GRUCell-3", **PROVENANCE)  # type: ignore[arg-type]
+        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)  # type: ignore[arg-type]
         if kind == "vectors"
         else new_outputs_file(path, "runtime", "1")
     )
