@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_outputs
-from ..cases.operators.semantics import StackedSemantics, semantics, stack
+from ..cases.operators.semantics import StackedSemantics, semantics, stack, take
 from ..cases.operators.signature import Operator
 
 
@@ -25,10 +25,32 @@ class Stack:
     semantics: StackedSemantics
     inputs: GruInputs
 
-    def outputs(self, y: Array, ho: Array, absent: Container[str] = ()) -> Arrays:
-        """y (…, direction, batch, time, hidden) and ho (…, direction, batch, hidden) as the outputs that
-        the operator names, but for those `absent`, in its own layout."""
-        return operator_outputs(self.operator, self.attributes, {"y": y, "ho": ho}, absent)
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def only(self, places: Array) -> Stack:
+        """The stack of some of its cases."""
+        if len(places) == len(self):
+            return self
+        return replace(
+            self,
+            rows=self.rows[places],
+            semantics=take(self.semantics, places),
+            inputs=self.inputs.rows(places),
+        )
+
+    def parts(self, most: int) -> Iterator[Stack]:
+        """The stack in stacks of at most so many cases."""
+        return (self.only(part) for part in _parts(np.arange(len(self)), most))
+
+    def handed_out(self, shared: Mapping[str, Array], absent: Container[str] = ()) -> Arrays:
+        """Arrays by role, as y (…, direction, batch, time, hidden) and ho (…, direction, batch, hidden),
+        as the outputs that the operator names, but for those `absent`, in its own layout."""
+        return operator_outputs(self.operator, self.attributes, shared, absent)
+
+
+def _parts(places: Array, most: int) -> Iterator[Array]:
+    return (places[start : start + most] for start in range(0, len(places), most))
 
 
 def stacks(

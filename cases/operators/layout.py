@@ -53,6 +53,18 @@ class GruInputs:
     r: Arrays
     b: Arrays
 
+    def rows(self, which: int | Array) -> GruInputs:
+        """The inputs of one of stacked cases, or of several."""
+        return GruInputs(
+            self.x[which],
+            self.h0[which],
+            self.lengths[which],
+            *(
+                {part: array[which] for part, array in parts.items()}
+                for parts in (self.w, self.r, self.b)
+            ),
+        )
+
 
 def gru_inputs(
     operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]

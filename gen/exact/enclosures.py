@@ -198,7 +198,7 @@ def round_array(balls: Array, dtype: FloatType) -> Array:
     return np.array(values, np.float64).reshape(balls.shape).astype(dtype.numpy)  # exact
 
 
-def exact_outputs(
+def outputs_by_arb(
     semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> dict[str, Array]:
     """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.

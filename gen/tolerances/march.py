@@ -36,14 +36,18 @@ WINDOW = 16
 
 class ErrorBounds(NamedTuple):
     """The values of y (n, direction, batch, time, hidden) and of ho, without the time axis, in
-    float64; the bounds e of their errors, with one more axis (classes) at the end; and `undecided`
+    float64; the bounds e of their errors, with one more axis (classes) at the end; and `straddles`
     (n, classes), whether a pre-activation may be on either side of a guarded break."""
 
     y: Array
     ho: Array
     y_bounds: Array
     ho_bounds: Array
-    undecided: Array
+    straddles: Array
+
+    def of(self, role: str) -> tuple[Array, Array]:
+        """The values of a role, y or ho, and the bounds of their errors."""
+        return (self.y, self.y_bounds) if role == "y" else (self.ho, self.ho_bounds)
 
 
 def error_bounds(
@@ -69,6 +73,11 @@ def error_bounds(
         np.stack([b[1] for b in bounds], 1),
         np.any([march.undecided for march in marches], axis=0),
     )
+
+
+def march_bytes(time: int, batch: int, hidden: int) -> int:
+    """The bytes that the products of Jacobians of one direction of a case take."""
+    return 8 * min(time + 1, WINDOW) * batch * hidden**2
 
 
 class _March:

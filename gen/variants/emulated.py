@@ -223,6 +223,6 @@ def emulate(arithmetic: Any, block: Block) -> Arrays:
     for one in stacks(OPERATORS[block.operator], block.given, block.inputs):
         with np.errstate(all="ignore"):
             y, ho = gru(arithmetic, one.semantics, one.inputs)
-            for name, array in one.outputs(y, ho, block.absent).items():
+            for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
                 outputs[name][one.rows] = array.astype(outputs[name].dtype)
     return outputs

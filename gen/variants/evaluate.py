@@ -38,7 +38,7 @@ def variant_outputs(
     for one in stacked:
         computed = compute(combinations, one.semantics, one.inputs)
         for place, (y, ho) in enumerate(computed):
-            for name, array in one.outputs(y, ho, block.absent).items():
+            for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
                 outputs[name][place, one.rows] = array
     return outputs
 
