@@ -99,14 +99,14 @@ def extend(spec: CaseSpecFile) -> int:
             continue
         values, excluded = _parts(entry)
         new = _missing_rows(spec, index, values, excluded, entry.rows)
-        rows_line = spec.document.lines["cases", index, "rows"]
+        rows_line = spec.document.places["cases", index, "rows"].line
         header = next(
             n for n in range(rows_line, 0, -1) if lines[n - 1].lstrip().startswith("rows:")
         )
         if entry.rows:
             last = max(
-                line
-                for location, line in spec.document.lines.items()
+                place.line
+                for location, place in spec.document.places.items()
                 if location[:3] == ("cases", index, "rows") and len(location) > 3
             )
         else:

@@ -169,14 +169,12 @@ def shown(value: Any) -> str:
 
 
 def _remedy(value: Any) -> str:
+    """How to write what is a text and may be meant as a number."""
     if isinstance(value, str):
         try:
             number = float(value)
         except ValueError:
             return ""
-        mantissa, e, exponent = repr(number).partition("e")
-        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(
-            mantissa, (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
-        )
-        return f" (YAML reads {value} as a string; write {written})"
+        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(str(number), str(number))
+        return f" (a text; as a number write {written})"
     return ""
