@@ -44,6 +44,8 @@ _RUNTIME_HELP = (
 @click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes.")
 @click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes.")
 @_SELECT
+@click.option("--require", multiple=True, metavar="GLOB",
+              help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
 @click.option(
@@ -61,6 +63,7 @@ def check_command(
     atol: float | None,
     ulp: float | None,
     select: tuple[str, ...],
+    require: tuple[str, ...],
     expect: Path | None,
     reports: tuple[str, ...],
     as_json: bool,
@@ -98,8 +101,8 @@ def check_command(
         stack.callback(source.close)
         with _progress("checking", vectors, select) as advance:
             report = judge(
-                vectors, source, criteria, select, expectations, advance,
-                diagnosis=not no_diagnose,
+                vectors, source, criteria, select, expectations,
+                require=require, diagnosis=not no_diagnose, advance=advance,
             )  # fmt: skip
     for file in files:
         file.write_text(report_json(report), encoding="utf-8")

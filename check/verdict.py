@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from .diagnosis.failing import FailingBlock
 from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
-from .judging.expectations import Expectation
+from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
 from .observed.observations import Slice, observations
 from .observed.source import FromRuntime, Source
@@ -34,13 +35,15 @@ def verify(
     ulp: float | None = None,
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
+    require: Sequence[str] = (),
     diagnosis: bool = True,
 ) -> Report:
     """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
-    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. Raises
-    GrucibleError for vectors that cannot be used, and for criteria that are none.
+    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
+    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure.
+    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
     """
     if runtime is None:
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
@@ -48,7 +51,7 @@ def verify(
     source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(path, source, criteria, select, expectations, diagnosis=diagnosis)
+    return judge(path, source, criteria, select, expectations, require=require, diagnosis=diagnosis)
 
 
 def judge(
@@ -57,9 +60,10 @@ def judge(
     criteria: Mapping[str, Criterion],
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
-    advance: Callable[[int], None] = lambda _: None,
     *,
+    require: Sequence[str] = (),
     diagnosis: bool = True,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
@@ -73,23 +77,37 @@ def judge(
     for part in observations(files, source, select, advance):
         block = part.block
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(part.relative, block, part.observed, grade, expectations)
-        results += found
+        found = judge_block(part.relative, block, part.observed, grade)
+        results += [_foretold(result, expectations, require) for result in found]
         if diagnosis:
             failing += _failing(part, found, criteria[block.dtype])
             passed += _passed(part, found)
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
+    check_require(require, (result.id for result in results))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return Report(
-        source.name,
-        source.version,
-        str(vectors) if vectors else "the core vectors",
-        len(files),
-        grades,
-        results,
-        tuple(expectations),
-        diagnose(failing, held, lambda names: contradicted(passed, names)),
+        runtime=source.name,
+        runtime_version=source.version,
+        vectors=str(vectors) if vectors else "the core vectors",
+        files=len(files),
+        grades=grades,
+        results=results,
+        expectations=tuple(expectations),
+        diagnosis=diagnose(failing, held, lambda names: contradicted(passed, names)),
+    )
+
+
+def _foretold(
+    result: CaseResult, expectations: Sequence[Expectation], require: Sequence[str]
+) -> CaseResult:
+    """The result with what the user said of the case beforehand."""
+    if not expectations and not require:
+        return result
+    return replace(
+        result,
+        expected=expectation_for(result.id, expectations),
+        must_support=must_support(result.id, require),
     )
 
 

@@ -99,11 +99,12 @@ class IsolatedRuntime:
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal; real-time signals between the first and the last have none of their own."""
+    """The name of a signal; a real-time one, which has none of its own, is counted from the first."""
     try:
         return signal.Signals(number).name
     except ValueError:
-        return f"signal {number}"
+        first, last = getattr(signal, "SIGRTMIN", 0), getattr(signal, "SIGRTMAX", 0)
+        return f"SIGRTMIN+{number - first}" if first < number < last else f"signal {number}"
 
 
 def _serve(name: str, pipe: Connection) -> None:
