@@ -222,10 +222,12 @@ def _progress(
     what: str, vectors: Path | None, select: tuple[str, ...]
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar over the selected cases of the vectors."""
-    from ..cases.expansion.expand import selected
+    from ..cases.selection import selected
     from ..gen.making.progress import progress_bar
-    from ..vectors.reader import case_ids
+    from ..vectors.find import case_ids
 
-    total = sum(selected(i, select) for i in case_ids(vectors)) if sys.stderr.isatty() else 0
+    total = (
+        sum(selected(i, select) for i in case_ids(vectors, select)) if sys.stderr.isatty() else 0
+    )
     with progress_bar(what, total) as advance:
         yield advance

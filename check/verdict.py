@@ -10,7 +10,7 @@ import numpy as np
 
 from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
-from ..vectors.reader import find_vectors
+from ..vectors.find import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
@@ -69,7 +69,7 @@ def judge(
 
     Without `diagnosis`, failures are not explained.
     """
-    files = find_vectors(vectors)
+    files = find_vectors(vectors, select)
     results: list[CaseResult] = []
     failing: list[FailingBlock] = []
     passed: list[Passed] = []

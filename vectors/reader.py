@@ -11,13 +11,10 @@ from typing import Any
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
 from .attributes import attribute
-from .block_reader import open_block
-from .case import Case
+from .block_reader import check_ids, open_block
 from .digest import block_paths, content_digest, tolerance_digest
 from .hdf5 import VECTORS, Stored, open_file
 from .stored_block import StoredBlock
-
-CORE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,21 @@ class VectorFile:
     content_sha256: str
     file: Any
     datasets: dict[str, Stored] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        """What every id in the file begins with."""
+        return f"{self.operator}/{self.theme}/"
+
+    def ids(self) -> Iterator[str]:
+        """The ids of all cases, of which nothing else is read."""
+        for path in block_paths(self.file):
+            where = f"{self.path}: /{path}"
+            stored = self.opened(self.file[path], "id", where)
+            ids = stored.texts(0, stored.shape[0])
+            dtype = path.partition("/")[0]
+            check_ids(ids, f"{self.prefix}{dtype}/", f"{where}/id")
+            yield from ids
 
     def blocks(self) -> Iterator[StoredBlock]:
         """The blocks of the file, each checked against the operator's description."""
@@ -97,44 +109,3 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             str(attribute(file, "content_sha256")),
             file,
         )
-
-
-def find_vectors(path: Path | None) -> list[tuple[Path, str]]:
-    """The vector files at `path`, a file or a directory, with their relative paths; None: the core.
-
-    Raises VectorFileError where there is none.
-    """
-    root = CORE if path is None else path
-    if not root.exists():
-        raise VectorFileError(
-            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
-        )
-    if root.is_file():
-        return [(root, root.name)]
-    found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
-    if not found:
-        raise VectorFileError(
-            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
-        )
-    return found
-
-
-def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
-    """The cases of a vector file or a directory of them; without a path, of the core vectors.
-
-    Raises VectorFileError for anything that is not a vector file of this format version.
-    """
-    for file, relative in find_vectors(None if path is None else Path(path)):
-        with open_vectors(file, relative) as vectors:
-            for block in vectors.blocks():
-                for rows in block.slices():
-                    yield from rows.cases()
-
-
-def case_ids(path: Path | None) -> Iterator[str]:
-    """The ids of the cases of a vector file or a directory of them; None: of the core vectors."""
-    for file, _ in find_vectors(path):
-        with open_file(file, VECTORS) as opened:
-            for block in block_paths(opened):
-                ids = Stored(opened[block], "id", f"{file}: /{block}")
-                yield from ids.texts(0, ids.shape[0])

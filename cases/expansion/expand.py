@@ -6,7 +6,6 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from ..dtypes import FLOAT_TYPES
@@ -15,6 +14,7 @@ from ..operators.known import OPERATORS
 from ..operators.readings import touched_by
 from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
+from ..selection import selected
 from ..specs import length_patterns
 from ..specs.draws import DRAWS
 from ..specs.factors import DRAWN, NEEDED, PRESENT, factors
@@ -72,11 +72,6 @@ def check_dtypes(dtypes: Sequence[str]) -> None:
     for name in dtypes:
         if name not in FLOAT_TYPES:
             raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
-
-
-def selected(case_id: str, select: Sequence[str]) -> bool:
-    """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
-    return not select or any(fnmatchcase(case_id, glob) for glob in select)
 
 
 def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignment]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...cases.expansion.expand import selected
+from ...cases.selection import selected
 from ...vectors.block import Block
 from ...vectors.digest import block_paths
 from ...vectors.reader import open_vectors

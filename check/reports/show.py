@@ -22,7 +22,8 @@ from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...vectors.block import Block
 from ...vectors.case import Case
-from ...vectors.reader import find_vectors, open_vectors
+from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
 
 _MOST_NAMED = 5
 
@@ -34,7 +35,7 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
     """
     found: list[tuple[Block, str]] = []
     more = 0
-    for file, relative in find_vectors(vectors):
+    for file, relative in find_vectors(vectors, [wanted]):
         with open_vectors(file, relative) as opened:
             for block in opened.blocks():
                 for row, case_id in enumerate(block.ids):

@@ -21,8 +21,9 @@ from grucible.gen.cli import gen_command
 from grucible.gen.making import chunks as generate
 from grucible.gen.making.files import make_files, plan_files
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
+from grucible.vectors.find import CORE, find_vectors, load_vectors
 from grucible.vectors.published import published_digests
-from grucible.vectors.reader import CORE, find_vectors, load_vectors, open_vectors
+from grucible.vectors.reader import open_vectors
 
 SPEC = """\
 operator: openvino.GRUSequence-5

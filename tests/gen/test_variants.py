@@ -16,7 +16,8 @@ from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, judged, stacks, variant_outputs, within
 from grucible.vectors.case import Block
-from grucible.vectors.reader import find_vectors, open_vectors
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
 
 CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.GRUSequence-5"))
 
