@@ -13,9 +13,9 @@ import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Attribute
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...vectors.block import Block
