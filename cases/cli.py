@@ -42,8 +42,8 @@ def cases_command(
     """
     import json
 
-    from .expansion.covering_arrays import extend as extend_rows
     from .expansion.expand import check_dtypes, expand_all
+    from .expansion.extend import extend as extend_rows
     from .expansion.pairs import pair_coverage
     from .specs.schema import spec_schema
     from .specs.spec_file import find_specs

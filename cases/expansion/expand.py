@@ -19,8 +19,10 @@ from ..specs import length_patterns
 from ..specs.draws import DRAWS
 from ..specs.factors import DRAWN, NEEDED, PRESENT, factors
 from ..specs.spec_file import CaseSpecFile
+from ..specs.spec_model import Assignment, Covering, Listing, Product
+from .assignments import is_excluded
 from .case_spec import CaseSpec
-from .covering_arrays import Assignment, is_excluded, verify_rows
+from .covering_arrays import rows_of
 
 
 def expand(
@@ -32,8 +34,8 @@ def expand(
     lengths that do not fit the sizes.
     """
     found: dict[str, CaseSpec] = {}
-    for index, entry in enumerate(spec.model.cases):
-        for assignment in _assignments(spec, index, entry):
+    for index in range(len(spec.model.cases)):
+        for assignment in _assignments(spec, index):
             for case in _cases(spec, index, assignment):
                 if case.id in found:
                     raise spec.document.error(("cases", index), f"makes {case.id} a second time")
@@ -74,31 +76,25 @@ def check_dtypes(dtypes: Sequence[str]) -> None:
             raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
 
 
-def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignment]:
-    if hasattr(entry, "list"):
-        yield from (single.model_dump(exclude_unset=True) for single in entry.list)
-        return
-    excluded = [match.model_dump(exclude_unset=True) for match in entry.exclude]
-    if hasattr(entry, "product"):
-        values = entry.product.model_dump(exclude_unset=True)
-        for row in itertools.product(*values.values()):
-            assignment = dict(zip(values, row, strict=True))
-            if not is_excluded(assignment, excluded):
-                yield assignment
-        return
-    names = list(entry.covering.model_dump(exclude_unset=True))
-    verify_rows(spec, index, entry)
-    for row in entry.rows:
-        yield dict(zip(names, row, strict=True))
+def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
+    """What entry `index` of a spec enumerates."""
+    match spec.model.cases[index]:
+        case Listing(list=listed):
+            yield from listed
+        case Product(product=values, exclude=excluded):
+            for row in itertools.product(*values.values()):
+                assignment = dict(zip(values, row, strict=True))
+                if not is_excluded(assignment, excluded):
+                    yield assignment
+        case Covering() as array:
+            yield from rows_of(spec, index, array)
 
 
 def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
     """The case of each dtype; they share everything but the dtype."""
     operator = OPERATORS[spec.model.operator]
     known = factors(operator.name)
-    shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(
-        exclude_unset=True
-    )
+    shared = spec.model.sizes | spec.model.fixed
     full = {name: factor.default for name, factor in known.items()} | shared | assignment
     for name, value in full.items():
         if value is NEEDED:
@@ -181,18 +177,12 @@ def _shared_dict(items: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
 
 
 def _given(operator: Operator, full: Assignment) -> dict[str, Any]:
-    """The attributes written out; a number of a floating-point attribute as a float."""
-    given = {}
-    for attribute in operator.attributes:
-        value = full[attribute.name]
-        if ABSENT in (value, full.get(f"{attribute.name}_attribute")):
-            continue
-        if attribute.kind == "float":
-            value = float(value)
-        elif attribute.kind == "floats":
-            value = [float(entry) for entry in value]
-        given[attribute.name] = value
-    return given
+    """The attributes written out."""
+    return {
+        attribute.name: full[attribute.name]
+        for attribute in operator.attributes
+        if ABSENT not in (full[attribute.name], full.get(f"{attribute.name}_attribute"))
+    }
 
 
 def _lengths(operator: Operator, full: Assignment) -> tuple[int, ...] | None:

@@ -12,8 +12,9 @@ from ..errors import GrucibleError
 from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT
 from ..specs.factors import factors, key
+from ..specs.spec_model import Assignment
+from .assignments import Pair, pairs_of
 from .case_spec import CaseSpec
-from .covering_arrays import Assignment, Pair, pairs_of
 from .expand import case_of
 
 

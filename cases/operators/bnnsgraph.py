@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .activations import Activation
-from .signature import Attribute, Form, Operator, Tensor
+from .attribute import Attribute
+from .signature import Form, Operator, Tensor
 
 # the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
 # (ledger: hard-sigmoid, scaled-tanh)

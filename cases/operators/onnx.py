@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from .activations import Activation
-from .signature import Attribute, Form, Operator, Tensor
+from .attribute import Attribute
+from .signature import Form, Operator, Tensor
 
 
 def _default(number: float) -> float:
@@ -116,6 +117,7 @@ GRU = Operator(
             sets="clip",
             default=math.inf,
             positive=True,
+            infinite=True,
             single=True,
             token="clip",
         ),

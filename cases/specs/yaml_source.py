@@ -125,7 +125,7 @@ class _Reader:
         if event.tag:
             raise self.error(event, f"tags are not allowed; leave {event.tag} out")
         if isinstance(event, yaml.ScalarEvent):
-            self.note(location, event, event.end_mark.index)
+            self.note(location, event, _stop(event))
             return _plain(event.value) if event.implicit[0] else event.value
         if len(location) == _DEEPEST:
             raise self.error(event, f"is nested deeper than {_DEEPEST} levels")
@@ -136,17 +136,17 @@ class _Reader:
     def sequence(self, start: Any, location: Location) -> list[Any]:
         """The list that starts with `start`."""
         found: list[Any] = []
-        stop = start.end_mark.index
+        stop = _stop(start)
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             found.append(self.value(event, (*location, len(found))))
             stop = self.places[*location, len(found) - 1].stop
-        self.note(location, start, event.end_mark.index if start.flow_style else stop)
+        self.note(location, start, _stop(event) if start.flow_style else stop)
         return found
 
     def mapping(self, start: Any, location: Location) -> dict[str, Any]:
         """The mapping that starts with `start`."""
         found: dict[str, Any] = {}
-        stop = start.end_mark.index
+        stop = _stop(start)
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key = self.value(event, (*location, _KEY))
             if not isinstance(key, str):
@@ -155,7 +155,7 @@ class _Reader:
                 raise self.error(event, f"duplicate key {key!r}")
             found[key] = self.value(next(self.events), (*location, key))
             stop = self.places[*location, key].stop
-        self.note(location, start, event.end_mark.index if start.flow_style else stop)
+        self.note(location, start, _stop(event) if start.flow_style else stop)
         return found
 
     def note(self, location: Location, start: Any, stop: int) -> None:
@@ -165,6 +165,10 @@ class _Reader:
     def error(self, event: Any, sentence: str) -> SpecError:
         """The error that says `sentence` of the line of `event`."""
         return SpecError(f"{self.name}:{event.start_mark.line + 1}: {sentence}")
+
+
+def _stop(event: Any) -> int:
+    return int(event.end_mark.index)
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")

@@ -13,9 +13,10 @@ import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Attribute, Tensor
+from ...cases.operators.signature import Tensor
 from ...cases.question import Question
 from ...gen.formula import equations
 from ...gen.tolerances.classes import CLASSES

@@ -34,7 +34,9 @@ def test_nan() -> None:
 def test_every_value_has_its_place() -> None:
     text = "a: 1\n# a comment\nb:\n  - [x, 'y z']   # more\n\n  - {k: é, l: [\n     1]}\nc: last\n"
     document = parse("f", text)
-    spans = {at: (place.line, text[place.start : place.stop]) for at, place in document.places.items()}
+    spans = {
+        at: (place.line, text[place.start : place.stop]) for at, place in document.places.items()
+    }
     assert spans["a",] == (1, "1")
     assert spans["b", 0] == (4, "[x, 'y z']")
     assert spans["b", 0, 1] == (4, "'y z'")

@@ -23,7 +23,6 @@ from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.exact import enclosures as exact
 from grucible.gen.exact.balls import BallArithmetic, Balls, round_balls
 from grucible.gen.making.chunks import block_key, exact_answer
-from grucible.gen.exact.answers import exact_outputs
 from grucible.gen.making.inputs import draw_inputs
 from oracle import round_once
 
