@@ -120,7 +120,7 @@ def test_an_array_is_rounded_as_each_ball_of_it(dtype: str) -> None:
                     round_array(array, t)
                 continue
             [found] = round_array(array, t).astype(float).tolist()
-            assert found == expected or math.isnan(found) and math.isnan(expected), ball
+            assert found == expected or (math.isnan(found) and math.isnan(expected)), ball
             assert math.copysign(1, found) == math.copysign(1, expected), ball
 
 
