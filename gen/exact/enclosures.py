@@ -24,8 +24,6 @@ from ...cases.operators.semantics import Semantics
 from ..gru import gru
 
 FIRST_BITS = 128
-FIRST_BITS_LARGE = 256  # where hidden_size · steps exceeds LARGE: most are undecided at 128
-LARGE = 1000
 MOST_BITS = 4096
 
 _HALF = arb(0.5)
@@ -79,54 +77,53 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
-    if not (z.is_finite() and t.is_finite() and h.is_finite()):
-        return (1 - z) * t + z * h
     # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
     m = z.mid()
-    return (1 - m) * t + m * h + (z - m) * (h - t)
+    blended = (_ONE - m) * t + m * h + (z - m) * (h - t)
+    return blended if blended.is_finite() else (_ONE - z) * t + z * h
 
 
-def _sigmoid(a: arb) -> arb:
+def _sigmoid(v: arb) -> arb:
     # of the two forms the one whose exponential does not overflow Arb's exponents
-    if a < 0:
-        e = a.exp()
-        return e / (1 + e)
-    return 1 / (1 + (-a).exp())
+    if v < _ZERO:
+        e = v.exp()
+        return e / (_ONE + e)
+    return _ONE / (_ONE + (-v).exp())
 
 
-def _thresholded(v: arb, a: arb, _: arb) -> arb:
-    if v > a:
+def _thresholded(v: arb, alpha: arb) -> arb:
+    if v > alpha:
         return v
-    return _ZERO if v <= a else v.union(_ZERO)
+    return _ZERO if v <= alpha else v.union(_ZERO)
 
 
 def _softplus(v: arb) -> arb:
     return v.max(_ZERO) + (-abs(v)).exp().log1p()
 
 
-_FUNCTIONS: dict[str, Callable[[arb, arb, arb], arb]] = {
-    "sigmoid": lambda v, *_: _sigmoid(v),
-    "tanh": lambda v, *_: v.tanh(),
-    "relu": lambda v, *_: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO),
-    "thresholded-relu": _thresholded,
-    "scaled-tanh": lambda v, a, b: a * (b * v).tanh(),
-    "hard-sigmoid": lambda v, a, b: (a * v + b).max(_ZERO).min(_ONE),
-    "elu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO).expm1(),
-    "softsign": lambda v, *_: v / (1 + abs(v)),
-    "softplus": lambda v, *_: _softplus(v),
+_FUNCTIONS: dict[str, Callable[[arb, arb], Callable[[arb], arb]]] = {
+    "sigmoid": lambda *_: _sigmoid,
+    "tanh": lambda *_: arb.tanh,  # type: ignore[no-any-return]
+    "relu": lambda *_: lambda v: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
+    "affine": lambda a, b: lambda v: a * v + b,
+    "leaky-relu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO),
+    "thresholded-relu": lambda a, _: lambda v: _thresholded(v, a),
+    "scaled-tanh": lambda a, b: lambda v: a * (b * v).tanh(),
+    "hard-sigmoid": lambda a, b: lambda v: (a * v + b).max(_ZERO).min(_ONE),
+    "elu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO).expm1(),
+    "softsign": lambda *_: lambda v: v / (_ONE + abs(v)),
+    "softplus": lambda *_: _softplus,
 }
-"""The functions of cases.activations: of v, alpha and beta."""
+"""The functions of cases.activations: of alpha and beta, and then of v."""
 
 
 @lru_cache(maxsize=1024)
 def _activation(function: Activation, clip: float) -> Any:
-    of, alpha, beta = _FUNCTIONS[function.name], arb(function.alpha), arb(function.beta)
+    of = _FUNCTIONS[function.name](arb(function.alpha), arb(function.beta))
     if math.isinf(clip):
-        return np.frompyfunc(lambda v: of(v, alpha, beta), 1, 1)
+        return np.frompyfunc(of, 1, 1)
     low, high = arb(-clip), arb(clip)
-    return np.frompyfunc(lambda v: of(v.max(low).min(high), alpha, beta), 1, 1)
+    return np.frompyfunc(lambda v: of(v.max(low).min(high)), 1, 1)
 
 
 def round_ball(ball: arb, dtype: FloatType) -> float:
@@ -194,8 +191,29 @@ def _round_special(ball: arb) -> float:
 
 def round_array(balls: Array, dtype: FloatType) -> Array:
     """`round_ball` of every element, as an array of the dtype."""
-    values = [round_ball(ball, dtype) for ball in balls.ravel().tolist()]
-    return np.array(values, np.float64).reshape(balls.shape).astype(dtype.numpy)  # exact
+    flat = balls.ravel().tolist()
+    if dtype.name == "float64":
+        values, decided = _round_to_float64(flat)
+        for at in np.flatnonzero(~decided):
+            values[at] = round_ball(flat[at], dtype)
+    else:
+        values = np.array([round_ball(ball, dtype) for ball in flat], np.float64)
+    return values.reshape(balls.shape).astype(dtype.numpy)  # exact
+
+
+def _round_to_float64(balls: list[arb]) -> tuple[Array, Array]:
+    """float64 numbers, and which of them are proven to be what `round_ball` gives.
+
+    A ball is between the sums of a near float64 number and the two ends of what is left. An addition
+    in float64 rounds its exact sum once: where both sums round alike, all between them does.
+    """
+    near = [float(ball) for ball in balls]
+    rest = [ball - value for ball, value in zip(balls, near, strict=True)]
+    low = np.nextafter([float(ball.lower()) for ball in rest], -np.inf)  # float() may round inwards
+    high = np.nextafter([float(ball.upper()) for ball in rest], np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Array = near + high + 0.0  # zero is +0
+        return values, np.isfinite(values) & (near + low == values)
 
 
 def outputs_by_arb(
@@ -205,8 +223,7 @@ def outputs_by_arb(
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
-    large = inputs.h0.shape[-1] * inputs.x.shape[-2] > LARGE
-    bits = FIRST_BITS_LARGE if large else FIRST_BITS
+    bits = FIRST_BITS
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             y, ho = gru(Enclosures(), semantics, inputs)
