@@ -14,8 +14,9 @@ from ..cases.semantics import Semantics, StackedSemantics, semantics, stack
 from ..vectors.case import Array, Arrays
 from ..vectors.convert import gru_inputs, operator_outputs, shared_outputs
 from .arithmetic import CLASSES, REQUIRED
+from .error_chains import window
 from .stored_tolerance import tolerances
-from .tolerance import WINDOW, error_bounds
+from .tolerance import error_bounds
 
 STACK_BYTES = 16 << 20
 GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
@@ -30,14 +31,14 @@ class Bounds:
 
     dtype: str
     under: Mapping[str, Mapping[str, tuple[Array, Array]]]
-    undecided: Mapping[str, Array] = field(default_factory=dict)
+    straddles: Mapping[str, Array] = field(default_factory=dict)
 
     def objection(self) -> str:
         """Why the case is too ill-conditioned to judge anything by; empty if it is not."""
         names = [one.name for one in CLASSES[self.dtype]]
         float32, required = names.index("float32"), names.index(REQUIRED[self.dtype])
-        for reading, undecided in self.undecided.items():
-            if undecided[required]:
+        for reading, straddles in self.straddles.items():
+            if straddles[required]:
                 of = f" under {reading}" if reading else ""
                 return (
                     f"in {REQUIRED[self.dtype]} arithmetic a pre-activation may be on either side of "
@@ -81,7 +82,8 @@ def alike(cases: Sequence[CaseSpec]) -> Iterator[tuple[list[CaseSpec], list[Sema
 def _chain_bytes(case: CaseSpec) -> int:
     """The bytes of the Jacobians' products of one direction of a case."""
     sizes = {axis: case.sizes[symbol] for symbol, axis in OPERATORS[case.operator].sizes.items()}
-    return int(8 * min(sizes.get("time", 1) + 1, WINDOW) * sizes["batch"] * sizes["hidden"] ** 2)
+    reach = min(sizes.get("time", 1), window(sizes["hidden"]))
+    return int(2 * 8 * reach * sizes["batch"] * sizes["hidden"] ** 2)
 
 
 def _bound_stack(
@@ -93,11 +95,11 @@ def _bound_stack(
         name: np.stack([drawn[case.id][name] for case in members]) for name in drawn[first.id]
     }
     inputs = gru_inputs(operator, first.attributes, stacked)
-    under, undecided = {}, {}
+    under, straddles = {}, {}
     for reading in ("", *first.readings):
         found = error_bounds(as_read(reading, meant), inputs, CLASSES[first.dtype])
         under[reading] = {"y": (found.y, found.y_bounds), "ho": (found.ho, found.ho_bounds)}
-        undecided[reading] = found.undecided
+        straddles[reading] = found.straddles
     present = operator.present(operator.outputs, first.absent)
     wanted = {tensor.role_in(first.attributes) for tensor in present}
     return {
@@ -107,7 +109,7 @@ def _bound_stack(
                 reading: {role: (roles[role][0][i], roles[role][1][i]) for role in wanted}
                 for reading, roles in under.items()
             },
-            {reading: open_[i] for reading, open_ in undecided.items()},
+            {reading: open_[i] for reading, open_ in straddles.items()},
         )
         for i, case in enumerate(members)
     }

@@ -49,6 +49,10 @@ class Enclosures:
         """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
         return _object_array([arb(v) for v in _doubles(array)], array.shape)
 
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
     def factor(self, matrix: Array) -> arb_mat:
         """A right factor: the transpose, as an Arb matrix."""
         columns, rows = matrix.shape
