@@ -29,6 +29,10 @@ class Float64:
         """The array as float64, exactly."""
         return array.astype(np.float64)
 
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
     def factor(self, matrix: Array) -> Array:
         """The transpose of the last two axes, as float64."""
         return matrix.astype(np.float64).swapaxes(-1, -2)
@@ -40,9 +44,10 @@ class Float64:
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
-        return self._by_function(function, np.clip(a, -clip, clip))
+        return self.unclipped(function, np.clip(a, -clip, clip))
 
-    def _by_function(self, function: Any, a: Array) -> Array:
+    def unclipped(self, function: Any, a: Array) -> Array:
+        """The activation of `a` as it is."""
         groups = {function: ...} if isinstance(function, Activation) else rows_by_function(function)
         if len(groups) == 1:
             return self._of(next(iter(groups)), a)

@@ -191,7 +191,7 @@ class BallArithmetic(Float64):
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
         if not np.isinf(clip).all():
             a = a.at_least(-clip).at_most(clip)
-        return self._by_function(function, a)
+        return self.unclipped(function, a)
 
     def _of(self, one: Activation, a: Any) -> Any:
         return _FUNCTIONS[one.name](a, one.alpha, one.beta)

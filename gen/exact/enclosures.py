@@ -46,6 +46,10 @@ class Enclosures:
         """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
         return _object_array([arb(v) for v in _doubles(array)], array.shape)
 
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
     def factor(self, matrix: Array) -> arb_mat:
         """A right factor: the transpose, as an Arb matrix."""
         columns, rows = matrix.shape
@@ -103,7 +107,7 @@ def _softplus(v: arb) -> arb:
 
 _FUNCTIONS: dict[str, Callable[[arb, arb], Callable[[arb], arb]]] = {
     "sigmoid": lambda *_: _sigmoid,
-    "tanh": lambda *_: arb.tanh,  # type: ignore[no-any-return]
+    "tanh": lambda *_: arb.tanh,
     "relu": lambda *_: lambda v: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
     "affine": lambda a, b: lambda v: a * v + b,
     "leaky-relu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO),

@@ -17,7 +17,7 @@ from ...cases.specs.draws import DRAWS
 from ...vectors.block import Block, BlockKey
 from ...vectors.case import Answer
 from ..stacks import Stack, stacks
-from ..tolerances.march import march_bytes
+from ..tolerances.chains import chain_bytes
 from .answers import Drawn, answered, joined
 from .inputs import draw_inputs
 
@@ -124,7 +124,7 @@ def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
 def _most_stacked(case: CaseSpec) -> int:
     """How many cases like this the error march may hold at once."""
     sizes = {axis: case.sizes[symbol] for symbol, axis in OPERATORS[case.operator].sizes.items()}
-    one = march_bytes(sizes.get("time", 1), sizes["batch"], sizes["hidden"])
+    one = chain_bytes(sizes.get("time", 1), sizes["batch"], sizes["hidden"])
     return max(1, STACK_BYTES // one)
 
 

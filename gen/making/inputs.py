@@ -71,7 +71,7 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
     digest = hashlib.sha256(name.encode()).digest()
     words = _raw_words(np.frombuffer(digest[:16], "<u8"), count)
     magnitude = np.maximum(words >> np.uint64(64 - precision), np.uint64(1)).astype(np.float64)
-    return np.where(words & np.uint64(1), magnitude, -magnitude)
+    return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
 _PHILOX = np.random.Philox(key=0)

@@ -146,6 +146,10 @@ class Emulated:
         """The array in the type of every operation."""
         return array.astype(self.compute)
 
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
     def factor(self, matrix: Array) -> Array:
         """The transpose of the last two axes, gone through `operand`."""
         return self.operand(matrix.astype(self.compute)).swapaxes(-1, -2)
