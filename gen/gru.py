@@ -157,8 +157,8 @@ def gru(
     steps, where something is to be known of them that is more than the state; else `step` does.
     """
 
-    def one_step(d: Direction, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
-        return np.asarray(step(arithmetic, semantics, d, wx, old, alter).state)
+    def one_step(d: Direction, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
+        return step(arithmetic, semantics, d, wx, old, alter).state
 
     advance = advance or one_step
     inputs = as_meant(semantics, inputs)
