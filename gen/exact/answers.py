@@ -18,7 +18,8 @@ from ...cases.operators.semantics import StackedSemantics, one_of, semantics
 from ...cases.operators.signature import Operator
 from ..gru import gru
 from .balls import BallArithmetic, round_balls
-from .enclosures import Undecided, outputs_by_arb
+from .enclosures import outputs_by_arb
+from .rounding import Undecided
 
 
 def exact_outputs(
@@ -27,7 +28,7 @@ def exact_outputs(
     """The exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`; and (n,) which
     cases have an element that even the highest precision does not decide."""
     count = len(inputs.x)
-    found, decided = _by_balls(meant, inputs, dtype, wanted)
+    found, decided = decided_by_balls(meant, inputs, dtype, wanted)
     undecided = np.zeros(count, bool)
     for row in np.flatnonzero(~decided).tolist():
         try:
@@ -40,7 +41,7 @@ def exact_outputs(
     return found, undecided
 
 
-def _by_balls(
+def decided_by_balls(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array]:
     """What balls of float64 numbers decide, and for which cases that is every element. Outputs in

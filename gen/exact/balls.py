@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array, FloatType
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ..float64 import Float64
 from ..tolerances.stored import round_to
 from . import elementary
@@ -133,32 +133,9 @@ def _smooth(of: Callable[[Array], Value], second: float) -> Callable[..., Balls]
     return over_balls
 
 
-def _thresholded(x: Balls, alpha: float, _: float) -> Balls:
-    above, below = x.mid - x.rad > alpha, x.mid + x.rad < alpha
-    half = 0.5 * x.mid  # the ball around m/2 that reaches m ± r and 0
-    rad = _up(np.abs(half) + x.rad)
-    return Balls(
-        np.where(above, x.mid, np.where(below, 0.0, half)),
-        np.where(above, x.rad, np.where(below, 0.0, rad)),
-    )
-
-
-_TANH = _smooth(elementary.tanh, 0.77)
-_EXPM1 = _smooth(elementary.expm1, 1.0)
-_FUNCTIONS: dict[str, Callable[[Balls, float, float], Balls]] = {
-    "sigmoid": _smooth(elementary.sigmoid, 0.1),
-    "tanh": _TANH,
-    "relu": lambda v, *_: v.at_least(0.0),
-    "affine": lambda v, a, b: v.affine(a, b),
-    "leaky-relu": lambda v, a, _: v.at_least(0.0) + v.at_most(0.0).affine(a, 0.0),
-    "thresholded-relu": _thresholded,
-    "scaled-tanh": lambda v, a, b: _TANH(v.affine(b, 0.0)).affine(a, 0.0),
-    "hard-sigmoid": lambda v, a, b: v.affine(a, b).at_least(0.0).at_most(1.0),
-    "elu": lambda v, a, _: v.at_least(0.0) + _EXPM1(v.at_most(0.0)).affine(a, 0.0),
-    "softsign": _smooth(elementary.softsign, 2.0),
-    "softplus": _smooth(elementary.softplus, 0.25),
-}
-"""The functions of cases.activations: of v, alpha and beta."""
+_SIGMOID, _TANH = _smooth(elementary.sigmoid, 0.1), _smooth(elementary.tanh, 0.77)
+_EXPM1, _SOFTPLUS = _smooth(elementary.expm1, 1.0), _smooth(elementary.softplus, 0.25)
+_SOFTSIGN = _smooth(elementary.softsign, 2.0)
 
 
 class BallArithmetic(Float64):
@@ -194,7 +171,7 @@ class BallArithmetic(Float64):
         return self.unclipped(function, a)
 
     def _of(self, one: Activation, a: Any) -> Any:
-        return _FUNCTIONS[one.name](a, one.alpha, one.beta)
+        return FUNCTIONS[one.name].value(self, a, one.alpha, one.beta)
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
         """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z, whose radius so meets |h - t|.
@@ -214,6 +191,48 @@ class BallArithmetic(Float64):
         way *= z.rad
         rad += way
         return Balls(first + second, _up(rad))
+
+    def affine(self, v: Any, a: float, b: float) -> Any:
+        """a·v + b."""
+        return v.affine(a, b)
+
+    def at_least(self, v: Any, low: float) -> Any:
+        """max(v, low)."""
+        return v.at_least(low)
+
+    def at_most(self, v: Any, high: float) -> Any:
+        """min(v, high)."""
+        return v.at_most(high)
+
+    def above(self, v: Any, a: float) -> Any:
+        """v where v > a, else 0; a ball that reaches both where it is not decided."""
+        above, below = v.mid - v.rad > a, v.mid + v.rad < a
+        half = 0.5 * v.mid  # the ball around m/2 that reaches m ± r and 0
+        rad = _up(np.abs(half) + v.rad)
+        return Balls(
+            np.where(above, v.mid, np.where(below, 0.0, half)),
+            np.where(above, v.rad, np.where(below, 0.0, rad)),
+        )
+
+    def sigmoid(self, v: Any) -> Any:
+        """1/(1 + e^-v)."""
+        return _SIGMOID(v)
+
+    def tanh(self, v: Any) -> Any:
+        """The hyperbolic tangent."""
+        return _TANH(v)
+
+    def expm1(self, v: Any) -> Any:
+        """e^v - 1, of v ≤ 0."""
+        return _EXPM1(v)
+
+    def softplus(self, v: Any) -> Any:
+        """log(1 + e^v)."""
+        return _SOFTPLUS(v)
+
+    def softsign(self, v: Any) -> Any:
+        """v/(1 + |v|)."""
+        return _SOFTSIGN(v)
 
 
 def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The exact outputs of a case, rounded once, proven.
+"""The exact outputs of a case by Arb, rounded once, proven.
 
 The GRU is evaluated over Arb's balls (a midpoint and a radius that provably encloses the exact
 real value). Each output's ball is then rounded to the case's dtype: where every point of the ball
@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -18,20 +18,16 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ...cases.dtypes import Array, FloatType
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import Semantics
 from ..gru import gru
+from .rounding import Undecided, round_array
 
 FIRST_BITS = 128
 MOST_BITS = 4096
 
-_HALF = arb(0.5)
 _ZERO, _ONE = arb(0), arb(1)
-
-
-class Undecided(Exception):
-    """An output is too close to the middle between two numbers of its dtype to be rounded."""
 
 
 class Enclosures:
@@ -63,12 +59,50 @@ class Enclosures:
 
     def activation(self, function: Activation, a: Array, clip: float) -> Array:
         """The activation of every ball of `a`, clipped first where clip is finite."""
-        result: Array = _activation(function, clip)(a)
-        return result
+        if not math.isinf(clip):
+            a = self.at_most(self.at_least(a, -clip), clip)
+        value = FUNCTIONS[function.name].value(self, a, function.alpha, function.beta)
+        return np.asarray(value, object)
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, enclosed."""
         return np.asarray(self._blend(z, t, h), object)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(_affine(a, b)(v))
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(_at_least(low)(v))  # nonnegative_part of -infinity is NaN
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(_at_most(high)(v))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.asarray(_above(a)(v))
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(_SIGMOID(v))
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(_TANH(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(_EXPM1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(_SOFTPLUS(v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(_SOFTSIGN(v))
 
 
 def _doubles(array: Array) -> list[float]:
@@ -95,129 +129,42 @@ def _sigmoid(v: arb) -> arb:
     return _ONE / (_ONE + (-v).exp())
 
 
-def _thresholded(v: arb, alpha: arb) -> arb:
-    if v > alpha:
-        return v
-    return _ZERO if v <= alpha else v.union(_ZERO)
-
-
-def _softplus(v: arb) -> arb:
-    return v.max(_ZERO) + (-abs(v)).exp().log1p()
-
-
-_FUNCTIONS: dict[str, Callable[[arb, arb], Callable[[arb], arb]]] = {
-    "sigmoid": lambda *_: _sigmoid,
-    "tanh": lambda *_: arb.tanh,
-    "relu": lambda *_: lambda v: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
-    "affine": lambda a, b: lambda v: a * v + b,
-    "leaky-relu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO),
-    "thresholded-relu": lambda a, _: lambda v: _thresholded(v, a),
-    "scaled-tanh": lambda a, b: lambda v: a * (b * v).tanh(),
-    "hard-sigmoid": lambda a, b: lambda v: (a * v + b).max(_ZERO).min(_ONE),
-    "elu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO).expm1(),
-    "softsign": lambda *_: lambda v: v / (_ONE + abs(v)),
-    "softplus": lambda *_: _softplus,
-}
-"""The functions of cases.activations: of alpha and beta, and then of v."""
+_SIGMOID, _TANH = np.frompyfunc(_sigmoid, 1, 1), np.frompyfunc(arb.tanh, 1, 1)
+_EXPM1 = np.frompyfunc(arb.expm1, 1, 1)
+_SOFTPLUS = np.frompyfunc(lambda v: v.max(_ZERO) + (-abs(v)).exp().log1p(), 1, 1)
+_SOFTSIGN = np.frompyfunc(lambda v: v / (_ONE + abs(v)), 1, 1)
 
 
 @lru_cache(maxsize=1024)
-def _activation(function: Activation, clip: float) -> Any:
-    of = _FUNCTIONS[function.name](arb(function.alpha), arb(function.beta))
-    if math.isinf(clip):
-        return np.frompyfunc(of, 1, 1)
-    low, high = arb(-clip), arb(clip)
-    return np.frompyfunc(lambda v: of(v.max(low).min(high)), 1, 1)
+def _affine(a: float, b: float) -> Any:
+    scale, offset = arb(a), arb(b)
+    if b == 0.0:
+        return np.frompyfunc(lambda v: scale * v, 1, 1)
+    return np.frompyfunc(lambda v: scale * v + offset, 1, 1)
 
 
-def round_ball(ball: arb, dtype: FloatType) -> float:
-    """The number of `dtype` that every point of `ball` rounds to, ties to even, as a double.
-
-    Zero is +0; overflow gives infinity. Raises Undecided where the ball's points round to
-    different numbers. The rounding is of integers: with 2^e the spacing of `dtype` around the
-    ball, floor(y + ½) and ceil(y - ½) of y = ball / 2^e agree on one integer exactly where all of
-    y is nearer to it than to any other.
-    """
-    if not ball.is_finite():
-        return _round_special(ball)
-    if ball.is_zero():
-        return 0.0
-    top = math.frexp(dtype.largest)[1]  # every |v| >= 2^top overflows
-    if ball.abs_lower() >= _power_of_two(top):
-        return math.inf if ball > 0 else -math.inf
-    approximate = float(ball.mid())
-    if approximate == 0.0:
-        exponent = dtype.least_exponent
-    else:
-        height = top if math.isinf(approximate) else math.frexp(approximate)[1]
-        exponent = max(height - dtype.precision, dtype.least_exponent)
-    n = _nearest_integer(ball, exponent)
-    power = 1 << (dtype.precision - 1)
-    if (
-        abs(n) == power
-        and exponent > dtype.least_exponent
-        and ball.abs_lower() < power * _power_of_two(exponent)
-    ):
-        # the ball reaches below a power of two, where the spacing is half as wide
-        exponent -= 1
-        n = _nearest_integer(ball, exponent)
-        if abs(n) != 2 * power:
-            raise Undecided
-    if exponent + n.bit_length() > top:
-        return math.copysign(math.inf, n)
-    return math.ldexp(n, exponent) if n else 0.0
+@lru_cache(maxsize=1024)
+def _at_least(low: float) -> Any:
+    least = arb(low)
+    return np.frompyfunc(lambda v: v.max(least), 1, 1)
 
 
-def _nearest_integer(ball: arb, exponent: int) -> int:
-    y = ball * _power_of_two(-exponent)
-    up, down = (y + _HALF).floor().unique_fmpz(), (y - _HALF).ceil().unique_fmpz()
-    if up is None or down is None:
-        raise Undecided
-    if up == down:
-        return int(up)
-    if not ball.is_exact():
-        raise Undecided
-    return int(up) if up % 2 == 0 else int(down)  # an exact tie
+@lru_cache(maxsize=1024)
+def _at_most(high: float) -> Any:
+    most = arb(high)
+    return np.frompyfunc(lambda v: v.min(most), 1, 1)
 
 
-@lru_cache(maxsize=4096)
-def _power_of_two(exponent: int) -> arb:
-    return arb(2) ** exponent
+@lru_cache(maxsize=1024)
+def _above(a: float) -> Any:
+    step = arb(a)
 
+    def above(v: arb) -> arb:
+        if v > step:
+            return v
+        return _ZERO if v <= step else v.union(_ZERO)
 
-def _round_special(ball: arb) -> float:
-    if ball.is_nan():
-        return math.nan
-    if ball.rad().is_finite() and not ball.mid().is_finite():
-        return math.inf if ball > 0 else -math.inf
-    raise Undecided
-
-
-def round_array(balls: Array, dtype: FloatType) -> Array:
-    """`round_ball` of every element, as an array of the dtype."""
-    flat = balls.ravel().tolist()
-    if dtype.name == "float64":
-        values, decided = _round_to_float64(flat)
-        for at in np.flatnonzero(~decided):
-            values[at] = round_ball(flat[at], dtype)
-    else:
-        values = np.array([round_ball(ball, dtype) for ball in flat], np.float64)
-    return values.reshape(balls.shape).astype(dtype.numpy)  # exact
-
-
-def _round_to_float64(balls: list[arb]) -> tuple[Array, Array]:
-    """float64 numbers, and which of them are proven to be what `round_ball` gives.
-
-    A ball is between the sums of a near float64 number and the two ends of what is left. An addition
-    in float64 rounds its exact sum once: where both sums round alike, all between them does.
-    """
-    near = [float(ball) for ball in balls]
-    rest = [ball - value for ball, value in zip(balls, near, strict=True)]
-    low = np.nextafter([float(ball.lower()) for ball in rest], -np.inf)  # float() may round inwards
-    high = np.nextafter([float(ball.upper()) for ball in rest], np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values: Array = near + high + 0.0  # zero is +0
-        return values, np.isfinite(values) & (near + low == values)
+    return np.frompyfunc(above, 1, 1)
 
 
 def outputs_by_arb(

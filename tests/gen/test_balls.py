@@ -19,11 +19,16 @@ from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.activations import FUNCTIONS, Activation
 from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import as_read
+from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.exact import enclosures as exact
+from grucible.gen.exact.answers import decided_by_balls
 from grucible.gen.exact.balls import BallArithmetic, Balls, round_balls
-from grucible.gen.making.chunks import block_key, exact_answer
+from grucible.gen.exact.enclosures import outputs_by_arb
+from grucible.gen.making.chunks import block_key
 from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.stacks import stacks
 from oracle import round_once
 
 ARITHMETIC = BallArithmetic()
@@ -228,29 +233,33 @@ def _sample() -> list[list[CaseSpec]]:
 def test_what_is_decided_is_arb_s() -> None:
     seen: dict[str, int] = {"decided": 0, "left": 0}
     for cases in _sample():
-        drawn = {case.id: draw_inputs(case, 1, 0) for case in cases}
-        found = decided_by_balls(cases, drawn)
-        for case in cases:
-            for reading in ((), *case.readings):
-                if case.id not in found[reading]:
-                    seen["left"] += 1
-                    continue
-                seen["decided"] += 1
-                outputs = exact_answer(
-                    OPERATORS[case.operator], case.attributes, case.dtype, drawn[case.id], reading, case.absent
-                )  # fmt: skip
-                assert outputs.keys() == found[reading][case.id].keys()
-                for name, expected in outputs.items():
-                    got = found[reading][case.id][name]
-                    assert got.dtype == expected.dtype
-                    np.testing.assert_array_equal(got, expected, case.id)
-                    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), case.id)
+        drawn = [draw_inputs(case, 1, 0) for case in cases]
+        inputs = {name: np.stack([one[name] for one in drawn]) for name in drawn[0]}
+        operator, kind = OPERATORS[cases[0].operator], FLOAT_TYPES[cases[0].dtype]
+        for stack in stacks(operator, [case.given for case in cases], inputs):
+            for reading in ((), *cases[0].readings):
+                meant = as_read(reading, stack.semantics)
+                found, decided = decided_by_balls(meant, stack.inputs, kind, ("y", "ho"))
+                seen["left"] += int((~decided).sum())
+                seen["decided"] += int(decided.sum())
+                for row in np.flatnonzero(decided).tolist():
+                    by_arb = outputs_by_arb(
+                        one_of(meant, row), stack.inputs.rows(row), kind, ("y", "ho")
+                    )
+                    for role, expected in by_arb.items():
+                        got = found[role][row]
+                        where = cases[stack.rows[row]].id
+                        assert got.dtype == expected.dtype
+                        np.testing.assert_array_equal(got, expected, where)
+                        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), where)
     assert seen["decided"] > 10 * seen["left"]
     assert seen["left"] > 0  # infinite inputs are among them
 
 
 def test_float64_outputs_are_left_to_arb() -> None:
     [spec] = [spec for spec in find_specs() if spec.path == "openvino/gru_cell/core"]
-    cases = expand(spec, ["float64"])[:2]
-    assert cases
-    assert not decided_by_balls(cases, {case.id: draw_inputs(case, 0, 0) for case in cases})
+    cases = expand(spec, ["float64"])[:1]
+    inputs = {name: array[None] for name, array in draw_inputs(cases[0], 0, 0).items()}
+    [stack] = stacks(OPERATORS[cases[0].operator], [cases[0].given], inputs)
+    _, decided = decided_by_balls(stack.semantics, stack.inputs, FLOAT_TYPES["float64"], ["ho"])
+    assert not decided.any()

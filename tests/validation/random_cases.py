@@ -16,7 +16,7 @@ from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
-from grucible.gen.exact.enclosures import Undecided
+from grucible.gen.exact.rounding import Undecided
 from grucible.gen.making.chunks import block_of, evaluate, peaks
 from grucible.gen.tolerances.bounds import bound_cases
 from grucible.vectors.case import Block
