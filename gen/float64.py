@@ -33,13 +33,13 @@ class Float64:
         """As any numbers."""
         return self.numbers(array)
 
-    def factor(self, matrix: Array) -> Array:
+    def weight(self, matrix: Array) -> Array:
         """The transpose of the last two axes, as float64."""
         return matrix.astype(np.float64).swapaxes(-1, -2)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ."""
-        result: Array = x @ factor
+        result: Array = x @ weight
         return result
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
@@ -114,10 +114,10 @@ class Peaks(Float64):
         flat = np.abs(array).reshape(len(self.peak), -1)
         np.maximum(self.peak, flat.max(axis=1), out=self.peak)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ; sees |x|·|matrix|ᵀ."""
-        self._see(np.abs(x) @ np.abs(factor))
-        return super().product(x, factor)
+        self._see(np.abs(x) @ np.abs(weight))
+        return super().product(x, weight)
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation; sees `a` and its result."""

@@ -38,10 +38,10 @@ class Arithmetic(Protocol):
     def bias(self, array: Array) -> Any:
         """A bias as the inputs have it, (…, 1, m), as sums take it."""
 
-    def factor(self, matrix: Array) -> Any:
+    def weight(self, matrix: Array) -> Any:
         """A weight (…, m, n) as it is in the inputs, made ready to be the right operand of products."""
 
-    def product(self, x: Any, factor: Any) -> Any:
+    def product(self, x: Any, weight: Any) -> Any:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
 
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
@@ -56,7 +56,7 @@ class Arithmetic(Protocol):
     zero: Any
 
 
-class Direction:
+class DirectionWeights:
     """The weights of one direction, ready for use, and W·x of every step in processing order."""
 
     def __init__(self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, index: int) -> None:
@@ -72,7 +72,7 @@ class Direction:
             return sum(rows[1:], rows[0]) if rows else None
 
         def weight(gates: Arrays, gate: str) -> Any:
-            return arithmetic.factor(one(gates[gate], 3))
+            return arithmetic.weight(one(gates[gate], 3))
 
         self.index = index
         self.h0 = arithmetic.numbers(one(inputs.h0, 3))
@@ -103,7 +103,7 @@ class Step(NamedTuple):
 Alter = Callable[[str, Array], Array]
 """What a misreading makes of a quantity of a step, by its name in Step; see gen.variants."""
 
-Advance = Callable[["Direction", int, Array, Mapping[str, Any], Array], Array]
+Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
 every stacked case, W·x of each gate and the state of these rows, their state after it."""
 
@@ -111,7 +111,7 @@ every stacked case, W·x of each gate and the state of these rows, their state a
 def step(
     arithmetic: Arithmetic,
     semantics: AnySemantics,
-    d: Direction,
+    d: DirectionWeights,
     wx: Mapping[str, Any],
     h: Any,
     alter: Alter = lambda _, value: value,
@@ -157,7 +157,7 @@ def gru(
     steps, where something is to be known of them that is more than the state; else `step` does.
     """
 
-    def one_step(d: Direction, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
+    def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
         return step(arithmetic, semantics, d, wx, old, alter).state
 
     advance = advance or one_step
@@ -169,7 +169,7 @@ def gru(
     ys, hos = [], []
     for index, direction in enumerate(semantics.directions):
         order = processing_order(direction, lengths, time)
-        d = Direction(arithmetic, inputs, in_order(numbers, order), index)
+        d = DirectionWeights(arithmetic, inputs, in_order(numbers, order), index)
         h = d.h0.copy()
         y = np.full_like(h, arithmetic.zero, shape=(*lengths.shape, time, h.shape[-1]))
         for number in range(int(lengths.max(initial=0))):

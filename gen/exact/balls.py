@@ -146,15 +146,15 @@ class BallArithmetic(Float64):
         mid = array.astype(np.float64)
         return Balls(mid, mid - mid)
 
-    def factor(self, matrix: Array) -> Any:
+    def weight(self, matrix: Array) -> Any:
         """The transpose, which is exact, and its absolute values."""
-        transpose = super().factor(matrix)
+        transpose = super().weight(matrix)
         assert transpose.shape[-2] <= MOST_PRODUCTS
         return transpose, np.abs(transpose)
 
-    def product(self, x: Any, factor: Any) -> Any:
+    def product(self, x: Any, weight: Any) -> Any:
         """x·matrixᵀ."""
-        matrix, absolute = factor
+        matrix, absolute = weight
         mid = x.mid @ matrix
         rad = np.abs(x.mid)
         rad *= (matrix.shape[-2] + 1) * UNIT

@@ -46,16 +46,16 @@ class Enclosures:
         """As any numbers."""
         return self.numbers(array)
 
-    def factor(self, matrix: Array) -> arb_mat:
-        """A right factor: the transpose, as an Arb matrix."""
+    def weight(self, matrix: Array) -> arb_mat:
+        """A right weight: the transpose, as an Arb matrix."""
         columns, rows = matrix.shape
         return arb_mat(rows, columns, _doubles(matrix.T))
 
-    def product(self, x: Array, factor: arb_mat) -> Array:
+    def product(self, x: Array, weight: arb_mat) -> Array:
         """x·matrixᵀ, enclosed."""
         left = arb_mat(x.shape[0], x.shape[1], x.ravel().tolist())
-        product: arb_mat = left * factor
-        return _object_array(product.entries(), (x.shape[0], factor.ncols()))
+        product: arb_mat = left * weight
+        return _object_array(product.entries(), (x.shape[0], weight.ncols()))
 
     def activation(self, function: Activation, a: Array, clip: float) -> Array:
         """The activation of every ball of `a`, clipped first where clip is finite."""

@@ -51,9 +51,9 @@ class ErrorArithmetic:
         value = self.exact.numbers(array)
         return Sum(self.units, value, biases=(np.abs(value),))
 
-    def factor(self, matrix: Array) -> Weight:
+    def weight(self, matrix: Array) -> Weight:
         """A weight, made ready."""
-        transposed = self.exact.factor(matrix)
+        transposed = self.exact.weight(matrix)
         size = np.ascontiguousarray(np.abs(transposed))
         return Weight(transposed, size, size.sum(-2, keepdims=True))
 
@@ -61,22 +61,22 @@ class ErrorArithmetic:
         """The state before a step, off by at most `total`."""
         return Bounded(self.units, value, np.abs(value), IDENTITY, NONE, total)
 
-    def product(self, x: Array | Bounded, factor: Weight) -> Sum:
+    def product(self, x: Array | Bounded, weight: Weight) -> Sum:
         """x·matrixᵀ, of numbers or of something with an error."""
         if not isinstance(x, Bounded):
-            return self._product(x, np.abs(x), factor)
+            return self._product(x, np.abs(x), weight)
         errors = (
-            x.linear.through(factor.matrix[:, None]),
-            _through(x.total, factor.size),
-            _through(x.source, factor.size),
+            x.linear.through(weight.matrix[:, None]),
+            _through(x.total, weight.size),
+            _through(x.source, weight.size),
             x.total.sum(-1, keepdims=True) if self.units.underflows else NONE,
         )
-        return self._product(x.value, x.size, factor, *errors)
+        return self._product(x.value, x.size, weight, *errors)
 
-    def _product(self, x: Array, size: Array, factor: Weight, *errors: Any) -> Sum:
-        value = self.exact.product(x, factor.matrix)
-        operands = size.sum(-1, keepdims=True) + factor.sums
-        one = Product(x.shape[-1], np.abs(value), size @ factor.size, operands, *errors)
+    def _product(self, x: Array, size: Array, weight: Weight, *errors: Any) -> Sum:
+        value = self.exact.product(x, weight.matrix)
+        operands = size.sum(-1, keepdims=True) + weight.sums
+        one = Product(x.shape[-1], np.abs(value), size @ weight.size, operands, *errors)
         return Sum(self.units, value, (one,))
 
     def activation(self, function: Any, a: Sum | Bounded, clip: Any) -> Bounded:

@@ -41,7 +41,7 @@ class Linear:
     terms: tuple[Term, ...] = ()
 
     def scaled(self, c: Array) -> Linear:
-        """This map, then a factor c for each element."""
+        """This map, then times c, element by element."""
         return Linear(tuple((c if old is None else old * c, m) for old, m in self.terms))
 
     def __add__(self, other: Linear) -> Linear:

@@ -8,7 +8,7 @@ relative·|φ| + absolute + growing·|v|; what each function rounds stands in it
 from __future__ import annotations
 
 from ...cases.operators.activations import FUNCTIONS, Activation
-from .classes import Arithmetic
+from .classes import ArithmeticClass
 
 
 def underflow_growth(function: Activation) -> float:
@@ -16,6 +16,6 @@ def underflow_growth(function: Activation) -> float:
     return FUNCTIONS[function.name].underflow(abs(function.alpha), abs(function.beta))
 
 
-def function_error(function: Activation, one: Arithmetic) -> tuple[float, float, float]:
+def function_error(function: Activation, one: ArithmeticClass) -> tuple[float, float, float]:
     """(relative, absolute, growing) of `function` in the class `one`, in its unit roundoffs."""
     return FUNCTIONS[function.name].rounding(abs(function.alpha), abs(function.beta), one)

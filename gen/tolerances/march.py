@@ -17,9 +17,9 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Direction, gru, in_order, processing_order, step
+from ..gru import DirectionWeights, gru, in_order, processing_order, step
 from .chains import Chains
-from .classes import Arithmetic
+from .classes import ArithmeticClass
 from .error_arithmetic import ErrorArithmetic
 from .error_values import Bounded, wide
 from .units import Units
@@ -42,7 +42,7 @@ class ErrorBounds(NamedTuple):
 
 
 def error_bounds(
-    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[Arithmetic]
+    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
 ) -> ErrorBounds:
     """The values of stacked cases in float64 and how far off they may be in each class."""
     arithmetic = ErrorArithmetic(Units(classes))
@@ -53,7 +53,7 @@ def error_bounds(
         ]
 
         def advance(
-            d: Direction, number: int, rows: Array, wx: Mapping[str, Any], old: Array
+            d: DirectionWeights, number: int, rows: Array, wx: Mapping[str, Any], old: Array
         ) -> Array:
             return marches[d.index].advance(d, number, rows, wx, old)
 
@@ -91,7 +91,7 @@ class March:
         self.straddles = np.zeros((n, classes), bool)
 
     def advance(
-        self, d: Direction, number: int, rows: Array, wx: Mapping[str, Any], old: Array
+        self, d: DirectionWeights, number: int, rows: Array, wx: Mapping[str, Any], old: Array
     ) -> Array:
         """Take the step `number` of `rows` from the state `old`; returns the state after it."""
         if len(rows) < len(self.rows):  # the others are over for good

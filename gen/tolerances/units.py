@@ -8,14 +8,14 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
-from .classes import Arithmetic
+from .classes import ArithmeticClass
 from .function_error import function_error, underflow_growth
 
 
 class Units:
     """The numbers of each class, as columns: (classes, 1)."""
 
-    def __init__(self, classes: Sequence[Arithmetic]) -> None:
+    def __init__(self, classes: Sequence[ArithmeticClass]) -> None:
         def each(field: str) -> Array:
             return np.array([[getattr(c, field)] for c in classes])
 

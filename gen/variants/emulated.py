@@ -61,50 +61,50 @@ def _masked(values: Array, bits: int) -> Array:
     return (np.ascontiguousarray(values).view(np.uint32) & mask).view(np.float32)
 
 
-def blas(x: Array, factor: Array) -> Array:
+def blas(x: Array, weight: Array) -> Array:
     """The order of summation of numpy's BLAS."""
-    return np.asarray(x @ factor)
+    return np.asarray(x @ weight)
 
 
-def one_by_one(x: Array, factor: Array) -> Array:
+def one_by_one(x: Array, weight: Array) -> Array:
     """Term after term, each product and each sum rounded."""
-    total = x[..., :, :1] * factor[..., :1, :]
+    total = x[..., :, :1] * weight[..., :1, :]
     for k in range(1, x.shape[-1]):
-        total = total + x[..., :, k : k + 1] * factor[..., k : k + 1, :]
+        total = total + x[..., :, k : k + 1] * weight[..., k : k + 1, :]
     return np.asarray(total)
 
 
-def in_halves(x: Array, factor: Array) -> Array:
+def in_halves(x: Array, weight: Array) -> Array:
     """Pairwise: the sums of two halves, added."""
     n = x.shape[-1]
     if n == 1:
-        return np.asarray(x * factor)
+        return np.asarray(x * weight)
     half = n // 2
-    return in_halves(x[..., :half], factor[..., :half, :]) + in_halves(
-        x[..., half:], factor[..., half:, :]
+    return in_halves(x[..., :half], weight[..., :half, :]) + in_halves(
+        x[..., half:], weight[..., half:, :]
     )
 
 
-def fused(x: Array, factor: Array) -> Array:
+def fused(x: Array, weight: Array) -> Array:
     """Term after term with fused multiply-add: float32 products are exact in float64."""
-    total = np.zeros(np.broadcast_shapes(x[..., :1].shape, factor[..., :1, :].shape), x.dtype)
+    total = np.zeros(np.broadcast_shapes(x[..., :1].shape, weight[..., :1, :].shape), x.dtype)
     for k in range(x.shape[-1] - 1, -1, -1):
-        product = x[..., k : k + 1].astype(np.float64) * factor[..., k : k + 1, :]
+        product = x[..., k : k + 1].astype(np.float64) * weight[..., k : k + 1, :]
         total = (total + product).astype(x.dtype)
     return total
 
 
-def in_float16(x: Array, factor: Array) -> Array:
+def in_float16(x: Array, weight: Array) -> Array:
     """Products in float32, accumulated in float16."""
-    total = (x[..., :1] * factor[..., :1, :]).astype(np.float16)
+    total = (x[..., :1] * weight[..., :1, :]).astype(np.float16)
     for k in range(1, x.shape[-1]):
-        total = (total + x[..., k : k + 1] * factor[..., k : k + 1, :]).astype(np.float16)
+        total = (total + x[..., k : k + 1] * weight[..., k : k + 1, :]).astype(np.float16)
     return np.asarray(total.astype(x.dtype))
 
 
-def wide(x: Array, factor: Array) -> Array:
-    """Factors of a narrow type, accumulated in float32, the sum stored in that type."""
-    return (x.astype(np.float32) @ factor.astype(np.float32)).astype(x.dtype)
+def wide(x: Array, weight: Array) -> Array:
+    """Operands of a narrow type, accumulated in float32, the sum stored in that type."""
+    return (x.astype(np.float32) @ weight.astype(np.float32)).astype(x.dtype)
 
 
 SIGMOIDS: dict[str, Callable[[Array], Array]] = {
@@ -126,7 +126,7 @@ BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {
 @dataclass
 class Emulated:
     """What rounds how. `compute`: the type of every operation; `multiply`: of products of matrices;
-    `operand`: what their factors go through; `kept`: what the state goes through at every step."""
+    `operand`: what their operands go through; `kept`: what the state goes through at every step."""
 
     compute: Any = np.float32
     multiply: Callable[[Array, Array], Array] = blas
@@ -150,13 +150,13 @@ class Emulated:
         """As any numbers."""
         return self.numbers(array)
 
-    def factor(self, matrix: Array) -> Array:
+    def weight(self, matrix: Array) -> Array:
         """The transpose of the last two axes, gone through `operand`."""
         return self.operand(matrix.astype(self.compute)).swapaxes(-1, -2)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ."""
-        return self.multiply(self.operand(x), factor)
+        return self.multiply(self.operand(x), weight)
 
     def activation(self, functions: Any, a: Array, clip: Array) -> Array:
         """The activation of `a`, clipped first, by stacked case."""

@@ -13,7 +13,7 @@ from ...cases.operators.readings import STORED, ReadingNames
 from ...vectors.block import Block
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
-from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, Arithmetic
+from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, ArithmeticClass
 from .catalogue import variants_of
 from .compute import compute
 from .variant import Variant
@@ -77,7 +77,7 @@ def judged(variant: Variant, dtype: str) -> bool:
     return variant.kind == "misreading"
 
 
-def _function_error(one: Arithmetic, function: str) -> float:
+def _function_error(one: ArithmeticClass, function: str) -> float:
     """How far off a class lets a function be: by itself, where its value is 1, and of a
     pre-activation whose three terms, of order one, are stored."""
     relative, absolute = one.sigmoid if function == "sigmoid" else one.tanh

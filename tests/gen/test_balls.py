@@ -83,7 +83,7 @@ def test_sums_and_products_are_enclosed(name: str, scale: float) -> None:
 def test_products_of_matrices_are_enclosed(n: int) -> None:
     x = random_balls(5, (2, 3, n))
     matrix = np.random.default_rng(6).uniform(-1.0, 1.0, (2, 4, n))
-    found = ARITHMETIC.product(x, ARITHMETIC.factor(matrix))
+    found = ARITHMETIC.product(x, ARITHMETIC.weight(matrix))
     at = np.array(points(x, 7), object).reshape(x.shape)
     weights = np.array([Fraction(w) for w in matrix.ravel().tolist()], object).reshape(matrix.shape)
     expected = [
@@ -98,7 +98,7 @@ def test_products_of_matrices_are_enclosed(n: int) -> None:
 def test_what_rounds_is_in_the_radius() -> None:
     # of exact numbers: any midpoint differs from the exact sum
     x = ARITHMETIC.numbers(np.full((1, 1, 3), 0.1))
-    product = ARITHMETIC.product(x, ARITHMETIC.factor(np.array([[[1e16, 1.0, -1e16]]])))
+    product = ARITHMETIC.product(x, ARITHMETIC.weight(np.array([[[1e16, 1.0, -1e16]]])))
     holds(product, [Fraction(0.1)])
     tenths = ARITHMETIC.numbers(np.full(1, 0.1))
     holds(tenths * tenths, [Fraction(0.1) ** 2])
@@ -161,7 +161,7 @@ def test_the_dead_side_of_relu_is_exactly_zero() -> None:
 def test_nothing_is_claimed_of_what_is_not_finite(function: Activation, unusable: float) -> None:
     with np.errstate(all="ignore"):
         balls = ARITHMETIC.numbers(np.array([[unusable, 1.0]]))
-        one = ARITHMETIC.factor(np.ones((1, 2)))
+        one = ARITHMETIC.weight(np.ones((1, 2)))
         for value in (
             ARITHMETIC.activation(function, balls[:, :1], math.inf),
             ARITHMETIC.activation(function, ARITHMETIC.product(balls, one), 0.5),
@@ -174,7 +174,7 @@ def test_nothing_is_claimed_of_what_is_not_finite(function: Activation, unusable
 def test_a_sum_that_overflows_on_the_way_is_not_claimed() -> None:
     huge = ARITHMETIC.numbers(np.array([[1e308, 1e308, -1e308]]))
     with np.errstate(all="ignore"):
-        product = ARITHMETIC.product(huge, ARITHMETIC.factor(np.ones((1, 3))))
+        product = ARITHMETIC.product(huge, ARITHMETIC.weight(np.ones((1, 3))))
         total = huge + huge
         for value in (product, total, ARITHMETIC.activation(Activation("tanh"), product, math.inf)):
             values, decided = round_balls(value, FLOAT_TYPES["float32"])

@@ -29,7 +29,7 @@ from grucible.gen.tolerances.classes import (
     FLOAT16_STATE,
     FLOAT32,
     FLOAT64,
-    Arithmetic,
+    ArithmeticClass,
 )
 from grucible.gen.tolerances.error_arithmetic import blend_rounding
 from grucible.gen.tolerances.function_error import function_error, underflow_growth
@@ -60,7 +60,7 @@ def _unstacked(inputs: GruInputs) -> GruInputs:
     return GruInputs(inputs.x[0], inputs.h0[0], inputs.lengths[0], *gates)
 
 
-def _worst(case: CaseSpec, one: Arithmetic, runtime: Any) -> tuple[float, float]:
+def _worst(case: CaseSpec, one: ArithmeticClass, runtime: Any) -> tuple[float, float]:
     """The largest |computed - exact| / bound of a case, and its median bound of Ho."""
     meant, inputs = _one(case, seed=99)
     _, _, y_bounds, ho_bounds, _ = error_bounds(stack([meant]), inputs, [one])
