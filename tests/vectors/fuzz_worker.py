@@ -42,7 +42,7 @@ def read_vectors(path: Path) -> None:
     for case in load_vectors(path):
         assert case.id
         assert case.inputs
-        assert case.outputs
+        assert case.answer.outputs
 
 
 def judged(vectors: Path, outputs: Path) -> None:

@@ -71,7 +71,7 @@ def write_handmade(path: Path) -> None:
     random = np.random.default_rng(20240229)
     with h5py.File(path, "w", libver=("earliest", "v110")) as file:
         file.attrs["format"] = "grucible vectors"
-        file.attrs["format_version"] = 1
+        file.attrs["format_version"] = 2
         file.attrs["operator"] = "openvino.GRUSequence-5"
         file.attrs["generator"] = "by hand"
         file.attrs["seed"] = 0
@@ -171,7 +171,8 @@ def _described(path: str, data: Any) -> bytes:
     if values.dtype.kind == "S":
         dtype, held = "text", b"".join(text + b"\n" for text in values.tolist())
     else:
-        dtype = data.attrs.get("dtype", values.dtype.name)
+        marked = data.attrs.get("dtype", values.dtype.name)
+        dtype = marked.decode() if isinstance(marked, bytes) else marked
         held = values.astype(values.dtype.newbyteorder("<")).tobytes()
     return f"{path} {dtype} {'x'.join(map(str, data.shape))}\n".encode() + held
 
