@@ -32,7 +32,7 @@ def grucible(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Path:
-    code = block(README, "python", "def run(case)")
+    code = block(README, "python", "def run(question)")
     assert code.count("\n") < 30
     file = tmp_path / "my_gru.py"
     file.write_text(code)

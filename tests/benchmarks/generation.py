@@ -71,7 +71,7 @@ def _confirm_baseline(out: Path) -> None:
     """A baseline that computes something else would be no baseline."""
     cases = [c for c in load_vectors(out) if c.dtype == "float64" and c.tier == "required"]
     for case, outputs in zip(cases, evaluate(cases), strict=True):
-        for name, expected in case.outputs.items():
+        for name, expected in case.answer.outputs.items():
             np.testing.assert_allclose(outputs[name], expected, 1e-9, 1e-9, err_msg=case.id)
 
 

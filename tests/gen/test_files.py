@@ -70,11 +70,11 @@ def test_tolerances_are_stored_in_chains(spec: Path, tmp_path: Path) -> None:
     """For every class, no smaller than that of a better one, and zero in padding alone."""
     gen(spec, "-o", tmp_path / "out")
     for case in load_vectors(tmp_path / "out"):
-        assert set(case.tolerances) == {one.name for one in CLASSES[case.dtype]}
+        assert set(case.answer.tolerances) == {one.name for one in CLASSES[case.dtype]}
         padding = np.arange(4) >= case.inputs["sequence_lengths"][:, None, None]  # (batch, 1, time)
-        for name, expected in case.outputs.items():
+        for name, expected in case.answer.outputs.items():
             for chain in CHAINS[case.dtype]:
-                limits = [case.tolerances[one.name][name] for one in chain]
+                limits = [case.answer.tolerances[one.name][name] for one in chain]
                 assert {limit.shape for limit in limits} == {expected.shape}
                 for better, worse in itertools.pairwise(limits):
                     assert (better <= worse).all()
@@ -109,9 +109,9 @@ def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
     assert len(before) == 32
     assert len(after) == 48
     for case_id, case in before.items():
-        for name, array in (case.inputs | case.outputs).items():  # type: ignore[operator]
-            there = (after[case_id].inputs | after[case_id].outputs)[name]  # type: ignore[operator]
-            np.testing.assert_array_equal(there, array)
+        there = {**after[case_id].inputs, **after[case_id].answer.outputs}
+        for name, array in {**case.inputs, **case.answer.outputs}.items():
+            np.testing.assert_array_equal(there[name], array)
 
 
 def test_a_failing_case_stops_with_its_id_and_leaves_whole_files(

@@ -13,6 +13,7 @@ import pytest
 
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.draws import DRAWS
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen.making import chunks as generate
@@ -193,7 +194,7 @@ SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
 def test_the_share_of_sharp_elements(
     x: list[float], float32: list[float], share: str | None, dtype: str
 ) -> None:
-    said = Bounds(dtype, {"": {"y": bounds(x, float32, dtype)}}).objection()
+    said = Bounds(dtype, {STORED: {"y": bounds(x, float32, dtype)}}).objection()
     assert said == (
         "float32 arithmetic is proven to be within 0.001 of the value for only "
         f"{share} of the elements of y"
@@ -204,13 +205,14 @@ def test_the_share_of_sharp_elements(
 
 def test_every_output_under_every_reading_must_be_sharp() -> None:
     good, bad = bounds([1.0], [1e-6]), bounds([1.0], [1.0])
+    other = ("len-zero.initial-state",)
     for reading, role, end in (
-        ("", "y", "of y"),
-        ("", "ho", "of ho"),
-        ("len-zero.initial-state", "y", "of y under len-zero.initial-state"),
-        ("len-zero.initial-state", "ho", "of ho under len-zero.initial-state"),
+        (STORED, "y", "of y"),
+        (STORED, "ho", "of ho"),
+        (other, "y", "of y under len-zero.initial-state"),
+        (other, "ho", "of ho under len-zero.initial-state"),
     ):
-        under = {r: {"y": good, "ho": good} for r in ("", "len-zero.initial-state")}
+        under = {r: {"y": good, "ho": good} for r in (STORED, other)}
         assert Bounds("float32", under).objection() == ""
         under[reading][role] = bad
         assert Bounds("float32", under).objection().endswith(end)

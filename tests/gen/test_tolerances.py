@@ -15,7 +15,7 @@ import pytest
 from grucible.gen.making.chunks import make_chunk
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.gen.variants.emulated import run
-from grucible.vectors.case import Block
+from grucible.vectors.block import Block
 from validation.measure import Ratios, shipped_blocks
 from validation.members import MEMBERS, MISTAKES, Member
 from validation.random_cases import random_blocks
@@ -107,10 +107,10 @@ def _some(dtype: str) -> list[Block]:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tolerance_is_at_least_that_of_the_better_class(dtype: str) -> None:
     for block in _blocks(dtype):
-        limits = block.tolerances[""]
+        limits = block.answer.tolerances
         for chain in CHAINS[dtype]:
             for better, worse in pairwise(chain):
-                for output in block.outputs:
+                for output in block.answer.outputs:
                     assert (limits[better.name][output] <= limits[worse.name][output]).all()
 
 
@@ -118,9 +118,9 @@ def test_padding_admits_nothing() -> None:
     for block in _blocks("float32"):
         if "sequence_lengths" not in block.inputs:
             continue
-        time = np.arange(block.outputs["Y"].shape[3])
+        time = np.arange(block.answer.outputs["Y"].shape[3])
         past = time >= block.inputs["sequence_lengths"][:, :, None]
-        for limits in block.tolerances[""].values():
+        for limits in block.answer.tolerances.values():
             y = np.moveaxis(limits["Y"], 3, 2)  # n, batch, time, direction, hidden
             assert (y[past] == 0).all()
             assert (y[~past] > 0).all()
@@ -131,9 +131,11 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
     together = make_chunk(cases, seed=0)
     for row in (0, len(cases) - 1):
         alone = make_chunk([cases[row]], seed=0)
-        for name, limits in alone.tolerances[""].items():
+        for name, limits in alone.answer.tolerances.items():
             for output, limit in limits.items():
-                np.testing.assert_array_equal(limit[0], together.tolerances[""][name][output][row])
+                np.testing.assert_array_equal(
+                    limit[0], together.answer.tolerances[name][output][row]
+                )
 
 
 def _chunk() -> list:  # type: ignore[type-arg]

@@ -15,7 +15,7 @@ from grucible.gen.tolerances.classes import REQUIRED
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, judged, stacks, variant_outputs, within
-from grucible.vectors.case import Block
+from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
 
@@ -38,7 +38,9 @@ def blocks() -> tuple[Block, ...]:
 
 def _right(block: Block, outputs: Mapping[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """(n,) whether outputs are the stored ones, as near as the widest dtype must be."""
-    return within(dict(outputs), block.outputs, block.tolerances[""][REQUIRED[block.dtype]])
+    return within(
+        dict(outputs), block.answer.outputs, block.answer.tolerances[REQUIRED[block.dtype]]
+    )
 
 
 @pytest.mark.parametrize("variant", CATALOGUE.values(), ids=CATALOGUE)
@@ -108,8 +110,8 @@ def test_an_approximation_is_as_far_off_as_it_says(name: str) -> None:
 
 
 def test_ambiguous_cases_do_not_catch_an_accepted_reading() -> None:
-    ambiguous = [b for b in blocks() if b.readings and b.operator == SEQUENCE.name]
-    [block] = [b for b in ambiguous if b.outputs["Y"].shape[2] == 1][:1]
+    ambiguous = [b for b in blocks() if len(b.answers) > 1 and b.operator == SEQUENCE.name]
+    [block] = [b for b in ambiguous if b.answer.outputs["Y"].shape[2] == 1][:1]
     caught = {variant.name: found for variant, found in catches(block)}
     assert "len-zero.initial-state" not in caught
     assert caught["length-0-as-1"].all()

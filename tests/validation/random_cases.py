@@ -19,7 +19,7 @@ from grucible.cases.operators.signature import Operator
 from grucible.gen.exact.rounding import Undecided
 from grucible.gen.making.chunks import block_of, evaluate, peaks
 from grucible.gen.tolerances.bounds import bound_cases
-from grucible.vectors.case import Block
+from grucible.vectors.block import Block
 
 OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
 ACTIVATIONS = [[f, g] for f in ("sigmoid", "tanh", "relu") for g in ("sigmoid", "tanh", "relu")]

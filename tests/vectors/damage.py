@@ -260,7 +260,7 @@ DAMAGES = [
            attribute("/", "format_version", 1)),
     Damage("version-3", "format_version is 3; .*reads 2", attribute("/", "format_version", 3)),
     Damage("version-absent", "format_version is None", no_attribute("/", "format_version")),
-    Damage("version-array", "format_version", attribute("/", "format_version", [1, 1])),
+    Damage("version-array", "format_version", attribute("/", "format_version", [2, 2])),
     Damage("operator-unknown", "operator is 'onnx.LSTM-14'; expected one of openvino.GRUCell-3",
            attribute("/", "operator", "onnx.LSTM-14")),
     Damage("theme-absent", "theme is None; expected a name", no_attribute("/", "theme")),

@@ -105,7 +105,7 @@ def outputs_of(vectors: Path, path: Path) -> None:
                 put_texts(new, name.replace("/id", "/status"), ["ok"] * len(node))
 
     with h5py.File(vectors) as old, h5py.File(path, "w", libver=("earliest", "v110")) as new:
-        new.attrs.update({"format": fixed("grucible outputs"), "format_version": 1})
+        new.attrs.update({"format": fixed("grucible outputs"), "format_version": 2})
         old.visititems(copy)
 
 
