@@ -88,21 +88,24 @@ def answered(drawn: Drawn) -> Answered:
     return Answered(kept, answers, reasons)
 
 
-def overflows(drawn: Drawn) -> dict[int, str]:
-    """By place, why an intermediate of a case reaches too near the dtype's overflow; evaluated in float64.
-
-    Cases whose draw plants special values are not looked at.
-    """
-    stack, largest = drawn.stack, FLOAT_TYPES[drawn.dtype].largest
+def peaks(stack: Stack) -> Array:
+    """(n,) how large an intermediate of each case may become, evaluated in float64."""
     arithmetic = Peaks(len(stack))
     with np.errstate(over="ignore", invalid="ignore"):
         gru(arithmetic, stack.semantics, stack.inputs)
+    return arithmetic.peak
+
+
+def overflows(drawn: Drawn) -> dict[int, str]:
+    """By place, why an intermediate of a case reaches too near the dtype's overflow.
+
+    Cases whose draw plants special values are not looked at.
+    """
+    peak, largest = peaks(drawn.stack), FLOAT_TYPES[drawn.dtype].largest
     # a sum of up to four counted quantities stays finite in the dtype
-    near = ~(arithmetic.peak < largest / 4) & ~drawn.planted
+    near = ~(peak < largest / 4) & ~drawn.planted
     return {
-        int(
-            place
-        ): f"an intermediate of {arithmetic.peak[place]:.3g} is too near {drawn.dtype}'s overflow"
+        int(place): f"an intermediate of {peak[place]:.3g} is too near {drawn.dtype}'s overflow"
         for place in np.flatnonzero(near)
     }
 

@@ -14,7 +14,8 @@ from grucible.cases.operators.readings import READINGS
 from grucible.gen.tolerances.classes import REQUIRED
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
-from grucible.gen.variants.evaluate import catches, judged, stacks, variant_outputs, within
+from grucible.gen.variants.evaluate import catches, judged, stacks_of, variant_outputs, within
+from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
@@ -61,9 +62,15 @@ def test_sentences_are_each_one_s_own() -> None:
     assert len(set(misreadings)) == len(misreadings)
 
 
+def _one(block: Block, variants: list[Variant]) -> dict[str, Any]:
+    """The outputs of a block's cases under some variants at once."""
+    together = variant_outputs(block, stacks_of(block), [variants])
+    return {name: array[0] for name, array in together.items()}
+
+
 def test_without_a_variant_the_stored_answers_come_out() -> None:
     for block in blocks():
-        outputs = variant_outputs(block, stacks(block), [])
+        outputs = _one(block, [])
         assert _right(block, outputs).all()
 
 
@@ -74,7 +81,7 @@ def test_a_variant_changes_some_case_and_leaves_inputs_alone(name: str) -> None:
         if CATALOGUE[name] not in variants_of(OPERATORS[block.operator]):
             continue
         before = {n: a.copy() for n, a in block.inputs.items()}
-        outputs = variant_outputs(block, stacks(block), [CATALOGUE[name]])
+        outputs = _one(block, [CATALOGUE[name]])
         changed += int((~_right(block, outputs)).sum())
         for n, a in before.items():
             np.testing.assert_array_equal(a, block.inputs[n])

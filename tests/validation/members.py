@@ -48,7 +48,7 @@ def _float32(dtype: str) -> list[Member]:
     return found + [
         Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid_form=form))
         for form in SIGMOIDS
-        if form != Emulated.sigmoid
+        if form != Emulated.sigmoid_form
     ]
 
 
