@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GrucibleError
 from .activations import Activation
 from .known import OPERATORS
-from .semantics import Semantics, StackedSemantics, semantics
+from .semantics import Semantics, StackedSemantics
 
 AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
 ReadingNames = tuple[str, ...]
@@ -195,15 +195,17 @@ def about(names: ReadingNames) -> str:
     return "; and ".join(READINGS[name].about for name in names)
 
 
-def touched_by(case: Asks) -> tuple[ReadingNames, ...]:
-    """What may be followed in a case besides the stored reading: every reading that it touches, alone
-    and together. Raises GrucibleError where it touches more than MOST_POINTS points."""
-    operator = OPERATORS[case.operator]
-    meant = semantics(operator, case.attributes)
+def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
+    """What may be followed in a case, which means `meant`, besides the stored reading: every reading
+    that it touches, alone and together.
+
+    Raises GrucibleError where it touches more than MOST_POINTS points.
+    """
+    owner = OPERATORS[case.operator].owner
     touched = [
         reading
         for reading in READINGS.values()
-        if operator.owner in reading.owners and reading.touches(case, meant)
+        if owner in reading.owners and reading.touches(case, meant)
     ]
     if len(touched) > MOST_POINTS:
         raise GrucibleError(
