@@ -1,6 +1,6 @@
 """Apple BNNSGraph's gru, as the page of BNNSGraph.Builder.Tensor.gru gives it.
 
-The page contradicts itself; `LEDGER.md` beside this file says where, and which reading is taken.
+The page contradicts itself; `cases/bnnsgraph/LEDGER.md` says where, and which reading is taken.
 No Apple runtime was run: everything here rests on documents alone.
 """
 

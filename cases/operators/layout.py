@@ -96,7 +96,9 @@ def gru_inputs(
     if "h0" not in plain:
         directions = len(operator.directions(attributes))
         plain["h0"] = np.zeros((*stacked, directions, batch, hidden), x.dtype)
-    return GruInputs(x, plain["h0"], plain["lengths"], gates["w"], gates["r"], gates["b"])
+    return GruInputs(
+        x=x, h0=plain["h0"], lengths=plain["lengths"], w=gates["w"], r=gates["r"], b=gates["b"]
+    )
 
 
 def operator_inputs(

@@ -1,8 +1,8 @@
 """ONNX GRU, opset 14, with opset 22's bfloat16.
 
 Source: "GRU" in ONNX's operator documentation. Opset 22 is opset 14 with bfloat16 among its types;
-opset 7 is opset 14 without `layout`. Where the text is ambiguous or silent, `LEDGER.md` beside this
-file says which reading is taken, and why.
+opset 7 is opset 14 without `layout`. Where the text is ambiguous or silent, `cases/onnx/LEDGER.md`
+says which reading is taken, and why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OpenVINO GRUCell-3 and GRUSequence-5, as their specifications give them.
 
 Sources: "GRUCell" and "GRUSequence" in the OpenVINO operation-set documentation. Where their text
-is ambiguous, silent or wrong, `LEDGER.md` beside this file says which reading is taken, and why.
+is ambiguous, silent or wrong, `cases/openvino/LEDGER.md` says which reading is taken, and why.
 """
 
 from __future__ import annotations

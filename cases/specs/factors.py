@@ -143,4 +143,9 @@ def _lengths(name: str, *, optional: bool) -> Factor:
 
 def key(value: Any) -> str:
     """A hashable form of a factor's value, equal for equal values and different for 1 and true."""
+    return json.dumps(value) if isinstance(value, list) else _key(value)
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def _key(value: Any) -> str:
     return json.dumps(value)

@@ -17,7 +17,7 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.specs.factors import factors
 from grucible.cases.specs.schema import spec_schema
 from grucible.cases.specs.spec_file import SHIPPED
-from grucible.cases.specs.spec_model import spec_model
+from grucible.cases.specs.spec_model import Listing, spec_model
 from grucible.cases.specs.yaml_source import parse
 
 SCHEMA = json.loads(spec_schema())
@@ -158,6 +158,7 @@ def test_a_number_held_as_float32_is_what_numpy_says_it_is() -> None:
 def test_numbers_become_floats_and_integers_stay() -> None:
     entry = {"list": [{"clip": 2, "activation_alpha": [1, 0.5], "layout": 1, "hidden_size": 3}]}
     [listing] = spec_model("onnx.GRU-14").model_validate(spec("onnx.GRU-14", entry)).cases
+    assert isinstance(listing, Listing)
     found = {name: repr(value) for name, value in listing.list[0].items()}
     assert found == {
         "clip": "2.0",
