@@ -20,7 +20,8 @@ from grucible.cases.operators.semantics import stack
 from grucible.check.report import Report
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
-from grucible.gen.variants.variant import Variant, outcome
+from grucible.gen.variants.compute import compute
+from grucible.gen.variants.variant import Variant
 
 from . import bnns_page
 from .numpy_gru import in_float32, run
@@ -60,7 +61,7 @@ def runtime(*variants: Variant) -> Callable[[Question], dict[str, Array]]:
         one = {name: array[None] for name, array in question.inputs.items()}
         inputs = gru_inputs(operator, question.attributes, one)
         meant = [variant for variant in variants if variant in variants_of(operator)]
-        y, ho = outcome(meant, stack([question.semantics]), inputs)
+        [(y, ho)] = compute([meant], stack([question.semantics]), inputs)
         absent = {t.name for t in operator.outputs} - question.outputs.keys()
         found = operator_outputs(operator, question.attributes, {"y": y, "ho": ho}, absent)
         return {

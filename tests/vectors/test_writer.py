@@ -24,7 +24,12 @@ from grucible.vectors.writer import new_vector_file
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256
 
-PROVENANCE = {"spec_text": "about: ü\n", "seed": 3, "generator": "test 1", "made_from": "{}"}
+PROVENANCE: dict[str, Any] = {
+    "spec_text": "about: ü\n",
+    "seed": 3,
+    "generator": "test 1",
+    "made_from": "{}",
+}
 
 
 def key_of(block: StoredBlock, group: Any) -> BlockKey:
@@ -58,7 +63,7 @@ def written_again(source: Path, path: Path, rows: int) -> None:
         open_vectors(source) as vectors,
         new_vector_file(
             path, operator=vectors.operator, theme=vectors.theme, **PROVENANCE
-        ) as writer,  # type: ignore[arg-type]
+        ) as writer,
     ):
         for block in vectors.blocks():
             key = key_of(block, vectors.file[block.path])
