@@ -9,7 +9,7 @@ import multiprocessing
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -48,8 +48,8 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a plan: `made` now, or found up to date."""
+class MadeFile:
+    """A planned file that is there: `made` now, or found up to date."""
 
     relative: str
     cases: int
@@ -90,20 +90,20 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def up_to_date(plan: Plan) -> Outcome | None:
-    """The outcome of a plan whose file is there, whole, and made from the same; else None."""
+def up_to_date(plan: Plan) -> MadeFile | None:
+    """The file of a plan, if it is there, whole, and made from the same; else None."""
     try:
         with open_vectors(plan.path) as vectors:
             if attribute(vectors.file, "made_from") != plan.made_from:
                 return None
-            return Outcome(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
+            return MadeFile(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
     except GrucibleError:
         return None
 
 
 def make_files(
     plans: Sequence[Plan], jobs: int, advance: Callable[[int], None] = lambda _: None
-) -> Iterator[Outcome]:
+) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
@@ -122,7 +122,7 @@ def make_files(
             ) as writer:
                 for key, parts in chunks(plan.cases):
                     _write_block(writer, key, parts, results, advance)
-            yield Outcome(plan.relative, len(plan.cases), writer.content_sha256, made=True)
+            yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
 
 
 _interrupted = False
