@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +14,13 @@ import numpy as np
 from ...cases.selection import selected
 from ...vectors.block import Block
 from ...vectors.digest import block_paths
-from ...vectors.reader import open_vectors
+from ...vectors.reader import VectorFile, open_vectors
 from ...vectors.stored_block import StoredBlock
+from .pool import RuntimePool
 from .source import Observed, Source
+
+MOST_BYTES = 64 << 20
+"""So many bytes of questions and answers may be held while a runtime is at work on them."""
 
 
 class Slice(NamedTuple):
@@ -29,26 +36,95 @@ class Slice(NamedTuple):
     observed: Observed
 
 
+class _Asked(NamedTuple):
+    """A slice that waits for what is observed of it."""
+
+    slice: Callable[[Observed], Slice]
+    block: Block
+    observed: Callable[[], Observed]
+
+
+_Waiting = deque[_Asked | contextlib.ExitStack]
+"""Slices in order; where a file's last one is past, the file is closed."""
+
+
 def observations(
     files: Iterable[tuple[Path, str]],
     source: Source,
     select: Sequence[str],
     advance: Callable[[int], None] = lambda _: None,
-) -> Iterable[Slice]:
+) -> Iterator[Slice]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
-    Every file's content is verified against its digest first.
+    Every file's content is verified against its digest first. While a pool is at work on some slices,
+    the next are read, and whoever goes through the observations has those before.
     """
+    waiting: _Waiting = deque()
+    try:
+        for one in _asked(files, source, select):
+            waiting.append(one)
+            while not _room(waiting, source):
+                yield from _first(waiting, advance)
+        while waiting:
+            yield from _first(waiting, advance)
+    finally:
+        for one in waiting:
+            if isinstance(one, contextlib.ExitStack):
+                one.close()
+
+
+def _asked(
+    files: Iterable[tuple[Path, str]], source: Source, select: Sequence[str]
+) -> Iterator[_Asked | contextlib.ExitStack]:
+    """The slices, each asked of the source, and after those of a file what closes it."""
     for file, relative in files:
-        with open_vectors(file, relative) as vectors:
-            vectors.verify_content()
-            source.check_blocks(relative, block_paths(vectors.file))
-            for stored in vectors.blocks():
-                source.check_ids(relative, stored.path, stored.ids)
-                for whole in stored.slices(inputs=source.needs_inputs):
-                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
-                    if keep.any():
-                        block = whole if keep.all() else whole.rows(keep)
-                        observed = source.observe(relative, block)
-                        yield Slice(file, relative, stored, block, observed)
-                        advance(len(block))
+        with contextlib.ExitStack() as opened:
+            vectors = opened.enter_context(open_vectors(file, relative))
+            yield from _asked_of_file(vectors, source, select)
+            closing = opened.pop_all()
+        yield closing
+
+
+def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -> Iterator[_Asked]:
+    vectors.verify_content()
+    source.check_blocks(vectors.relative, block_paths(vectors.file))
+    for stored in vectors.blocks():
+        source.check_ids(vectors.relative, stored.path, stored.ids)
+        for whole in stored.slices(inputs=source.needs_inputs):
+            keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
+            if keep.any():
+                block = whole if keep.all() else whole.rows(keep)
+                made = partial(Slice, vectors.path, vectors.relative, stored, block)
+                if isinstance(source, RuntimePool):
+                    yield _Asked(made, block, source.ask(block))
+                else:
+                    yield _Asked(made, block, partial(source.observe, vectors.relative, block))
+
+
+def _room(waiting: _Waiting, source: Source) -> bool:
+    """Whether more may be asked before the first answers are waited for."""
+    if not isinstance(source, RuntimePool):
+        return not waiting
+    blocks = [one.block for one in waiting if isinstance(one, _Asked)]
+    if not blocks:
+        return not waiting
+    held = sum(_bytes(block) for block in blocks)
+    return sum(map(len, blocks)) < source.ahead and held < MOST_BYTES
+
+
+def _bytes(block: Block) -> int:
+    arrays = [*block.inputs.values()]
+    for answer in block.answers.values():
+        arrays += answer.outputs.values()
+        arrays += [limit for limits in answer.tolerances.values() for limit in limits.values()]
+    return sum(array.nbytes for array in arrays)
+
+
+def _first(waiting: _Waiting, advance: Callable[[int], None]) -> Iterator[Slice]:
+    """The first slice, with what was observed of it; nothing where it is the end of a file."""
+    one = waiting.popleft()
+    if isinstance(one, contextlib.ExitStack):
+        one.close()
+        return
+    yield one.slice(one.observed())
+    advance(len(one.block))

@@ -9,7 +9,7 @@ import multiprocessing
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MadeFile:
     """What became of a plan: `made` now, or found there, made from the same.
 
     `content_sha256` is computed from the bytes in the file. Where those are not what the file's own
@@ -95,7 +95,7 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def standing(plan: Plan) -> Outcome | None:
+def standing(plan: Plan) -> MadeFile | None:
     """What stands at the place of a plan, if it was made from the same; None if nothing does."""
     try:
         with open_vectors(plan.path) as vectors:
@@ -104,15 +104,15 @@ def standing(plan: Plan) -> Outcome | None:
             try:
                 vectors.verify_content()
             except VectorFileError as error:
-                return Outcome(plan.relative, len(plan.cases), "", made=False, damage=str(error))
-            return Outcome(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
+                return MadeFile(plan.relative, len(plan.cases), "", made=False, damage=str(error))
+            return MadeFile(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
     except GrucibleError:
         return None
 
 
 def make_files(
     plans: Sequence[Plan], jobs: int, advance: Callable[[int], None] = lambda _: None
-) -> Iterator[Outcome]:
+) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
@@ -132,7 +132,7 @@ def make_files(
             ) as writer:
                 for key, parts in chunks(plan.cases):
                     _write_block(writer, key, parts, results, advance)
-            yield Outcome(plan.relative, len(plan.cases), writer.content_sha256, made=True)
+            yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
 
 
 _interrupted = False
