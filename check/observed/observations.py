@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ...cases.dtypes import Array
 from ...cases.selection import selected
 from ...vectors.block import Block
-from ...vectors.digest import block_paths
 from ...vectors.reader import open_vectors
 from ...vectors.stored_block import StoredBlock
 from .source import Observed, Source
@@ -19,12 +19,14 @@ from .source import Observed, Source
 class Slice(NamedTuple):
     """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
 
-    `file` is the vector file, at `relative` below the vectors asked for, and `stored` the whole block.
+    `file` is the vector file, at `relative` below the vectors asked for, `stored` the whole block, and
+    `rows` (n,) says which of its rows the cases are.
     """
 
     file: Path
     relative: str
     stored: StoredBlock
+    rows: Array
     block: Block
     observed: Observed
 
@@ -37,18 +39,32 @@ def observations(
 ) -> Iterable[Slice]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
-    Every file's content is verified against its digest first.
+    The content of every file that holds a selected case is verified against its digests first; of the
+    others nothing but ids is read, and of a block without a selected case nothing more.
     """
     for file, relative in files:
         with open_vectors(file, relative) as vectors:
-            vectors.verify_content()
-            source.check_blocks(relative, block_paths(vectors.file))
-            for stored in vectors.blocks():
-                source.check_ids(relative, stored.path, stored.ids)
-                for whole in stored.slices(inputs=source.needs_inputs):
-                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
-                    if keep.any():
-                        block = whole if keep.all() else whole.rows(keep)
-                        observed = source.observe(relative, block)
-                        yield Slice(file, relative, stored, block, observed)
-                        advance(len(block))
+            wanted = vectors.ids(select)
+            if not wanted:
+                continue
+            vectors.verify_content(keep_inputs=source.needs_inputs)
+            source.check_blocks(relative, list(vectors.groups))
+            for path in wanted:
+                stored = vectors.block(path)
+                source.check_ids(relative, path, stored.ids)
+                for rows, block in _slices(stored, select, inputs=source.needs_inputs):
+                    observed = source.observe(relative, block)
+                    yield Slice(file, relative, stored, rows, block, observed)
+                    advance(len(block))
+
+
+def _slices(
+    stored: StoredBlock, select: Sequence[str], *, inputs: bool
+) -> Iterator[tuple[Array, Block]]:
+    """The selected rows of a block, in slices: which they are, and what is in them."""
+    for step in stored.steps():
+        rows = np.array([row for row in step if selected(stored.ids[row], select)])
+        if rows.size:
+            first = int(rows[0])
+            block = stored.read(first, int(rows[-1]) + 1, inputs=inputs)
+            yield rows, block if len(block) == len(rows) else block.rows(rows - first)

@@ -14,8 +14,8 @@ import grucible
 from grucible import Case, load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.vectors import block_reader
+from grucible.vectors.attributes import attribute
 from grucible.vectors.find import case_ids, find_vectors
-from grucible.vectors.hdf5 import attribute
 from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE

@@ -17,9 +17,9 @@ from grucible.cases.errors import VectorFileError
 from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block_reader import StoredBlock
 from grucible.vectors.case import BlockKey
-from grucible.vectors.hdf5 import atomic_file
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.writer import new_vector_file
+from grucible.vectors.writing import atomic_file
 
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256
@@ -185,7 +185,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 import h5py
-from grucible.vectors.hdf5 import atomic_file
+from grucible.vectors.writing import atomic_file
 source, path = Path(sys.argv[1]), Path(sys.argv[2])
 print("started", flush=True)
 while True:
