@@ -116,8 +116,10 @@ def score(
 def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
     for file, relative in find_vectors(vectors, select):
         with open_vectors(file, relative) as opened:
+            if not opened.ids(select):
+                continue
             opened.verify_content()
-            for stored in opened.blocks():
+            for stored in opened.blocks(select):
                 if stored.tier == "nonportable":
                     continue
                 for block in stored.slices():

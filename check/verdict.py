@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
 from ..vectors.find import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
@@ -118,7 +115,7 @@ def _failing(
     failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
     if not failed:
         return
-    at = _rows(part, failed)
+    at = part.rows[failed]
     first = int(at.min())
     whole = part.stored.read(first, int(at.max()) + 1)
     outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
@@ -129,10 +126,4 @@ def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
     """The deciding cases of a slice that passed."""
     rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
     if rows:
-        yield Passed(part.file, part.block.path, _rows(part, rows))
-
-
-def _rows(part: Slice, rows: Sequence[int]) -> Array:
-    """Which rows of the whole block some rows of a slice are."""
-    places = {case_id: row for row, case_id in enumerate(part.stored.ids)}
-    return np.array([places[part.block.ids[row]] for row in rows])
+        yield Passed(part.file, part.block.path, part.rows[rows])

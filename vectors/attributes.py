@@ -23,7 +23,7 @@ AttributeReader = Callable[[Any, str], Value]
 
 
 def attribute(node: Any, name: str) -> Value:
-    """A scalar attribute of an open file, group or dataset: a text or a number.
+    """A scalar attribute of what has a low-level `id`, a file, group or dataset: a text or a number.
 
     None where there is none, or it is something else. Raises VectorFileError for a text of variable
     length, which is not read.
@@ -40,12 +40,6 @@ def attribute(node: Any, name: str) -> Value:
 def any_attribute(node: Any, name: str) -> Value:
     """The same of a file that others wrote, in which a text may be of variable length, as h5py's are."""
     held = _held(node, name)
-    if held is not None and _is_variable(held):
-        try:
-            value = node.attrs[name]
-        except (OSError, TypeError, ValueError):
-            return None
-        return value if isinstance(value, str) else None
     return None if held is None else _value(held)
 
 

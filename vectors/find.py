@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:
     """The ids of the cases of the vector files at `path` that can hold what `select` matches."""
     for file, relative in find_vectors(path, select):
         with open_vectors(file, relative) as vectors:
-            yield from vectors.ids()
+            for ids in vectors.ids(select).values():
+                yield from ids
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
@@ -73,7 +75,7 @@ def _check_each_once(files: Sequence[Path]) -> None:
     owner: dict[str, Path] = {}
     for file in files:
         with open_vectors(file) as vectors:
-            for case_id in vectors.ids():
+            for case_id in itertools.chain.from_iterable(vectors.ids().values()):
                 other = owner.setdefault(case_id, file)
                 if other != file:
                     raise VectorFileError(

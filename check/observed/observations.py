@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...cases.dtypes import Array
 from ...cases.selection import selected
 from ...vectors.block import Block
-from ...vectors.digest import block_paths
 from ...vectors.reader import VectorFile, open_vectors
 from ...vectors.stored_block import StoredBlock
 from .pool import RuntimePool
@@ -26,12 +26,14 @@ MOST_BYTES = 64 << 20
 class Slice(NamedTuple):
     """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
 
-    `file` is the vector file, at `relative` below the vectors asked for, and `stored` the whole block.
+    `file` is the vector file, at `relative` below the vectors asked for, `stored` the whole block, and
+    `rows` (n,) says which of its rows the cases are.
     """
 
     file: Path
     relative: str
     stored: StoredBlock
+    rows: Array
     block: Block
     observed: Observed
 
@@ -56,8 +58,9 @@ def observations(
 ) -> Iterator[Slice]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
-    Every file's content is verified against its digest first. While a pool is at work on some slices,
-    the next are read, and whoever goes through the observations has those before.
+    The content of every file that holds a selected case is verified against its digests first; of the
+    others nothing but ids is read, and of a block without a selected case nothing more. While a pool is
+    at work on some slices, the next are read, and whoever goes through the observations has those before.
     """
     waiting: _Waiting = deque()
     try:
@@ -86,19 +89,32 @@ def _asked(
 
 
 def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -> Iterator[_Asked]:
-    vectors.verify_content()
-    source.check_blocks(vectors.relative, block_paths(vectors.file))
-    for stored in vectors.blocks():
-        source.check_ids(vectors.relative, stored.path, stored.ids)
-        for whole in stored.slices(inputs=source.needs_inputs):
-            keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
-            if keep.any():
-                block = whole if keep.all() else whole.rows(keep)
-                made = partial(Slice, vectors.path, vectors.relative, stored, block)
-                if isinstance(source, RuntimePool):
-                    yield _Asked(made, block, source.ask(block))
-                else:
-                    yield _Asked(made, block, partial(source.observe, vectors.relative, block))
+    wanted = vectors.ids(select)
+    if not wanted:
+        return
+    vectors.verify_content(keep_inputs=source.needs_inputs)
+    source.check_blocks(vectors.relative, list(vectors.groups))
+    for path in wanted:
+        stored = vectors.block(path)
+        source.check_ids(vectors.relative, path, stored.ids)
+        for rows, block in _slices(stored, select, inputs=source.needs_inputs):
+            made = partial(Slice, vectors.path, vectors.relative, stored, rows, block)
+            if isinstance(source, RuntimePool):
+                yield _Asked(made, block, source.ask(block))
+            else:
+                yield _Asked(made, block, partial(source.observe, vectors.relative, block))
+
+
+def _slices(
+    stored: StoredBlock, select: Sequence[str], *, inputs: bool
+) -> Iterator[tuple[Array, Block]]:
+    """The selected rows of a block, in slices: which they are, and what is in them."""
+    for step in stored.steps():
+        rows = np.array([row for row in step if selected(stored.ids[row], select)])
+        if rows.size:
+            first = int(rows[0])
+            block = stored.read(first, int(rows[-1]) + 1, inputs=inputs)
+            yield rows, block if len(block) == len(rows) else block.rows(rows - first)
 
 
 def _room(waiting: _Waiting, source: Source) -> bool:

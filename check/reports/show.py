@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +35,26 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 
     Raises GrucibleError where none or several match.
     """
-    found: list[tuple[Block, str]] = []
-    more = 0
-    for file, relative in find_vectors(vectors, [wanted]):
+    found: tuple[Block, str] | None = None
+    matching: list[str] = []
+    select = (wanted, escape(wanted))  # an id may hold what a glob means otherwise
+    for file, relative in find_vectors(vectors, select):
         with open_vectors(file, relative) as opened:
-            for block in opened.blocks():
-                for row, case_id in enumerate(block.ids):
+            for path, ids in opened.ids(select).items():
+                for row, case_id in enumerate(ids):
                     if case_id == wanted:
-                        return block.read(row, row + 1), str(file)
+                        return opened.block(path).read(row, row + 1), str(file)
                     if fnmatchcase(case_id, wanted):
-                        more += 1
-                        if len(found) < _MOST_NAMED:
-                            found.append((block.read(row, row + 1), str(file)))
-    if more == 1:
-        return found[0]
+                        matching.append(case_id)
+                        found = found or (opened.block(path).read(row, row + 1), str(file))
+    if found and len(matching) == 1:
+        return found
     if not found:
         raise GrucibleError(
             f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
         )
-    names = ", ".join(block.ids[0] for block, _ in found)
-    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {names}")
+    names = ", ".join(matching[:_MOST_NAMED])
+    raise GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:

@@ -22,7 +22,6 @@ import grucible
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
-from ...vectors.attributes import attribute
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
@@ -99,7 +98,7 @@ def standing(plan: Plan) -> MadeFile | None:
     """What stands at the place of a plan, if it was made from the same; None if nothing does."""
     try:
         with open_vectors(plan.path) as vectors:
-            if attribute(vectors.file, "made_from") != plan.made_from:
+            if vectors.root.attribute("made_from") != plan.made_from:
                 return None
             try:
                 vectors.verify_content()

@@ -363,7 +363,7 @@ DAMAGES = [
     Damage("ids-none", "id and attributes are not one row per case",
            put(f"{BLOCK}/id", np.zeros((0,), "S1")), signed=True),
     Damage("ids-fewer", "id and attributes are not one row per case",
-           texts(f"{BLOCK}/id", ["a", "b"]), signed=True),
+           texts(f"{BLOCK}/id", REQUIRED.ids()[:2]), signed=True),
     Damage("ids-newline", "attributes of |/id: ", _newline_ids, signed=True),
     Damage("attributes-not-json", "attributes of openvino.*/forward-a: ", given("{clip}"), signed=True),
     Damage("attributes-list", "attributes are not a JSON object", given("[]"), signed=True),
@@ -442,6 +442,21 @@ DAMAGES = [
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),
 ]  # fmt: skip
+
+# What is wrong with other blocks than the required one, which `show` of a case of that does not look at.
+ELSEWHERE = [
+    damage
+    for damage in DAMAGES
+    if damage.name.startswith("reading")
+    or damage.name
+    in (
+        "variable-mark",
+        "dtype-unknown",
+        "dtype-float16-of-bfloat16",
+        "bfloat16-unmarked",
+        "tolerance-of-reading-missing",
+    )
+]
 
 # What is wrong with the last case alone, which `show` of the first does not look at.
 LAST = [
