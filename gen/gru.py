@@ -175,7 +175,8 @@ def gru(
         for number in range(int(lengths.max(initial=0))):
             alive = number < lengths
             rows = np.flatnonzero(alive.any(axis=stacked))
-            wx = {gate: values[..., rows, number, :] for gate, values in d.input.items()}
+            at = slice(None) if rows.size == alive.shape[-1] else rows
+            wx = {gate: values[..., at, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]
             new = advance(d, number, rows, wx, old)
             keep = alive[..., rows, None]

@@ -52,9 +52,10 @@ class Curves:
         self.sixth_third = each(thirds) / 6.0
         self._jumps_second = each([not math.isfinite(one.third) for one in shapes])[..., 0] > 0.0
         self._jumps = bool(self._jumps_second.any())
+        most = max(len(one.breaks) for one in shapes)
         self.breaks = [
-            tuple(each(column) for column in zip(*row, strict=True))
-            for row in zip(*(_padded(one.breaks, shapes) for one in shapes), strict=True)
+            tuple(each(column) for column in zip(*of_each_case, strict=True))
+            for of_each_case in zip(*(_padded(one.breaks, most) for one in shapes), strict=True)
         ]
         self.guarded = any(one.guarded for one in shapes)
         self._guards = each([one.guarded for one in shapes])
@@ -134,9 +135,8 @@ class Curves:
         return lost
 
 
-def _padded(breaks: tuple[Break, ...], shapes: Sequence[Shape]) -> list[tuple[float, float, float]]:
-    """The breaks (at, slope, height), and as many that are never reached as others of `shapes` have more."""
-    most = max(len(one.breaks) for one in shapes)
+def _padded(breaks: tuple[Break, ...], most: int) -> list[tuple[float, float, float]]:
+    """The breaks, (at, slope, height), and others that are never reached."""
     real = [(one.at, one.slope, one.height) for one in breaks]
     return real + [(math.inf, 0.0, 0.0)] * (most - len(real))
 

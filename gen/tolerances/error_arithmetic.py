@@ -21,9 +21,11 @@ from .units import Units
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A weight, transposed: itself, its absolute values, and their sums over what is summed."""
+    """A weight, transposed: itself, once more with an axis for the rows, its absolute values, and their
+    sums over what is summed."""
 
     matrix: Array
+    of_rows: Array
     size: Array
     sums: Array
 
@@ -54,8 +56,9 @@ class ErrorArithmetic:
     def weight(self, matrix: Array) -> Weight:
         """A weight, made ready."""
         transposed = self.exact.weight(matrix)
-        size = np.ascontiguousarray(np.abs(transposed))
-        return Weight(transposed, size, size.sum(-2, keepdims=True))
+        contiguous = np.ascontiguousarray(transposed)
+        size = np.abs(contiguous)
+        return Weight(transposed, contiguous[:, None], size, size.sum(-2, keepdims=True))
 
     def state(self, value: Array, total: Array) -> Bounded:
         """The state before a step, off by at most `total`."""
@@ -66,7 +69,7 @@ class ErrorArithmetic:
         if not isinstance(x, Bounded):
             return self._product(x, np.abs(x), weight)
         errors = (
-            x.linear.through(weight.matrix[:, None]),
+            x.linear.through(weight.of_rows),
             _through(x.total, weight.size),
             _through(x.source, weight.size),
             x.total.sum(-1, keepdims=True) if self.units.underflows else NONE,

@@ -17,7 +17,7 @@ from grucible.check.observed.pool import AHEAD, RuntimePool
 from grucible.check.observed.source import Observed
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.block import Block
-from grucible.vectors.reader import find_vectors
+from grucible.vectors.find import find_vectors
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors

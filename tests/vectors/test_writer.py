@@ -66,7 +66,7 @@ def written_again(source: Path, path: Path, rows: int) -> None:
         ) as writer,
     ):
         for block in vectors.blocks():
-            key = key_of(block, vectors.file[block.path])
+            key = key_of(block, vectors.groups[block.path])
             writer.start_block(key, block.ids, block.given)
             for start in range(0, len(block), rows):
                 writer.write(key, start, block.read(start, start + rows))
