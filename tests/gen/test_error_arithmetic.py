@@ -13,10 +13,10 @@ import pytest
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.layout import GruInputs
 from grucible.cases.operators.semantics import StackedSemantics
-from grucible.gen import error_chains
-from grucible.gen.gru import Direction, Step, step
+from grucible.gen.gru import DirectionWeights, Step, step
+from grucible.gen.tolerances import chains as error_chains
 from grucible.gen.tolerances.chains import Chains, window
-from grucible.gen.tolerances.classes import CLASSES, FLOAT64, Arithmetic
+from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass
 from grucible.gen.tolerances.error_arithmetic import ErrorArithmetic
 from grucible.gen.tolerances.error_values import IDENTITY, Linear
 from grucible.gen.tolerances.units import Units
@@ -94,8 +94,8 @@ def exact(cell: Cell, row: int, h: list[Any]) -> dict[str, list[Any]]:
 def bounded(
     cell: Cell,
     e: float,
-    classes: tuple[Arithmetic, ...] = (FLOAT64,),
-    mutate: Callable[[Direction], None] = lambda _: None,
+    classes: tuple[ArithmeticClass, ...] = (FLOAT64,),
+    mutate: Callable[[DirectionWeights], None] = lambda _: None,
 ) -> dict[str, Any]:
     """The same quantities in the arithmetic of errors, the state off by up to e."""
     inputs = GruInputs(
@@ -105,7 +105,7 @@ def bounded(
     arithmetic = ErrorArithmetic(Units(classes))
     f, g = (((Activation(name),),) for name in (cell.f, cell.g))
     meant = StackedSemantics(f, g, np.full((1, 1, 1), cell.clip), cell.after, (("forward",),))
-    d = Direction(arithmetic, inputs, arithmetic.numbers(inputs.x), 0)
+    d = DirectionWeights(arithmetic, inputs, arithmetic.numbers(inputs.x), 0)
     mutate(d)
     wx = {gate: values[..., 0, :] for gate, values in d.input.items()}
     total = np.full((1, ROWS, len(classes), HIDDEN), e)
@@ -178,15 +178,15 @@ def test_the_linear_part_is_the_jacobian(f: str, g: str, clip: float, after: boo
     )
 
 
-def _exchange_places_of_biases(d: Direction) -> None:
+def _exchange_places_of_biases(d: DirectionWeights) -> None:
     d.bias_h_input, d.bias_h_recurrent = d.bias_h_recurrent, d.bias_h_input
 
 
-def _exchange_gates(d: Direction) -> None:
+def _exchange_gates(d: DirectionWeights) -> None:
     d.recurrent["z"], d.recurrent["r"] = d.recurrent["r"], d.recurrent["z"]
 
 
-def _forget_a_bias(d: Direction) -> None:
+def _forget_a_bias(d: DirectionWeights) -> None:
     d.bias["r"] = None
 
 
@@ -210,7 +210,7 @@ def test_another_gru_has_another_jacobian(mutate: Any, after: bool) -> None:
 
 
 def sum_rounding(
-    one: Arithmetic, products: float, operands: float, biases: list[float], n: int
+    one: ArithmeticClass, products: float, operands: float, biases: list[float], n: int
 ) -> float:
     """What a sum of n products and biases loses, from TOLERANCES.md."""
     used, b, cut = n * one.unit, sum(map(abs, biases)), one.operands

@@ -40,7 +40,7 @@ def key_of(block: StoredBlock, group: Any) -> BlockKey:
         dtype=block.dtype,
         tier=block.tier,
         readings=tuple(names for names in block.answers if names),
-        sizes=tuple((symbol, int(group.attrs[symbol])) for symbol in operator.sizes),
+        sizes=tuple((symbol, int(group.attribute(symbol))) for symbol in operator.sizes),
         absent=tuple(t.name for t in operator.inputs if t.name not in block.inputs),
         types=tuple(
             (
