@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
 from ..vectors.reader import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
-from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import Failing
+from .diagnosis.diagnose import Diagnosis, diagnose
+from .diagnosis.failing import FailingBlock
 from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
@@ -71,21 +71,18 @@ def judge(
     """
     files = find_vectors(vectors)
     results: list[CaseResult] = []
-    failing: list[Failing] = []
-    passed: list[Passed] = []
     grades: dict[str, Grade] = {}
+    evidence = _Evidence()
     for part in observations(files, source, select, advance):
-        block = part.block
-        grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(part.relative, block, part.observed, grade)
+        dtype = part.block.dtype
+        grade = grades.setdefault(dtype, Grade(dtype, criteria[dtype]))
+        found = judge_block(part.relative, part.block, part.observed, grade)
         results += [_foretold(result, expectations, require) for result in found]
         if diagnosis:
-            failing += _failing(part, found)
-            passed += _passed(part, found)
+            evidence.see(part, found, criteria[dtype])
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
     check_require(require, (result.id for result in results))
-    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return Report(
         runtime=source.name,
         runtime_version=source.version,
@@ -94,7 +91,7 @@ def judge(
         grades=grades,
         results=results,
         expectations=tuple(expectations),
-        diagnosis=diagnose(failing, criteria, held, lambda names: contradicted(passed, names)),
+        diagnosis=evidence.diagnosis(),
     )
 
 
@@ -111,23 +108,33 @@ def _foretold(
     )
 
 
-def _failing(part: Slice, results: Sequence[CaseResult]) -> Iterator[Failing]:
-    """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
-    failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
-    if not failed:
-        return
-    at = _rows(part, failed)
-    first = int(at.min())
-    whole = part.stored.read(first, int(at.max()) + 1)
-    outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
-    yield Failing(whole.rows(at - first), outputs)
+class _Evidence:
+    """What a diagnosis works on: the deciding cases that failed, and those that passed."""
 
+    def __init__(self) -> None:
+        self._failing: list[FailingBlock] = []
+        self._passed: list[Passed] = []
+        self._held: dict[str, str] = {}
 
-def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
-    """The deciding cases of a slice that passed."""
-    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
-    if rows:
-        yield Passed(part.file, part.block.path, _rows(part, rows))
+    def see(self, part: Slice, results: Sequence[CaseResult], criterion: Criterion) -> None:
+        """Take in a slice: of what failed its inputs too, which the slice may lack."""
+        rows = {"failed": list[int](), "passed": list[int]()}
+        for row, result in enumerate(results):
+            if result.decides and result.verdict in rows:
+                rows[result.verdict].append(row)
+        if rows["failed"]:
+            at = _rows(part, rows["failed"])
+            first = int(at.min())
+            block = part.stored.read(first, int(at.max()) + 1).rows(at - first)
+            outputs = {name: a[rows["failed"]] for name, a in part.observed.outputs.items()}
+            self._failing.append(FailingBlock(block, outputs, criterion))
+            self._held |= {results[row].id: results[row].arithmetic for row in rows["failed"]}
+        if rows["passed"]:
+            self._passed.append(Passed(part.file, part.block.path, _rows(part, rows["passed"])))
+
+    def diagnosis(self) -> Diagnosis:
+        """What explains the failures."""
+        return diagnose(self._failing, self._held, lambda names: contradicted(self._passed, names))
 
 
 def _rows(part: Slice, rows: Sequence[int]) -> Array:

@@ -17,8 +17,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
-from ..judging.criterion import Criterion
-from .failing import Failing, Part
+from .failing import FailingBlock
 from .hints import hints
 from .search import Names, Search
 
@@ -61,24 +60,22 @@ class Diagnosis:
 
 
 def diagnose(
-    failing: Sequence[Failing],
-    criteria: Mapping[str, Criterion],
+    blocks: Sequence[FailingBlock],
     arithmetic: Mapping[str, str],
     contradicted: Callable[[Collection[str]], Mapping[str, int]],
 ) -> Diagnosis:
-    """What explains the failing cases, which were judged by `criteria`, per dtype.
+    """What explains the failing cases.
 
     `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `contradicted` counts,
     for the variants of some names, the cases that would have caught them and passed.
     """
-    parts = [Part(one.block, one.outputs, criteria[one.block.dtype]) for one in failing]
-    if not parts:
+    if not blocks:
         return Diagnosis()
-    rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
+    rows = [(failing.block.dtype, case_id) for failing in blocks for case_id in failing.block.ids]
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     sound = np.array([_sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    search = Search(parts, ~sound)
+    search = Search(blocks, ~sound)
     search.singles()
     search.together(~coarse)
     search.loosely(~coarse)
@@ -91,7 +88,7 @@ def diagnose(
     findings += _arithmetic(rows, held, ~explained | sound)
     findings.sort(key=lambda finding: -finding.explains)
     left = ~(explained | coarse)
-    return Diagnosis(findings, len(rows), int(left.sum()), hints(parts, left))
+    return Diagnosis(findings, len(rows), int(left.sum()), hints(blocks, left))
 
 
 def _sound(dtype: str, name: str) -> bool:
@@ -168,7 +165,7 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
             cost = _cost(other, others, passed)
             if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
                 alternatives.append(" + ".join(other))
-    operators = [part.block.operator for part in search.parts for _ in range(len(part))]
+    operators = [failing.block.operator for failing in search.blocks for _ in range(len(failing))]
     explained = [operators[row] for row in np.flatnonzero(mask)]
     whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
     operator = (whole or explained)[0]

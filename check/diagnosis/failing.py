@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,16 +21,10 @@ SPREAD = 3
 """So many times as many elements are finite in neither of two outputs as in one of them alone."""
 
 
-@dataclass(frozen=True)
-class Failing:
-    """The cases of a block that failed, with their inputs, and the outputs observed of them."""
+class FailingBlock:
+    """The cases of a block that failed, with their inputs, what was observed of them, and the criterion.
 
-    block: Block
-    outputs: Arrays
-
-
-class Part:
-    """The failing cases of one block: row i of everything is case i.
+    Row i of everything is case i.
 
     An output may be off from a variant's by what the criterion admits, or eight times the median of
     that in the case, larger by as much as the variant's outputs are larger, and by one rounding.
@@ -47,11 +40,11 @@ class Part:
     def __len__(self) -> int:
         return len(self.block)
 
-    def rows(self, keep: Array) -> Part:
-        """The part of the rows `keep`, a mask or indices."""
+    def rows(self, keep: Array) -> FailingBlock:
+        """Those of the rows `keep`, a mask or indices."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         observed = {name: array[where] for name, array in self.observed.items()}
-        return Part(self.block.rows(where), observed, self.criterion)
+        return FailingBlock(self.block.rows(where), observed, self.criterion)
 
     def distance(self, variants: Sequence[Variant], *, loose: bool = False) -> Array:
         """(n,) the largest |observed - what `variants` give| in units of what is admitted.

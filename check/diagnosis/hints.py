@@ -10,20 +10,24 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
 from ...cases.operators.readings import STORED
-from .failing import Part
+from .failing import FailingBlock
 
 
-def hints(parts: Sequence[Part], which: Array) -> list[str]:
-    """Sentences that are true of every case `which` (n,) of `parts`."""
-    starts = np.cumsum([0, *map(len, parts)])
-    wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]
-    chosen = [part.rows(rows) for part, rows in zip(parts, wanted, strict=True) if rows.any()]
+def hints(blocks: Sequence[FailingBlock], which: Array) -> list[str]:
+    """Sentences that are true of every case `which` (n,) of `blocks`."""
+    starts = np.cumsum([0, *map(len, blocks)])
+    wanted = [
+        which[start : start + len(failing)] for start, failing in zip(starts, blocks, strict=False)
+    ]
+    chosen = [
+        failing.rows(rows) for failing, rows in zip(blocks, wanted, strict=True) if rows.any()
+    ]
     if not chosen:
         return []
-    found = [set(_true_of(part)) for part in chosen]
+    found = [set(_true_of(failing)) for failing in chosen]
     common = [sentence for sentence in _true_of(chosen[0]) if all(sentence in f for f in found)]
-    operators = {part.block.operator for part in chosen}
-    dtypes = {part.block.dtype for part in chosen}
+    operators = {failing.block.operator for failing in chosen}
+    dtypes = {failing.block.dtype for failing in chosen}
     if len(operators) == 1:
         common.append(f"all are cases of {operators.pop()}")
     common += _asked_by_all(chosen)
@@ -32,12 +36,12 @@ def hints(parts: Sequence[Part], which: Array) -> list[str]:
     return common
 
 
-def _asked_by_all(parts: Sequence[Part]) -> Iterator[str]:
+def _asked_by_all(blocks: Sequence[FailingBlock]) -> Iterator[str]:
     """What every case asks for that is no default: values of attributes, entries of lists."""
     asked: list[set[str]] = []
-    for part in parts:
-        operator = OPERATORS[part.block.operator]
-        for given in part.block.given:
+    for failing in blocks:
+        operator = OPERATORS[failing.block.operator]
+        for given in failing.block.given:
             found = set()
             for name, value in given.items():
                 attribute = operator.attribute(name)
@@ -50,18 +54,18 @@ def _asked_by_all(parts: Sequence[Part]) -> Iterator[str]:
     yield from (f"all have {one}" for one in sorted(set.intersection(*asked)))
 
 
-def _true_of(part: Part) -> Iterator[str]:
-    """What is true of the wrong elements of every case of a part."""
-    wrong = _wrong(part)
+def _true_of(failing: FailingBlock) -> Iterator[str]:
+    """What is true of the wrong elements of every failing case of a block."""
+    wrong = _wrong(failing)
     wrong_by_output = {name: array.any() for name, array in wrong.items()}
     for name in wrong:
         if sum(wrong_by_output.values()) == 1 and wrong_by_output[name] and len(wrong) > 1:
             yield f"only {name} is wrong"
-    if not all(_finite(array).all() for array in part.observed.values()):
-        each = [~_finite(array).all(axis=1) for array in part.observed.values()]
+    if not all(_finite(array).all() for array in failing.observed.values()):
+        each = [~_finite(array).all(axis=1) for array in failing.observed.values()]
         if np.any(each, axis=0).all():
             yield "every case has an infinity or a NaN where there should be none"
-    operator, given = OPERATORS[part.block.operator], part.block.given[0]
+    operator, given = OPERATORS[failing.block.operator], failing.block.given[0]
     attributes = operator.with_defaults(given)
     shared: Arrays = {}
     for name, array in wrong.items():  # two outputs may have one role
@@ -69,7 +73,7 @@ def _true_of(part: Part) -> Iterator[str]:
             shared[role] = shared[role] | there if role in shared else there
     y = shared.get("y")
     if y is not None and y.any():
-        lengths = gru_inputs(operator, attributes, part.block.inputs).lengths
+        lengths = gru_inputs(operator, attributes, failing.block.inputs).lengths
         past = np.arange(y.shape[-2]) >= lengths[..., None]  # n, batch, time
         if not (y & ~past[:, None, :, :, None]).any():
             yield "every wrong element of Y is past its row's length"
@@ -92,12 +96,12 @@ def _finite(array: Array) -> Array:
     return np.isfinite(array.reshape(len(array), -1))
 
 
-def _wrong(part: Part) -> Arrays:
+def _wrong(failing: FailingBlock) -> Arrays:
     """Which elements of the outputs are not within the criterion."""
-    limits = part.criterion.admitted(part.block, STORED)
+    limits = failing.criterion.admitted(failing.block, STORED)
     found = {}
-    for name, right in part.block.answer.outputs.items():
+    for name, right in failing.block.answer.outputs.items():
         with np.errstate(invalid="ignore"):
-            off = np.abs(part.observed[name] - right.astype(np.float64))
+            off = np.abs(failing.observed[name] - right.astype(np.float64))
         found[name] = ~(off <= limits[name])
     return found

@@ -16,23 +16,23 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE, variants_of
 from ...gen.variants.variant import Variant
-from .failing import Part
+from .failing import FailingBlock
 
-SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
+SAMPLED_BLOCKS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
 Names = tuple[str, ...]
 
 
 class Search:
-    """What has been tried: by names of variants, the distance of every failing case (Part.distance)."""
+    """What has been tried: by names of variants, the `FailingBlock.distance` of every failing case."""
 
-    def __init__(self, parts: Sequence[Part], which: Array) -> None:
-        self.parts, self.which = parts, which
+    def __init__(self, blocks: Sequence[FailingBlock], which: Array) -> None:
+        self.blocks, self.which = blocks, which
         self.distances: dict[Names, Array] = {}
         self.loose: dict[Names, bool] = {}
         """What was tried in the coarsest arithmetic too, and whether it explained cases without."""
         self.known = [
-            {v.name for v in variants_of(OPERATORS[part.block.operator])} for part in parts
+            {v.name for v in variants_of(OPERATORS[failing.block.operator])} for failing in blocks
         ]
 
     @property
@@ -47,12 +47,14 @@ class Search:
         """Try every variant alone on samples, and on all what explains a sampled case."""
         wanted = [v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
         for _ in range(ROUNDS):
-            sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS)
+            sample = self._sample(~self.explained, SAMPLED_BLOCKS, SAMPLED_ROWS)
             new = [
                 v
                 for v in wanted
                 if (v.name,) not in self.distances
-                and any((self._distance(place, part, [v]) <= 1.0).any() for place, part in sample)
+                and any(
+                    (self._distance(place, failing, [v]) <= 1.0).any() for place, failing in sample
+                )
             ]
             if not new:
                 return
@@ -81,18 +83,18 @@ class Search:
             named.update(dict.fromkeys(names, int((distance <= 1.0).sum())))
         often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
         for several in combinations(often, 3):
-            for place, part in self._sample(which & ~self.explained, 1, 1):
-                if (self._distance(place, part, several) <= 1.0).any():
+            for place, failing in self._sample(which & ~self.explained, 1, 1):
+                if (self._distance(place, failing, several) <= 1.0).any():
                     self._try(several)
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
-        for place, part in self._sample(which & ~self.explained, 3, 2):
-            for variant in variants_of(OPERATORS[part.block.operator]):
+        for place, failing in self._sample(which & ~self.explained, 3, 2):
+            for variant in variants_of(OPERATORS[failing.block.operator]):
                 names = (variant.name,)
                 if variant.kind != "misreading" or names in self.loose:
                     continue
-                if (self._distance(place, part, [variant], loose=True) <= 1.0).all():
+                if (self._distance(place, failing, [variant], loose=True) <= 1.0).all():
                     tight = self.distances.pop(names, None)
                     self._try([variant], loose=True)
                     if tight is not None:
@@ -100,32 +102,34 @@ class Search:
                     self.loose[names] = tight is not None
 
     def _distance(
-        self, place: int, part: Part, variants: Sequence[Variant], *, loose: bool = False
+        self, place: int, failing: FailingBlock, variants: Sequence[Variant], *, loose: bool = False
     ) -> Array:
         meant = [v for v in variants if v.name in self.known[place]]
-        return part.distance(meant, loose=loose) if meant else np.full(len(part), np.inf)
+        return failing.distance(meant, loose=loose) if meant else np.full(len(failing), np.inf)
 
     def _try(self, variants: Sequence[Variant], *, loose: bool = False) -> None:
         names = tuple(v.name for v in variants)
         if names not in self.distances and names[::-1] not in self.distances:
             self.distances[names] = np.concatenate(
                 [
-                    self._distance(place, part, variants, loose=loose)
-                    for place, part in enumerate(self.parts)
+                    self._distance(place, failing, variants, loose=loose)
+                    for place, failing in enumerate(self.blocks)
                 ]
             )
 
-    def _sample(self, which: Array, most_parts: int, most_rows: int) -> list[tuple[int, Part]]:
-        """Some cases of some parts among `which`, evenly taken."""
-        starts = np.cumsum([0, *map(len, self.parts)])
+    def _sample(
+        self, which: Array, most_blocks: int, most_rows: int
+    ) -> list[tuple[int, FailingBlock]]:
+        """Some cases of some blocks among `which`, evenly taken."""
+        starts = np.cumsum([0, *map(len, self.blocks)])
         wanted = {}
-        for place in range(len(self.parts)):
+        for place in range(len(self.blocks)):
             rows = np.flatnonzero(which[starts[place] : starts[place + 1]])
             if rows.size:
                 wanted[place] = rows
-        places = _evenly(np.array(list(wanted), int), most_parts)
+        places = _evenly(np.array(list(wanted), int), most_blocks)
         return [
-            (place, self.parts[place].rows(_evenly(wanted[place], most_rows)))
+            (place, self.blocks[place].rows(_evenly(wanted[place], most_rows)))
             for place in places.tolist()
         ]
 

@@ -58,7 +58,7 @@ def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
     }
 
 
-def judged(variant: Variant, dtype: str) -> bool:
+def can_be_caught(variant: Variant, dtype: str) -> bool:
     """Whether vectors of a dtype can be asked to catch the variant.
 
     A loss of precision must be worse than the arithmetic that is required, an approximation off by
@@ -92,7 +92,7 @@ def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant
     required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
     admitted = {r: loosest(block, r) for r in block.answers}
     for variant in variants_of(OPERATORS[block.operator]):
-        if judged(variant, block.dtype) and (not names or variant.name in names):
+        if can_be_caught(variant, block.dtype) and (not names or variant.name in names):
             outputs = variant_outputs(block, stacked, [variant])
             limits = admitted if variant.kind == "misreading" else required
             near = [within(outputs, one.outputs, limits[r]) for r, one in block.answers.items()]

@@ -35,7 +35,7 @@ class _WiderFloat64(Float64):
 
 
 @dataclass(frozen=True)
-class Run:
+class Evaluated:
     """What a change of the outputs may look at: the true inputs, the semantics, the outputs so far,
     and `again`, which computes the outputs of other inputs in the same way."""
 
@@ -71,7 +71,7 @@ class Variant:
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
     alter: Callable[[StackedSemantics], Alter] | None = None
-    outputs: Callable[[Run], Outputs] | None = None
+    outputs: Callable[[Evaluated], Outputs] | None = None
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
@@ -176,5 +176,5 @@ def outcome(variants: Sequence[Variant], semantics: StackedSemantics, inputs: Gr
         y, ho = computed(inputs)
         for variant in variants:
             if variant.outputs:
-                y, ho = variant.outputs(Run(inputs, semantics, y, ho, computed))
+                y, ho = variant.outputs(Evaluated(inputs, semantics, y, ho, computed))
     return y, ho
