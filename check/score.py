@@ -13,7 +13,7 @@ from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
 from ..cases.selection import selected
 from ..gen.variants.catalogue import CATALOGUE, variants_of
-from ..gen.variants.evaluate import catches, judged
+from ..gen.variants.evaluate import can_be_caught, catches
 from ..gen.variants.variant import Variant
 from ..vectors.block import Block
 from ..vectors.find import find_vectors
@@ -134,7 +134,7 @@ def _asked(block: Block, misreading: str) -> list[Variant]:
     return [
         v
         for v in variants_of(OPERATORS[block.operator])
-        if judged(v, block.dtype) and misreading in ("", v.name)
+        if can_be_caught(v, block.dtype) and misreading in ("", v.name)
     ]
 
 

@@ -21,7 +21,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..float64 import Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
-from .variant import Outputs, Run, Variant
+from .variant import Evaluated, Outputs, Variant
 
 TOGETHER_BYTES = 32 << 20
 """What the inputs of all that is stacked at once may take."""
@@ -191,5 +191,5 @@ def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> Outputs:
     y, ho = outputs
     for variant in one.variants:
         if variant.outputs:
-            y, ho = variant.outputs(Run(inputs, one.asked, y, ho, again))
+            y, ho = variant.outputs(Evaluated(inputs, one.asked, y, ho, again))
     return y, ho

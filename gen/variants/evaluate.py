@@ -62,7 +62,7 @@ def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
     }
 
 
-def judged(variant: Variant, dtype: str) -> bool:
+def can_be_caught(variant: Variant, dtype: str) -> bool:
     """Whether vectors of a dtype can be asked to catch the variant.
 
     A loss of precision must be worse than the arithmetic that is required, an approximation off by
@@ -97,7 +97,7 @@ def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant
     asked = [
         variant
         for variant in variants_of(OPERATORS[block.operator])
-        if judged(variant, block.dtype) and (not names or variant.name in names)
+        if can_be_caught(variant, block.dtype) and (not names or variant.name in names)
     ]
     stacked = stacks_of(block)
     for batch in batches(block, [[variant] for variant in asked]):

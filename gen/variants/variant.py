@@ -23,7 +23,7 @@ Outputs = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
-class Run:
+class Evaluated:
     """What a change of the outputs may look at: the true inputs, the semantics, the outputs so far,
     and `again`, which computes the outputs of other inputs in the same way."""
 
@@ -59,7 +59,7 @@ class Variant:
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
     alter: Callable[[StackedSemantics], Alter] | None = None
-    outputs: Callable[[Run], Outputs] | None = None
+    outputs: Callable[[Evaluated], Outputs] | None = None
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
