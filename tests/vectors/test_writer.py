@@ -85,6 +85,7 @@ def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: 
             "format": b"grucible vectors",
             "format_version": 2,
             "operator": core.attrs["operator"],
+            "theme": core.attrs["theme"],
             "generator": b"test 1",
             "seed": 3,
             "made_from": b"{}",
