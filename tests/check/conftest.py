@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from grucible.__main__ import main
+from grucible.check.diagnosis import failing
+
+from .diagnosing import remembered
 
 HERE = Path(__file__).parent
 
@@ -59,3 +62,9 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
         return Ended(ended.value.code, *capfd.readouterr())
 
     return run
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Diagnose core blocks in memory, remembering what variants make of them."""
+    monkeypatch.setattr(failing, "variant_outputs", remembered)
