@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .check.runtimes.runtime import Unsupported
     from .check.verdict import verify
     from .vectors.case import Answer, Case
-    from .vectors.reader import load_vectors
+    from .vectors.find import load_vectors
 
 __version__ = "0.1.0"
 __all__ = [
@@ -40,7 +40,7 @@ _HOMES = {
     "Question": ".cases.question",
     "Report": ".check.report",
     "Unsupported": ".check.runtimes.runtime",
-    "load_vectors": ".vectors.reader",
+    "load_vectors": ".vectors.find",
     "verify": ".check.verdict",
 }
 

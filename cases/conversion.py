@@ -1,7 +1,7 @@
 """Asking one operator's question as another's: the same question, or a reason why not.
 
 Derived from the operators' descriptions; there is no operator by name in here. The question is the
-same where both operators mean the same GRU (cases.semantics) of the same numbers: activations,
+same where both operators mean the same GRU (`operators.semantics`) of the same numbers: activations,
 clip, the place of the reset gate, directions, lengths. Layout, gate order, the form of the biases
 and how a left-out input is understood are no part of it. A sum of two biases must be exact.
 """
@@ -17,6 +17,7 @@ import numpy as np
 
 from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
 from .operators.activations import Activation
+from .operators.attribute import Attribute
 from .operators.known import OPERATORS
 from .operators.layout import (
     GruInputs,
@@ -26,7 +27,7 @@ from .operators.layout import (
     shared_outputs,
 )
 from .operators.semantics import Semantics, semantics
-from .operators.signature import Attribute, Operator
+from .operators.signature import Operator
 from .question import Question, TensorType
 
 
@@ -73,22 +74,16 @@ def ask(question: Question, target: Operator) -> Asked:
     inputs = _inputs(target, filled, shared, meant, absent)
     sizes = _sizes(target, shared)
     types = {t.name: _dtype(target, t.type, question.dtype) for t in target.inputs}
-    return Asked(
-        question,
-        Question(
-            question.id,
-            target.name,
-            question.dtype,
-            attributes,
-            {name: array.astype(types[name]) for name, array in inputs.items()},
-            {
-                t.name: TensorType(
-                    target.shape(t, filled, sizes), FLOAT_TYPES[question.dtype].numpy
-                )
-                for t in target.outputs
-            },
-        ),
+    dtype = FLOAT_TYPES[question.dtype].numpy
+    asked = Question(
+        id=question.id,
+        operator=target.name,
+        dtype=question.dtype,
+        given=attributes,
+        inputs={name: array.astype(types[name]) for name, array in inputs.items()},
+        outputs={t.name: TensorType(target.shape(t, filled, sizes), dtype) for t in target.outputs},
     )
+    return Asked(question, asked)
 
 
 def _sizes(target: Operator, shared: GruInputs) -> dict[str, int]:

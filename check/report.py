@@ -12,6 +12,7 @@ from .diagnosis.diagnose import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
 from .judging.grade import Grade
+from .reach import Reach, reach
 
 
 @dataclass(frozen=True)
@@ -34,28 +35,32 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """`does not conform`, `incomplete` or `conforms`."""
-        if self.counts["failed"] or self.counts["error"]:
+        """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
+        if any(result.wrong for result in self.results):
             return "does not conform"
         if self.counts["missing"] or not self.counts["passed"]:
             return "incomplete"
-        return "conforms"
+        return "conforms where supported" if self.counts["unsupported"] else "conforms"
+
+    @cached_property
+    def reach(self) -> list[Reach]:
+        """How much of each operator the runtime supports."""
+        return reach(self.results)
 
     @property
     def unexpected(self) -> list[CaseResult]:
-        """The deciding cases that failed, or gave an error, and were not expected to."""
-        return [
-            r
-            for r in self.results
-            if r.decides and r.verdict in ("failed", "error") and not r.expected
-        ]
+        """The cases that went wrong and were not expected to."""
+        return [result for result in self.results if result.wrong and not result.expected]
 
     @property
     def expected_failures(self) -> list[CaseResult]:
-        """The deciding cases that failed, or gave an error, as expected."""
-        return [
-            r for r in self.results if r.decides and r.verdict in ("failed", "error") and r.expected
-        ]
+        """The cases that went wrong as expected."""
+        return [result for result in self.results if result.wrong and result.expected]
+
+    @property
+    def refused(self) -> list[CaseResult]:
+        """The deciding cases that are unsupported although they must not be, and not as expected."""
+        return [result for result in self.unexpected if result.verdict == "unsupported"]
 
     @property
     def unexpected_passes(self) -> list[CaseResult]:
@@ -74,8 +79,6 @@ class Report:
     @property
     def exit_status(self) -> int:
         """0: conforms, or every failure was expected and nothing is missing; 1: otherwise."""
-        return int(bool(self.unexpected or self.counts["missing"]) or self._nothing_compared)
-
-    @property
-    def _nothing_compared(self) -> bool:
-        return not (self.counts["passed"] or self.counts["failed"] or self.counts["error"])
+        if self.unexpected or self.counts["missing"]:
+            return 1
+        return 0 if self.counts["passed"] or self.expected_failures else 1

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
-from ..vectors.reader import find_vectors
+from ..vectors.find import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import Failing
+from .diagnosis.failing import FailingBlock
 from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
-from .judging.expectations import Expectation
+from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
 from .observed.observations import Slice, observations
 from .observed.source import FromRuntime, Source
@@ -34,13 +32,15 @@ def verify(
     ulp: float | None = None,
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
+    require: Sequence[str] = (),
     diagnosis: bool = True,
 ) -> Report:
     """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
-    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. Raises
-    GrucibleError for vectors that cannot be used, and for criteria that are none.
+    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
+    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure.
+    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
     """
     if runtime is None:
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
@@ -48,7 +48,7 @@ def verify(
     source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(path, source, criteria, select, expectations, diagnosis=diagnosis)
+    return judge(path, source, criteria, select, expectations, require=require, diagnosis=diagnosis)
 
 
 def judge(
@@ -57,62 +57,73 @@ def judge(
     criteria: Mapping[str, Criterion],
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
-    advance: Callable[[int], None] = lambda _: None,
     *,
+    require: Sequence[str] = (),
     diagnosis: bool = True,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained.
     """
-    files = find_vectors(vectors)
+    files = find_vectors(vectors, select)
     results: list[CaseResult] = []
-    failing: list[Failing] = []
+    failing: list[FailingBlock] = []
     passed: list[Passed] = []
     grades: dict[str, Grade] = {}
     for part in observations(files, source, select, advance):
         block = part.block
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(part.relative, block, part.observed, grade, expectations)
-        results += found
+        found = judge_block(part.relative, block, part.observed, grade)
+        results += [_foretold(result, expectations, require) for result in found]
         if diagnosis:
-            failing += _failing(part, found)
+            failing += _failing(part, found, criteria[block.dtype])
             passed += _passed(part, found)
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
+    check_require(require, (result.id for result in results))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return Report(
-        source.name,
-        source.version,
-        str(vectors) if vectors else "the core vectors",
-        len(files),
-        grades,
-        results,
-        tuple(expectations),
-        diagnose(failing, criteria, held, lambda names: contradicted(passed, names)),
+        runtime=source.name,
+        runtime_version=source.version,
+        vectors=str(vectors) if vectors else "the core vectors",
+        files=len(files),
+        grades=grades,
+        results=results,
+        expectations=tuple(expectations),
+        diagnosis=diagnose(failing, held, lambda names: contradicted(passed, names)),
     )
 
 
-def _failing(part: Slice, results: Sequence[CaseResult]) -> Iterator[Failing]:
+def _foretold(
+    result: CaseResult, expectations: Sequence[Expectation], require: Sequence[str]
+) -> CaseResult:
+    """The result with what the user said of the case beforehand."""
+    if not expectations and not require:
+        return result
+    return replace(
+        result,
+        expected=expectation_for(result.id, expectations),
+        must_support=must_support(result.id, require),
+    )
+
+
+def _failing(
+    part: Slice, results: Sequence[CaseResult], criterion: Criterion
+) -> Iterator[FailingBlock]:
     """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
     failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
     if not failed:
         return
-    at = _rows(part, failed)
+    at = part.rows[failed]
     first = int(at.min())
     whole = part.stored.read(first, int(at.max()) + 1)
     outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
-    yield Failing(whole.rows(at - first), outputs)
+    yield FailingBlock(whole.rows(at - first), outputs, criterion)
 
 
 def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
     """The deciding cases of a slice that passed."""
     rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
     if rows:
-        yield Passed(part.file, part.block.path, _rows(part, rows))
-
-
-def _rows(part: Slice, rows: Sequence[int]) -> Array:
-    """Which rows of the whole block some rows of a slice are."""
-    places = {case_id: row for row, case_id in enumerate(part.stored.ids)}
-    return np.array([places[part.block.ids[row]] for row in rows])
+        yield Passed(part.file, part.block.path, part.rows[rows])

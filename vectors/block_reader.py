@@ -6,48 +6,61 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import h5py
-
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
 from .block import attributes_from_json
-from .digest import Opener
-from .hdf5 import Stored, attribute, children, subgroup
+from .folder import Folder
+from .stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
 TIERS = ("required", "ambiguous", "nonportable", "invalid")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
 
+_NOT_ROWS = "id and attributes are not one row per case, each id once"
 
-def open_block(file: Any, path: str, operator: Operator, opened: Opener) -> StoredBlock:
+
+def open_block(group: Folder, path: str, operator: Operator, theme: str) -> StoredBlock:
     """The block at `path` of an open vector file; VectorFileError for anything that is none."""
-    where = f"{file.filename}: /{path}"
     dtype = path.partition("/")[0]
-    if dtype not in operator.dtypes():
-        raise VectorFileError(f"{where}: dtype is not one of {', '.join(operator.dtypes())}")
-    group = file[path]
-    tier = _tier(group, path, where)
-    sizes = _sizes(group, operator, where)
-    ids, given = _cases(group, operator, where, opened)
-    tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids), opened)
-    inside = [subgroup(group, folder, where) for folder in ("inputs", "outputs")]
-    tensors.check_attributes(given, {name for folder in inside for name in folder}, where)
-    inputs = tensors.folder(group, "inputs", where, operator.inputs)
+    ids = read_ids(group, dtype, operator, theme)
+    tier = _tier(group, path)
+    sizes = _sizes(group, operator)
+    given = _given(group, ids, operator)
+    tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids))
+    tensors.check_attributes(given, group)
+    inputs = tensors.folder(group, "inputs", operator.inputs)
     _check_lengths(inputs, operator, sizes)
-    answers = {STORED: tensors.answer(group, where)}
+    answers = {STORED: tensors.answer(group)}
     if tier == "ambiguous":
-        readings = subgroup(group, "readings", where)
-        for name in children(readings, h5py.Group, f"{where}/readings"):
-            below = f"{where}/readings/{name}"
-            answers[_reading(name, below)] = tensors.answer(readings[name], below)
-    _check_same_outputs(answers, where)
+        for name, below in group.group("readings").groups().items():
+            answers[_reading(name, below.where)] = tensors.answer(below)
+    _check_same_outputs(answers, group.where)
     return StoredBlock(path, operator, dtype, tier, ids, given, inputs, answers)
 
 
-def _tier(group: Any, path: str, where: str) -> str:
-    tier = attribute(group, "tier")
+def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:
+    """The ids of a block, of which nothing else is looked at.
+
+    Raises VectorFileError unless each is there once and begins with `<operator>/<theme>/<dtype>/`, and
+    the operator has the dtype.
+    """
+    if dtype not in operator.dtypes():
+        known = ", ".join(operator.dtypes())
+        raise VectorFileError(f"{group.where}: dtype is not one of {known}")
+    ids = group.dataset("id").texts()
+    if not ids or len(set(ids)) != len(ids):
+        raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
+    prefix = f"{operator.name}/{theme}/{dtype}/"
+    for case_id in ids:
+        if not case_id.startswith(prefix):
+            raise VectorFileError(f"{group.where}/id: {case_id!r} does not begin with {prefix}")
+    return ids
+
+
+def _tier(group: Folder, path: str) -> str:
+    tier, where = group.attribute("tier"), group.where
     if tier not in TIERS:
         raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
     told = next((t for t in TIERS if f"-{t}" in path), "required")  # the digest covers the path
@@ -58,33 +71,31 @@ def _tier(group: Any, path: str, where: str) -> str:
     return str(tier)
 
 
-def _sizes(group: Any, operator: Operator, where: str) -> dict[str, int]:
+def _sizes(group: Folder, operator: Operator) -> dict[str, int]:
     sizes = {}
     for symbol in operator.sizes:
-        sizes[symbol] = attribute(group, symbol)
-        if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
+        size = group.attribute(symbol)
+        if not isinstance(size, int) or size < 1:
             raise VectorFileError(
-                f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer"
+                f"{group.where}: {symbol} is {size!r}; expected a positive integer"
             )
+        sizes[symbol] = size
     return sizes
 
 
-def _cases(
-    group: Any, operator: Operator, where: str, opened: Opener
-) -> tuple[list[str], list[dict[str, Any]]]:
-    """The ids of a block, and the attributes that each case writes out."""
-    stored = [opened(group, name, where) for name in ("id", "attributes")]
-    ids, texts = (one.texts(0, one.shape[0]) for one in stored)
-    if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
-        raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
+def _given(group: Folder, ids: Sequence[str], operator: Operator) -> list[dict[str, Any]]:
+    """The attributes that each case of a block writes out; equal ones are one object."""
+    texts = group.dataset("attributes").texts()
+    if len(texts) != len(ids):
+        raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
     parsed: dict[str, dict[str, Any]] = {}
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
             try:
                 parsed[text] = attributes_from_json(text, operator)
             except (ValueError, RecursionError) as error:
-                raise VectorFileError(f"{where}: attributes of {case_id}: {error}") from None
-    return ids, [parsed[text] for text in texts]
+                raise VectorFileError(f"{group.where}: attributes of {case_id}: {error}") from None
+    return [parsed[text] for text in texts]
 
 
 def _reading(group_name: str, where: str) -> ReadingNames:
@@ -133,23 +144,20 @@ class _Tensors:
     sizes: Mapping[str, int]
     attributes: Mapping[str, Any]
     rows: int
-    opened: Opener
 
-    def check_attributes(
-        self, given: Sequence[Mapping[str, Any]], named: set[str], where: str
-    ) -> None:
+    def check_attributes(self, given: Sequence[Mapping[str, Any]], group: Folder) -> None:
         """Raise VectorFileError unless all cases ask for these sizes and forms."""
         both = (*self.operator.inputs, *self.operator.outputs)
-        tensors = [t for t in both if t.required or t.name in named]
-        seen: list[Mapping[str, Any]] = []
-        for one in given:
-            if any(one is other for other in seen):
-                continue
-            seen.append(one)
+        inside = [group.group("inputs"), group.group("outputs")]
+        tensors = [t for t in both if t.required or any(t.name in folder for folder in inside)]
+        wanted = [t.form(self.attributes) for t in tensors]
+        for one in {id(one): one for one in given}.values():
             attributes = self.operator.with_defaults(one)
-            self._check_sizes(attributes, where)
-            if any(t.form(attributes) is not t.form(self.attributes) for t in tensors):
-                raise VectorFileError(f"{where}: the cases with attributes {one} need other shapes")
+            self._check_sizes(attributes, group.where)
+            if any(t.form(attributes) is not form for t, form in zip(tensors, wanted, strict=True)):
+                raise VectorFileError(
+                    f"{group.where}: the cases with attributes {one} need other shapes"
+                )
 
     def _check_sizes(self, attributes: Mapping[str, Any], where: str) -> None:
         symbols = {axis: symbol for symbol, axis in self.operator.sizes.items()}
@@ -165,49 +173,44 @@ class _Tensors:
                     f"expected {length} from the attributes"
                 )
 
-    def answer(self, group: Any, where: str) -> StoredAnswer:
+    def answer(self, group: Folder) -> StoredAnswer:
         """The outputs and tolerances below `group`."""
-        outputs = self.folder(group, "outputs", where, self.operator.outputs)
-        inside = subgroup(group, "tolerance", where)
-        below = f"{where}/tolerance"
+        outputs = self.folder(group, "outputs", self.operator.outputs)
+        classes = group.group("tolerance").groups()
         return StoredAnswer(
-            outputs,
-            {
-                name: self._limits(subgroup(inside, name, below), f"{below}/{name}", outputs)
-                for name in children(inside, h5py.Group, below)
-            },
+            outputs, {name: self._limits(arrays, outputs) for name, arrays in classes.items()}
         )
 
-    def folder(
-        self, parent: Any, name: str, where: str, wanted: Sequence[Tensor]
-    ) -> dict[str, Stored]:
+    def folder(self, parent: Folder, name: str, wanted: Sequence[Tensor]) -> dict[str, Stored]:
         """The tensors in the group `name`, those that must be there and those that are."""
-        inside, below = subgroup(parent, name, where), f"{where}/{name}"
-        names = list(inside)
-        self._check_names(names, wanted, below)
+        inside = parent.group(name)
+        self._check_names(inside, wanted)
         stored = {}
         for tensor in wanted:
-            if tensor.name in names or tensor.required:
-                data = stored[tensor.name] = self.opened(inside, tensor.name, below)
+            if tensor.name in inside or tensor.required:
+                data = stored[tensor.name] = inside.dataset(tensor.name)
                 allowed = self.operator.types[tensor.type]
                 floating = allowed == self.operator.dtypes()
                 self._check_type(data, tensor, (self.dtype,) if floating else allowed)
         return stored
 
-    def _limits(self, arrays: Any, where: str, outputs: Mapping[str, Stored]) -> dict[str, Stored]:
+    def _limits(self, arrays: Folder, outputs: Mapping[str, Stored]) -> dict[str, Stored]:
         """The tolerances of one class, one dataset for each output."""
-        self._check_names(arrays, self.operator.outputs, where)
+        self._check_names(arrays, self.operator.outputs)
         stored = {}
         for tensor in self.operator.outputs:
             if tensor.name in outputs:
-                data = stored[tensor.name] = self.opened(arrays, tensor.name, where)
+                data = stored[tensor.name] = arrays.dataset(tensor.name)
                 self._check_type(data, tensor, ("float32",))
         return stored
 
-    def _check_names(self, names: Any, wanted: Sequence[Tensor], where: str) -> None:
-        for found in names:
-            if found not in [tensor.name for tensor in wanted]:
-                raise VectorFileError(f"{where}/{found}: {self.operator.name} has no such tensor")
+    def _check_names(self, group: Folder, wanted: Sequence[Tensor]) -> None:
+        known = [tensor.name for tensor in wanted]
+        for found in group.names:
+            if found not in known:
+                raise VectorFileError(
+                    f"{group.where}/{found}: {self.operator.name} has no such tensor"
+                )
 
     def _check_type(self, data: Stored, tensor: Tensor, dtypes: Sequence[str]) -> None:
         shape = (self.rows, *self.operator.shape(tensor, self.attributes, self.sizes))

@@ -12,7 +12,7 @@ from ..cases.operators.readings import ReadingNames
 from ..cases.operators.signature import Operator
 from .block import Block
 from .case import Answer
-from .hdf5 import Stored
+from .stored import Stored
 
 SLICE_BYTES = 16 << 20
 
@@ -69,12 +69,14 @@ class StoredBlock:
 
     def slices(self, *, inputs: bool = True) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
+        return (self.read(rows.start, rows.stop, inputs=inputs) for rows in self.steps())
+
+    def steps(self) -> Iterator[range]:
+        """The rows of each slice."""
         row = sum(stored.row_bytes for stored in self.inputs.values())
         row += sum(stored.row_bytes for stored in self.answers.values())
         step = max(1, SLICE_BYTES // max(1, row))
-        return (
-            self.read(start, start + step, inputs=inputs) for start in range(0, len(self), step)
-        )
+        return (range(start, min(start + step, len(self))) for start in range(0, len(self), step))
 
 
 def _rows(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
@@ -84,6 +86,6 @@ def _rows(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
 def _limits(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
     arrays = _rows(stored, start, stop)
     for name, array in arrays.items():
-        if not (array >= 0).all():
+        if not array.min(initial=0.0) >= 0:  # the least of anything with a NaN is NaN
             raise VectorFileError(f"{stored[name].where}: a tolerance is negative or NaN")
     return arrays

@@ -9,17 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import write_text_attribute
 from .block import Block, BlockKey, canonical_json
 from .block_reader import TOGETHER
 from .digest import content_digest, tolerance_digest
-from .hdf5 import (
-    FORMAT_VERSION,
-    VECTORS,
-    atomic_file,
-    write_array,
-    write_text_attribute,
-    write_texts,
-)
+from .hdf5 import FORMAT_VERSION, VECTORS
+from .writing import atomic_file, write_array, write_texts
 
 
 class VectorWriter:
@@ -64,17 +59,26 @@ class VectorWriter:
 
 @contextlib.contextmanager
 def new_vector_file(
-    path: Path, *, operator: str, spec_text: str, seed: int, generator: str, made_from: str
+    path: Path,
+    *,
+    operator: str,
+    theme: str,
+    spec_text: str,
+    seed: int,
+    generator: str,
+    made_from: str,
 ) -> Iterator[VectorWriter]:
     """A vector file being written; it appears at `path`, whole, when the block ends without error.
 
-    `made_from` names everything the file was made from, so that a later `gen` can tell whether it
+    The ids of its cases begin with `<operator>/<theme>/`. `made_from` names everything the file was
+    made from, so that a later `gen` can tell whether it
     would make the same again.
     """
     with atomic_file(path) as file:
         write_text_attribute(file, "format", VECTORS)
         file.attrs["format_version"] = FORMAT_VERSION
         write_text_attribute(file, "operator", operator)
+        write_text_attribute(file, "theme", theme)
         write_text_attribute(file, "generator", generator)
         file.attrs["seed"] = seed
         write_text_attribute(file, "made_from", made_from)

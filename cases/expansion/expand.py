@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators.known import OPERATORS
-from ..operators.readings import touched_by
-from ..operators.semantics import semantics
-from ..operators.signature import ABSENT, Operator
-from ..specs import length_patterns
+from ..operators.signature import Operator
+from ..selection import selected
 from ..specs.draws import DRAWS
-from ..specs.factors import DRAWN, NEEDED, PRESENT, factors
+from ..specs.factors import NEEDED, factors
 from ..specs.spec_file import CaseSpecFile
-from .case_spec import CaseSpec
-from .covering_arrays import Assignment, is_excluded, verify_rows
+from ..specs.spec_model import Assignment, Covering, Listing, Product
+from .assignments import is_excluded
+from .case_spec import CaseSpec, case_of, shared_dict
+from .covering_arrays import rows_of
 
 
 def expand(
@@ -31,10 +28,11 @@ def expand(
     Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
     lengths that do not fit the sizes.
     """
+    theme = _theme(spec)
     found: dict[str, CaseSpec] = {}
-    for index, entry in enumerate(spec.model.cases):
-        for assignment in _assignments(spec, index, entry):
-            for case in _cases(spec, index, assignment):
+    for index in range(len(spec.model.cases)):
+        for assignment in _assignments(spec, index):
+            for case in _cases(theme, index, assignment):
                 if case.id in found:
                     raise spec.document.error(("cases", index), f"makes {case.id} a second time")
                 found[case.id] = case
@@ -74,146 +72,70 @@ def check_dtypes(dtypes: Sequence[str]) -> None:
             raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
 
 
-def selected(case_id: str, select: Sequence[str]) -> bool:
-    """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
-    return not select or any(fnmatchcase(case_id, glob) for glob in select)
+@dataclass(frozen=True)
+class _Theme:
+    """What the cases of a spec have unless they name it: a value of each factor, and its part of ids.
+
+    What all cases of the theme share is named by the theme, and not again by every id.
+    """
+
+    spec: CaseSpecFile
+    operator: Operator
+    values: Assignment
+    tokens: dict[str, str]
 
 
-def _assignments(spec: CaseSpecFile, index: int, entry: Any) -> Iterator[Assignment]:
-    if hasattr(entry, "list"):
-        yield from (single.model_dump(exclude_unset=True) for single in entry.list)
-        return
-    excluded = [match.model_dump(exclude_unset=True) for match in entry.exclude]
-    if hasattr(entry, "product"):
-        values = entry.product.model_dump(exclude_unset=True)
-        for row in itertools.product(*values.values()):
-            assignment = dict(zip(values, row, strict=True))
-            if not is_excluded(assignment, excluded):
-                yield assignment
-        return
-    names = list(entry.covering.model_dump(exclude_unset=True))
-    verify_rows(spec, index, entry)
-    for row in entry.rows:
-        yield dict(zip(names, row, strict=True))
+def _theme(spec: CaseSpecFile) -> _Theme:
+    known = factors(spec.model.operator)
+    shared = spec.model.sizes | spec.model.fixed
+    values = {name: shared.get(name, factor.default) for name, factor in known.items()}
+    tokens = {
+        name: "" if name in shared or factor.default is NEEDED else factor.token(factor.default)
+        for name, factor in known.items()
+    }
+    return _Theme(spec, OPERATORS[spec.model.operator], values, tokens)
 
 
-def _cases(spec: CaseSpecFile, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
+def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
+    """What entry `index` of a spec enumerates."""
+    match spec.model.cases[index]:
+        case Listing(list=listed):
+            yield from listed
+        case Product(product=values, exclude=excluded):
+            for row in itertools.product(*values.values()):
+                assignment = dict(zip(values, row, strict=True))
+                if not is_excluded(assignment, excluded):
+                    yield assignment
+        case Covering() as array:
+            yield from rows_of(spec, index, array)
+
+
+def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
     """The case of each dtype; they share everything but the dtype."""
-    operator = OPERATORS[spec.model.operator]
+    spec, operator = theme.spec, theme.operator
     known = factors(operator.name)
-    shared = spec.model.sizes.model_dump(exclude_unset=True) | spec.model.fixed.model_dump(
-        exclude_unset=True
-    )
-    full = {name: factor.default for name, factor in known.items()} | shared | assignment
-    for name, value in full.items():
+    values = theme.values | assignment
+    for name, value in values.items():
         if value is NEEDED:
-            where = (
-                "in sizes, or in every case"
-                if known[name].is_size
-                else "in fixed, or in every case"
+            place = "sizes" if known[name].is_size else "fixed"
+            raise spec.document.error(
+                ("cases", index), f"{name} is needed in {place}, or in every case"
             )
-            raise spec.document.error(("cases", index), f"{name} is needed {where}")
-    # what all cases of the theme share is named by the theme, and not again by every id
-    tokens = [
-        known[name].token(value)
-        for name, value in full.items()
-        if name in assignment or name not in shared
-    ]
-    if full["draw"] in DRAWS and DRAWS[full["draw"]].plant and spec.model.tier != "nonportable":
-        raise spec.document.error(("tier",), f"draw {full['draw']} needs tier nonportable")
-    name = "-".join(filter(None, tokens)) or "default"
+    if DRAWS[values["draw"]].plant and spec.model.tier != "nonportable":
+        raise spec.document.error(("tier",), f"draw {values['draw']} needs tier nonportable")
+    named = {name: known[name].token(value) for name, value in assignment.items()}
+    tokens = "-".join(filter(None, (theme.tokens | named).values())) or "default"
     try:
-        case = case_of(operator, full, spec.model.tier)
+        case = case_of(operator, values, spec.model.tier)
     except (GrucibleError, ValueError) as error:
-        raise spec.document.error(("cases", index), f"{name}: {error}") from None
+        raise spec.document.error(("cases", index), f"{tokens}: {error}") from None
     for dtype in spec.model.dtypes:
         yield replace(
             case,
-            id=f"{operator.name}/{spec.theme}/{dtype}/{name}",
+            id=f"{operator.name}/{spec.theme}/{dtype}/{tokens}",
             dtype=dtype,
-            types=_shared(
-                (variable, dtype if of == operator.dtypes() else full.get(variable, of[0]))
+            types=shared_dict(
+                (variable, dtype if of == operator.dtypes() else values.get(variable, of[0]))
                 for variable, of in operator.types.items()
             ),
         )
-
-
-def case_of(operator: Operator, full: Assignment, tier: str | None = None) -> CaseSpec:
-    """The case, still without id, dtype and types, that has the value `full` gives of every factor.
-
-    Raises ValueError or GrucibleError, with the reason, where there is no such case.
-    """
-    given = _given(operator, full)
-    attributes = operator.with_defaults(given)
-    semantics(operator, attributes)
-    tensors = (*operator.inputs, *operator.outputs)
-    absent = frozenset(t.name for t in tensors if full.get(t.name, PRESENT) == ABSENT)
-    if not operator.present(operator.outputs, absent):
-        raise GrucibleError("leaves out every output; expected one or more")
-    case = CaseSpec(
-        id="",
-        operator=operator.name,
-        dtype="",
-        tier=tier or "required",
-        readings=(),
-        given=given,
-        sizes=_shared(
-            (symbol, len(operator.directions(attributes)) if axis == "direction" else full[symbol])
-            for symbol, axis in operator.sizes.items()
-        ),
-        absent=absent or _NONE,
-        types={},
-        lengths=_lengths(operator, full),
-        draw=full["draw"],
-        factors=full,
-        drawn=frozenset(t.name for t in tensors if full.get(t.name) == DRAWN) or _NONE,
-    )
-    readings = () if tier else touched_by(case)
-    return replace(case, tier="ambiguous", readings=readings) if readings else case
-
-
-_NONE: frozenset[str] = frozenset()
-
-
-def _shared(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The dict of `items`, the same object for the same items: there may be very many cases."""
-    return _shared_dict(tuple(items))
-
-
-@functools.cache
-def _shared_dict(items: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
-    return dict(items)
-
-
-def _given(operator: Operator, full: Assignment) -> dict[str, Any]:
-    """The attributes written out; a number of a floating-point attribute as a float."""
-    given = {}
-    for attribute in operator.attributes:
-        value = full[attribute.name]
-        if ABSENT in (value, full.get(f"{attribute.name}_attribute")):
-            continue
-        if attribute.kind == "float":
-            value = float(value)
-        elif attribute.kind == "floats":
-            value = [float(entry) for entry in value]
-        given[attribute.name] = value
-    return given
-
-
-def _lengths(operator: Operator, full: Assignment) -> tuple[int, ...] | None:
-    tensor = operator.tensor("lengths")
-    if tensor is None or full[tensor.name] == ABSENT:
-        return None
-    of = {axis: full[symbol] for symbol, axis in operator.sizes.items() if symbol in full}
-    value = full[tensor.name]
-    rows = (
-        length_patterns.lengths(value, of["batch"], of["time"])
-        if isinstance(value, str)
-        else tuple(value)
-    )
-    if len(rows) != of["batch"] or max(rows) > of["time"]:
-        raise GrucibleError(
-            f"{tensor.name} {list(rows)} do not fit a batch of {of['batch']} rows of {of['time']} steps; "
-            f"expected {of['batch']} numbers from 0 to {of['time']}"
-        )
-    return rows

@@ -1,20 +1,25 @@
-"""How much of an operator a set of cases covers: counts, and pairs of attribute values."""
+"""Pair coverage: how many of an operator's pairs of attribute values a set of cases covers."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
+from ..operators.attribute import Attribute
 from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT
 from ..specs.factors import factors, key
-from .case_spec import CaseSpec
-from .covering_arrays import Assignment, Pair, pairs_of
-from .expand import case_of
+from ..specs.spec_model import Assignment
+from .case_spec import CaseSpec, case_of
+
+_Value = tuple[str, str]
+"""A value that is counted: of what, by name, and the value as `factors.key`."""
+_Pair = tuple[_Value, _Value]
 
 
 @dataclass(frozen=True)
@@ -41,72 +46,107 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
     found = []
     for operator in sorted({case.operator for case in cases}):
         mine = [case for case in cases if case.operator == operator and case.tier != "nonportable"]
-        counted = {case.id: _counted(operator, case.factors) for case in mine}
-        names = list(next(iter(counted.values()), {}))
-        values = {name: sorted({key(one[name]) for one in counted.values()}) for name in names}
-        pairs = {
-            (a, u, b, v)
-            for a, b in itertools.combinations(names, 2)
-            for u, v in itertools.product(values[a], values[b])
+        assignments = list({id(case.factors): case.factors for case in mine}.values())
+        counted = {id(assignment): _counted(operator, assignment) for assignment in assignments}
+        covered = {
+            dtype: _pairs({counted[id(case.factors)] for case in mine if case.dtype == dtype})
+            for dtype in FLOAT_TYPES
         }
-        by_dtype: dict[str, set[Pair]] = {}
-        for case in mine:
-            by_dtype.setdefault(case.dtype, set()).update(pairs_of(counted[case.id]))
-        total = {pair for pair in pairs if any(pair in one for one in by_dtype.values())}
-        total |= _that_could_be(pairs - total, operator, mine)
-        for dtype in filter(by_dtype.get, FLOAT_TYPES):
-            covered = by_dtype[dtype]
-            missing = [f"{a}: {u} with {b}: {v}" for a, u, b, v in sorted(total - covered)]
-            found.append(PairCoverage(operator, dtype, len(total & covered), len(total), missing))
+        total = set().union(*covered.values())
+        total |= _that_could_be(operator, assignments, _pairs_of_all(counted.values()) - total)
+        for dtype, pairs in covered.items():
+            if pairs:
+                missing = [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(total - pairs)]
+                found.append(PairCoverage(operator, dtype, len(pairs), len(total), missing))
     return found
 
 
-def _that_could_be(pairs: set[Pair], operator: str, cases: Sequence[CaseSpec]) -> set[Pair]:
-    """The pairs that a case would have after a change of one factor that leaves it a case."""
-    open_ = set(pairs)
-    names = {name.partition(",")[0] for pair in pairs for name in (pair[0], pair[2])}
-    offered: dict[str, dict[str, Any]] = {name: {} for name in sorted(names)}
-    for case in cases:
-        for name, values in offered.items():
-            values[key(case.factors[name])] = case.factors[name]
-    seen = set()
-    for case in cases:
-        alike = key([case.factors[name] for name in offered])
-        if alike in seen:
-            continue
-        seen.add(alike)
-        has = {(name, key(value)) for name, value in _counted(operator, case.factors).items()}
-        near = {pair for pair in open_ if {pair[:2], pair[2:]} & has}
-        for name, values in offered.items():
-            for value in values.values():
-                changed = case.factors | {name: value}
-                reached = near & open_ & pairs_of(_counted(operator, changed))
-                if reached and _is_a_case(operator, changed):
-                    open_ -= reached
-    return pairs - open_
+def _pairs(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
+    """The pairs that some assignments have; each has the same names in the same order."""
+    found: set[_Pair] = set()
+    for values in counted:
+        found.update(itertools.combinations(values, 2))
+    return found
 
 
-def _is_a_case(operator: str, factors: Assignment) -> bool:
+def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
+    """Every pair of a value that is counted with one of another name."""
+    by_name = [sorted(set(column)) for column in zip(*counted, strict=True)]
+    return {
+        pair
+        for left, right in itertools.combinations(by_name, 2)
+        for pair in itertools.product(left, right)
+    }
+
+
+def _that_could_be(
+    operator: str, assignments: Sequence[Assignment], pairs: set[_Pair]
+) -> set[_Pair]:
+    """The pairs that an assignment would have after a change of one factor that leaves it a case."""
+    partners: dict[_Value, set[_Value]] = {}
+    for left, right in pairs:
+        partners.setdefault(left, set()).add(right)
+        partners.setdefault(right, set()).add(left)
+    offered = _offered(operator, assignments, partners)
+    unlike = {key([one[name] for name in offered]): one for one in reversed(assignments)}
+    for assignment in unlike.values():
+        has = {name: _values(operator, name, assignment[name]) for name in _counting(operator)}
+        for name, choices in offered.items():
+            others = {value for other, values in has.items() if other != name for value in values}
+            for choice, values in choices:
+                reached = [(v, o) for v in values for o in partners.get(v, set()) & others]
+                if reached and _is_a_case(operator, assignment | {name: choice}):
+                    for value, other in reached:
+                        partners[value].discard(other)
+                        partners[other].discard(value)
+    return {(left, right) for left, right in pairs if right not in partners[left]}
+
+
+def _offered(
+    operator: str, assignments: Sequence[Assignment], wanted: Container[_Value]
+) -> dict[str, list[tuple[Any, tuple[_Value, ...]]]]:
+    """The values of each factor that count as something `wanted`, and as what they count."""
+    found = {}
+    for name in _counting(operator):
+        values = {key(assignment[name]): assignment[name] for assignment in assignments}
+        choices = [(value, _values(operator, name, value)) for value in values.values()]
+        if any(value in wanted for _, counted in choices for value in counted):
+            found[name] = choices
+    return found
+
+
+def _is_a_case(operator: str, assignment: Assignment) -> bool:
     try:
-        case_of(OPERATORS[operator], factors)
+        case_of(OPERATORS[operator], assignment)
     except (GrucibleError, ValueError):
         return False
     return True
 
 
-def _counted(operator: str, assignment: Assignment) -> dict[str, Any]:
-    """The values of a case that are counted, by name: of activations of each direction those of the
-    first, f and g apart; of a list of numbers whether it is given."""
-    found: dict[str, Any] = {}
-    for factor in factors(operator).values():
-        if factor.is_size or factor.name == "draw":
-            continue
-        value, attribute = assignment[factor.name], OPERATORS[operator].attribute(factor.name)
-        if attribute and attribute.per_direction:
-            f, g = value[:2] if isinstance(value, list) else (value, value)
-            found |= {f"{factor.name}, f": f, f"{factor.name}, g": g}
-        elif attribute and attribute.sets in ("alpha", "beta"):
-            found[factor.name] = value if value == ABSENT else "given"
-        else:
-            found[factor.name] = value
-    return found
+@functools.cache
+def _counting(operator: str) -> dict[str, Attribute | None]:
+    """The factors whose values are counted, each with its attribute if it is one."""
+    return {
+        name: OPERATORS[operator].attribute(name)
+        for name, factor in factors(operator).items()
+        if not factor.is_size and name != "draw"
+    }
+
+
+def _counted(operator: str, assignment: Assignment) -> tuple[_Value, ...]:
+    """The values of an assignment that are counted."""
+    return tuple(
+        value for name in _counting(operator) for value in _values(operator, name, assignment[name])
+    )
+
+
+def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
+    """What a factor's value counts as: activations of each direction as those of the first, f and g
+    apart; a list of numbers as given."""
+    attribute = _counting(operator)[name]
+    if attribute and attribute.per_direction:
+        f, g = value[:2] if isinstance(value, list) else (value, value)
+        return (f"{name}, f", key(f)), (f"{name}, g", key(g))
+    if attribute and attribute.sets in ("alpha", "beta") and value != ABSENT:
+        return ((name, key("given")),)
+    return ((name, key(value)),)

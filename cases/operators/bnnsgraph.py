@@ -1,6 +1,6 @@
 """Apple BNNSGraph's gru, as the page of BNNSGraph.Builder.Tensor.gru gives it.
 
-The page contradicts itself; `LEDGER.md` beside this file says where, and which reading is taken.
+The page contradicts itself; `cases/bnnsgraph/LEDGER.md` says where, and which reading is taken.
 No Apple runtime was run: everything here rests on documents alone.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .activations import Activation
-from .signature import Attribute, Form, Operator, Tensor
+from .attribute import Attribute
+from .signature import Form, Operator, Tensor
 
 # the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
 # (ledger: hard-sigmoid, scaled-tanh)

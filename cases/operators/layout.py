@@ -53,6 +53,18 @@ class GruInputs:
     r: Arrays
     b: Arrays
 
+    def rows(self, which: int | Array) -> GruInputs:
+        """The inputs of one of stacked cases, or of several."""
+        return GruInputs(
+            self.x[which],
+            self.h0[which],
+            self.lengths[which],
+            *(
+                {part: array[which] for part, array in parts.items()}
+                for parts in (self.w, self.r, self.b)
+            ),
+        )
+
 
 def gru_inputs(
     operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]
@@ -84,7 +96,9 @@ def gru_inputs(
     if "h0" not in plain:
         directions = len(operator.directions(attributes))
         plain["h0"] = np.zeros((*stacked, directions, batch, hidden), x.dtype)
-    return GruInputs(x, plain["h0"], plain["lengths"], gates["w"], gates["r"], gates["b"])
+    return GruInputs(
+        x=x, h0=plain["h0"], lengths=plain["lengths"], w=gates["w"], r=gates["r"], b=gates["b"]
+    )
 
 
 def operator_inputs(

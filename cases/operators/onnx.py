@@ -1,8 +1,8 @@
 """ONNX GRU, opset 14, with opset 22's bfloat16.
 
 Source: "GRU" in ONNX's operator documentation. Opset 22 is opset 14 with bfloat16 among its types;
-opset 7 is opset 14 without `layout`. Where the text is ambiguous or silent, `LEDGER.md` beside this
-file says which reading is taken, and why.
+opset 7 is opset 14 without `layout`. Where the text is ambiguous or silent, `cases/onnx/LEDGER.md`
+says which reading is taken, and why.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from .activations import Activation
-from .signature import Attribute, Form, Operator, Tensor
+from .attribute import Attribute
+from .signature import Form, Operator, Tensor
 
 
 def _default(number: float) -> float:
@@ -116,6 +117,7 @@ GRU = Operator(
             sets="clip",
             default=math.inf,
             positive=True,
+            infinite=True,
             single=True,
             token="clip",
         ),

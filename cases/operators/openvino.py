@@ -1,13 +1,14 @@
 """OpenVINO GRUCell-3 and GRUSequence-5, as their specifications give them.
 
 Sources: "GRUCell" and "GRUSequence" in the OpenVINO operation-set documentation. Where their text
-is ambiguous, silent or wrong, `LEDGER.md` beside this file says which reading is taken, and why.
+is ambiguous, silent or wrong, `cases/openvino/LEDGER.md` says which reading is taken, and why.
 """
 
 from __future__ import annotations
 
 from .activations import Activation
-from .signature import Attribute, Form, Operator, Tensor
+from .attribute import Attribute
+from .signature import Form, Operator, Tensor
 
 _ACTIVATIONS = {name: Activation(name) for name in ("relu", "sigmoid", "tanh")}
 _T = ("float32", "float16", "float64", "bfloat16")  # ledger: t-float
@@ -57,6 +58,7 @@ _SHARED_ATTRIBUTES = (
         sets="clip",
         default=float("inf"),
         positive=True,
+        infinite=True,
         token="clip",
     ),
     Attribute(

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GrucibleError
 from .activations import Activation
 from .known import OPERATORS
-from .semantics import Semantics, StackedSemantics, semantics
+from .semantics import Semantics, StackedSemantics
 
 AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
 ReadingNames = tuple[str, ...]
@@ -110,73 +110,75 @@ READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
         Reading(
-            "len-zero.initial-state",
-            "len-zero",
-            ("openvino", "onnx"),
-            "the last state of a row of length 0 is its initial state",
-            "the last state of a row of length 0 is zeros",
-            "owner",
-            lambda case, _: 0 in (case.lengths or ()),
-            {"empty_row": "initial_hidden_state"},
+            name="len-zero.initial-state",
+            ledger="len-zero",
+            owners=("openvino", "onnx"),
+            about="the last state of a row of length 0 is its initial state",
+            stored="the last state of a row of length 0 is zeros",
+            basis="owner",
+            touches=lambda case, _: 0 in (case.lengths or ()),
+            sets={"empty_row": "initial_hidden_state"},
         ),
         Reading(
-            "reset-false.before",
-            "reset-false",
-            _BNNSGRAPH,
-            "without applyResetGateAfterMatMul, the reset gate multiplies h before the product",
-            "without applyResetGateAfterMatMul, the reset gate multiplies W_hn h, as the formula has it",
-            "text",
-            lambda case, _: not _bias_inside(case),
-            {"reset_after": False},
+            name="reset-false.before",
+            ledger="reset-false",
+            owners=_BNNSGRAPH,
+            about="without applyResetGateAfterMatMul, the reset gate multiplies h before the product",
+            stored="without applyResetGateAfterMatMul, the reset gate multiplies W_hn h, as the formula "
+            "has it",
+            basis="text",
+            touches=lambda case, _: not _bias_inside(case),
+            sets={"reset_after": False},
         ),
         Reading(
-            "bias-sum.sum",
-            "bias-sum",
-            _BNNSGRAPH,
-            "bias holds the sum of both biases, and the hidden one is bias - inputBias",
-            "bias holds the hidden biases b_h, inputBias the input biases b_i",
-            "text",
-            lambda case, _: bool(case.drawn) and _bias_inside(case),
-            {"biases": "sum"},
+            name="bias-sum.sum",
+            ledger="bias-sum",
+            owners=_BNNSGRAPH,
+            about="bias holds the sum of both biases, and the hidden one is bias - inputBias",
+            stored="bias holds the hidden biases b_h, inputBias the input biases b_i",
+            basis="text",
+            touches=lambda case, _: bool(case.drawn) and _bias_inside(case),
+            sets={"biases": "sum"},
         ),
         Reading(
-            "input-bias-unused.ignored",
-            "input-bias-unused",
-            _BNNSGRAPH,
-            "without applyResetGateAfterMatMul, inputBias is not used",
-            "without applyResetGateAfterMatMul, inputBias is added as the formulas have it",
-            "text",
-            lambda case, _: bool(case.drawn) and not _bias_inside(case),
-            {"biases": "recurrent"},
+            name="input-bias-unused.ignored",
+            ledger="input-bias-unused",
+            owners=_BNNSGRAPH,
+            about="without applyResetGateAfterMatMul, inputBias is not used",
+            stored="without applyResetGateAfterMatMul, inputBias is added as the formulas have it",
+            basis="text",
+            touches=lambda case, _: bool(case.drawn) and not _bias_inside(case),
+            sets={"biases": "recurrent"},
         ),
         Reading(
-            "reverse-order.time",
-            "reverse-order",
-            _BNNSGRAPH,
-            "the output of reverse stands at the time its input has",
-            "the output of reverse stands in the order of processing, so that output[-1] is hiddenStates",
-            "text",
-            _backwards_sequence,
-            {"y_order": "time"},
+            name="reverse-order.time",
+            ledger="reverse-order",
+            owners=_BNNSGRAPH,
+            about="the output of reverse stands at the time its input has",
+            stored="the output of reverse stands in the order of processing, so that output[-1] is "
+            "hiddenStates",
+            basis="text",
+            touches=_backwards_sequence,
+            sets={"y_order": "time"},
         ),
         Reading(
-            "hard-sigmoid.sixth",
-            "hard-sigmoid",
-            _BNNSGRAPH,
-            "hardSigmoid is max(0, min(1, v/6 + 0.5))",
-            "hardSigmoid is max(0, min(1, 0.2 v + 0.5))",
-            "choice",
-            _uses("hard-sigmoid"),
+            name="hard-sigmoid.sixth",
+            ledger="hard-sigmoid",
+            owners=_BNNSGRAPH,
+            about="hardSigmoid is max(0, min(1, v/6 + 0.5))",
+            stored="hardSigmoid is max(0, min(1, 0.2 v + 0.5))",
+            basis="choice",
+            touches=_uses("hard-sigmoid"),
             parameters={"hard-sigmoid": (float(np.float32(1.0 / 6.0)), 0.5)},
         ),
         Reading(
-            "scaled-tanh.one",
-            "scaled-tanh",
-            _BNNSGRAPH,
-            "scaledTanh is tanh(v)",
-            "scaledTanh is 1.7159 tanh(2v/3)",
-            "choice",
-            _uses("scaled-tanh"),
+            name="scaled-tanh.one",
+            ledger="scaled-tanh",
+            owners=_BNNSGRAPH,
+            about="scaledTanh is tanh(v)",
+            stored="scaledTanh is 1.7159 tanh(2v/3)",
+            basis="choice",
+            touches=_uses("scaled-tanh"),
             parameters={"scaled-tanh": (1.0, 1.0)},
         ),
     )
@@ -195,15 +197,17 @@ def about(names: ReadingNames) -> str:
     return "; and ".join(READINGS[name].about for name in names)
 
 
-def touched_by(case: Asks) -> tuple[ReadingNames, ...]:
-    """What may be followed in a case besides the stored reading: every reading that it touches, alone
-    and together. Raises GrucibleError where it touches more than MOST_POINTS points."""
-    operator = OPERATORS[case.operator]
-    meant = semantics(operator, case.attributes)
+def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
+    """What may be followed in a case, which means `meant`, besides the stored reading: every reading
+    that it touches, alone and together.
+
+    Raises GrucibleError where it touches more than MOST_POINTS points.
+    """
+    owner = OPERATORS[case.operator].owner
     touched = [
         reading
         for reading in READINGS.values()
-        if operator.owner in reading.owners and reading.touches(case, meant)
+        if owner in reading.owners and reading.touches(case, meant)
     ]
     if len(touched) > MOST_POINTS:
         raise GrucibleError(

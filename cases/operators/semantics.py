@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -65,18 +65,46 @@ class StackedSemantics:
     biases: Biases = "apart"
 
 
-_AGREED = ("reset_after", "empty_row", "y_order", "biases")
+AGREED = ("reset_after", "empty_row", "y_order", "biases")
+"""The fields of Semantics on which stacked cases agree."""
 
 
 def stack(members: Sequence[Semantics]) -> StackedSemantics:
     """The semantics of cases that are stacked in this order."""
-    [agreed] = {tuple(getattr(s, name) for name in _AGREED) for s in members}
+    [agreed] = {tuple(getattr(s, name) for name in AGREED) for s in members}
     return StackedSemantics(
         f=tuple(zip(*(s.f for s in members), strict=True)),
         g=tuple(zip(*(s.g for s in members), strict=True)),
         clip=np.array([s.clip for s in members]).reshape(-1, 1, 1),
         directions=tuple(zip(*(s.directions for s in members), strict=True)),
-        **dict(zip(_AGREED, agreed, strict=True)),
+        **dict(zip(AGREED, agreed, strict=True)),
+    )
+
+
+def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
+    """What some rows of stacked cases ask for."""
+    at = rows.tolist()
+
+    def each(parts: tuple[tuple[Any, ...], ...]) -> Any:
+        return tuple(tuple(part[row] for row in at) for part in parts)
+
+    return replace(
+        stacked,
+        f=each(stacked.f),
+        g=each(stacked.g),
+        directions=each(stacked.directions),
+        clip=stacked.clip[rows],
+    )
+
+
+def one_of(stacked: StackedSemantics, row: int) -> Semantics:
+    """What one of stacked cases asks for."""
+    return Semantics(
+        f=tuple(part[row] for part in stacked.f),
+        g=tuple(part[row] for part in stacked.g),
+        clip=float(stacked.clip[row, 0, 0]),
+        directions=tuple(part[row] for part in stacked.directions),
+        **{name: getattr(stacked, name) for name in AGREED},
     )
 
 

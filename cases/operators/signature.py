@@ -20,112 +20,16 @@ operators:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
+from .attribute import Attribute, Meaning
 
-Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
-Meaning = Literal[
-    "", "hidden", "activations", "f", "g", "alpha", "beta", "clip", "reset_after", "bias_inside",
-    "direction", "sequence",
-]  # fmt: skip
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
 
 ABSENT = "absent"
 """The value of a factor that is left out, so that the specification's default applies."""
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One attribute of an operator.
-
-    `default` is what the specification says a left-out attribute means (None: it has no meaning of
-    its own). `choices` maps each allowed value to what it means (an activation's name to the
-    function, with default parameters, NaN where there is none); `length` is the number of entries of
-    a list, for each direction where `per_direction`; `positive` excludes zero and below (and NaN);
-    `single` means that the value is held as a float32 number. In case ids a value stands after
-    `token`, and a left-out attribute is `absent_token`.
-    """
-
-    name: str
-    kind: Kind
-    about: str
-    sets: Meaning = ""
-    required: bool = False
-    default: Any = None
-    choices: Mapping[Any, Any] = field(default_factory=dict)
-    length: int | None = None
-    per_direction: bool = False
-    positive: bool = False
-    single: bool = False
-    token: str = ""
-    absent_token: str = ""
-
-    @property
-    def is_list(self) -> bool:
-        """Whether the attribute's value is a list."""
-        return self.kind in ("strings", "floats")
-
-    def accepts(self, value: Any) -> bool:
-        """Whether `value` is in the attribute's range, and of its type."""
-        if not self.is_list:
-            return self._accepts_one(value)
-        return (
-            isinstance(value, list)
-            and all(self._accepts_one(entry) for entry in value)
-            and (self.length is None or len(value) in self._lengths)
-        )
-
-    @property
-    def _lengths(self) -> tuple[int, ...]:
-        assert self.length is not None
-        return (self.length, 2 * self.length) if self.per_direction else (self.length,)
-
-    def _accepts_one(self, value: Any) -> bool:
-        if self.kind == "boolean":
-            return isinstance(value, bool)
-        if self.kind in ("string", "strings"):
-            return isinstance(value, str) and value in self.choices
-        if isinstance(value, bool) or not isinstance(
-            value, int if self.kind == "int" else (int, float)
-        ):
-            return False
-        if isinstance(value, int) and value.bit_length() > 1000:  # beyond any float
-            return False
-        if self.choices:
-            return value in self.choices
-        if self.kind == "floats" and not math.isfinite(value):
-            return False
-        if self.single:
-            with np.errstate(over="ignore"):
-                held = float(np.float32(value))
-            if math.isinf(held) and not math.isinf(value):  # beyond float32
-                return False
-            value = held
-        return bool(value > 0 if self.positive else value == value)
-
-    @property
-    def expected(self) -> str:
-        """What the attribute takes, in words, for an error message."""
-        if self.kind == "boolean":
-            one = "true or false"
-        elif self.choices:
-            one = "one of " + ", ".join(map(str, self.choices))
-        else:
-            number = "integer" if self.kind == "int" else "number"
-            number = "float32 number" if self.single else number
-            one = (
-                f"a positive {number}"
-                if self.positive
-                else f"{'an' if number == 'integer' else 'a'} {number}"
-            )
-        if not self.is_list:
-            return one
-        count = "" if self.length is None else " or ".join(map(str, self._lengths)) + " "
-        return f"a list of {count}values, each {one}"
 
 
 @dataclass(frozen=True)

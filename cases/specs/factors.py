@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, Strict
+
+from ..operators.attribute import Attribute
 from ..operators.known import OPERATORS
-from ..operators.signature import ABSENT, Attribute, Operator
+from ..operators.signature import ABSENT, Operator
+from ..operators.value_type import ValueType, either, list_of, one_of
 from .draws import DRAWS
 from .length_patterns import PATTERNS
 
@@ -32,42 +36,24 @@ class Factor:
     """
 
     name: str
-    accepts: Callable[[Any], bool]
-    expected: str
+    values: ValueType
     default: Any
     token: Callable[[Any], str]
-    schema: dict[str, Any]
-
-    @property
-    def is_size(self) -> bool:
-        """Whether the factor is one of the operator's sizes."""
-        return self.schema.get("type") == "integer"
+    is_size: bool = False
 
 
 @functools.cache
 def factors(operator_name: str) -> dict[str, Factor]:
     """The factors of an operator, by name, in the order in which ids name them."""
     operator = OPERATORS[operator_name]
-    named = [a for name in operator.id_order if (a := operator.attribute(name))]
-    found = [_attribute_factor(a) for a in named]
-    tensors = (*operator.inputs, *operator.outputs)
-    found += [
-        _choice(t.name, (PRESENT, ABSENT), f"no{t.name}")
-        for t in tensors
-        if not t.required and t.role != "lengths"
-    ]
-    found += [_choice(t.name, ("zeros", DRAWN), t.name) for t in tensors if t.zeros]
-    if (hidden := operator.setting("hidden")) and not hidden.required:
-        name = f"{hidden.name}_attribute"
-        found.append(_choice(name, (PRESENT, ABSENT), f"no{hidden.name}"))
-    found += [_size_factor(symbol, operator) for symbol in size_symbols(operator)]
-    found += [
-        _choice(variable, dtypes)
-        for variable, dtypes in operator.types.items()
-        if len(dtypes) > 1 and dtypes != operator.dtypes()
+    found = [
+        *_attributes(operator),
+        *_tensors(operator),
+        *(_size(symbol, operator) for symbol in size_symbols(operator)),
+        *_types(operator),
     ]
     if lengths := operator.tensor("lengths"):
-        found.append(_lengths_factor(lengths.name, optional=not lengths.required))
+        found.append(_lengths(lengths.name, optional=not lengths.required))
     found.append(_choice("draw", tuple(DRAWS)))
     return {factor.name: factor for factor in found}
 
@@ -77,25 +63,19 @@ def size_symbols(operator: Operator) -> list[str]:
     return [symbol for symbol, axis in operator.sizes.items() if axis != "direction"]
 
 
-def _attribute_factor(attribute: Attribute) -> Factor:
-    schema = _attribute_schema(attribute)
-    if attribute.required:
-        return Factor(
-            attribute.name,
-            attribute.accepts,
-            attribute.expected,
-            NEEDED,
-            _attribute_token(attribute),
-            schema,
-        )
-    return Factor(
-        attribute.name,
-        lambda value: value == ABSENT or attribute.accepts(value),
-        f"{attribute.expected}, or {ABSENT}",
-        ABSENT,
-        _attribute_token(attribute),
-        {"anyOf": [schema, {"const": ABSENT}]},
-    )
+def _attributes(operator: Operator) -> Iterable[Factor]:
+    """The attributes, but for that which a size has the name of."""
+    named = (operator.attribute(name) for name in operator.id_order)
+    return [_attribute(attribute) for attribute in named if attribute]
+
+
+def _attribute(attribute: Attribute) -> Factor:
+    values: Any = attribute.values.annotation
+    if not attribute.required:
+        values = either(values, one_of([ABSENT]))
+    described = Annotated[values, Field(description=attribute.about)]
+    default = NEEDED if attribute.required else ABSENT
+    return Factor(attribute.name, ValueType(described), default, _attribute_token(attribute))
 
 
 def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
@@ -110,79 +90,62 @@ def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
     return token
 
 
-def _attribute_schema(attribute: Attribute) -> dict[str, Any]:
-    one: dict[str, Any]
-    if attribute.choices:
-        one = {"enum": list(attribute.choices)}
-    elif attribute.kind == "boolean":
-        one = {"type": "boolean"}
-    else:
-        one = {"type": "integer" if attribute.kind == "int" else "number"}
-        if attribute.positive:
-            one["exclusiveMinimum"] = 0
-    if not attribute.is_list:
-        return one | {"description": attribute.about}
-    count = (
-        {}
-        if attribute.length is None
-        else {"minItems": attribute.length, "maxItems": attribute.length}
-    )
-    return {"type": "array", "items": one, "description": attribute.about} | count
+def _tensors(operator: Operator) -> Iterable[Factor]:
+    """What may be left out, or be zeros: inputs, outputs, and an attribute that is a size too."""
+    tensors = (*operator.inputs, *operator.outputs)
+    for tensor in tensors:
+        if not tensor.required and tensor.role != "lengths":
+            yield _choice(tensor.name, (PRESENT, ABSENT), f"no{tensor.name}")
+    for tensor in tensors:
+        if tensor.zeros:
+            yield _choice(tensor.name, ("zeros", DRAWN), tensor.name)
+    if (hidden := operator.setting("hidden")) and not hidden.required:
+        yield _choice(f"{hidden.name}_attribute", (PRESENT, ABSENT), f"no{hidden.name}")
 
 
-def _size_factor(symbol: str, operator: Operator) -> Factor:
-    axis = operator.sizes[symbol]
-    letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[axis]
-    return Factor(
-        symbol,
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4096,
-        "an integer from 1 to 4096",
-        NEEDED,
-        lambda value: f"{letter}{value}",
-        {"type": "integer", "minimum": 1, "maximum": 4096},
-    )
+def _size(symbol: str, operator: Operator) -> Factor:
+    letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[operator.sizes[symbol]]
+    bounds = Field(ge=1, le=4096, title="an integer from 1 to 4096")
+    values = ValueType(Annotated[int, Strict(), bounds])
+    return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
+
+
+def _types(operator: Operator) -> Iterable[Factor]:
+    """The type variables whose type does not follow from the case's dtype."""
+    for variable, dtypes in operator.types.items():
+        if len(dtypes) > 1 and dtypes != operator.dtypes():
+            yield _choice(variable, dtypes)
 
 
 def _choice(name: str, choices: tuple[str, ...], token: str = "") -> Factor:
     """A factor of names; the first is the default, of which ids say nothing."""
     return Factor(
         name,
-        lambda value: value in choices,
-        "one of " + ", ".join(choices),
+        ValueType(one_of(choices)),
         choices[0],
         lambda value: "" if value == choices[0] else token or str(value),
-        {"enum": list(choices)},
     )
 
 
-def _lengths_factor(name: str, *, optional: bool) -> Factor:
+def _lengths(name: str, *, optional: bool) -> Factor:
     words = [*PATTERNS, ABSENT] if optional else list(PATTERNS)
-
-    def accepts(value: Any) -> bool:
-        if isinstance(value, list):
-            return bool(value) and all(type(v) is int and v >= 0 for v in value)
-        return isinstance(value, str) and value in words
+    length = Annotated[int, Strict(), Field(ge=0)]
+    rows = Field(min_length=1, title="a list of lengths, one per row")
+    listed: Any = Annotated[list_of(length), rows]
 
     def token(value: Any) -> str:
         if isinstance(value, list):
             return "len" + "_".join(map(str, value))
         return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
 
-    return Factor(
-        name,
-        accepts,
-        f"one of {', '.join(words)}, or a list of lengths, one per row",
-        "full",
-        token,
-        {
-            "anyOf": [
-                {"enum": words},
-                {"type": "array", "items": {"type": "integer", "minimum": 0}},
-            ]
-        },
-    )
+    return Factor(name, ValueType(either(one_of(words), listed)), "full", token)
 
 
 def key(value: Any) -> str:
     """A hashable form of a factor's value, equal for equal values and different for 1 and true."""
+    return json.dumps(value) if isinstance(value, list) else _key(value)
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def _key(value: Any) -> str:
     return json.dumps(value)

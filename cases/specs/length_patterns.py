@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 PATTERNS: dict[str, str] = {
@@ -15,6 +16,7 @@ PATTERNS: dict[str, str] = {
 }
 
 
+@functools.cache
 def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
     """The length of each of `batch` rows, each in 0 … `time`, by a pattern of PATTERNS."""
     shorter = max(time - 1, 1)

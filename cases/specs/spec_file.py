@@ -83,22 +83,32 @@ def _first_error(document: Document, error: ValidationError, operator: str) -> S
     location: Location = tuple(first["loc"])
     if location[:1] == ("cases",) and len(location) > 2:
         location = (*location[:2], *location[3:])  # without the tag of the kind of entry
-    kind, value = first["type"], first.get("input")
+    kind, value, message = first["type"], first.get("input"), first["msg"]
     if kind == "extra_forbidden":
-        at: Any = document.value
-        for part in location[:-1]:
-            at = at[part]
         known = _known_fields(location, operator)
         return document.error(location, f"is not a field here; expected one of {', '.join(known)}")
     if kind == "missing":
         return document.error(location, "is missing")
     if kind == "keyword":
-        return document.error(location, first["msg"])
+        return document.error(location, message)
     if kind == "value_error":
         return document.error(location, str(first["ctx"]["error"]))
-    message = first["msg"][:1].lower() + first["msg"][1:]
-    message = message.removeprefix("input should be ")
-    return document.error(location, f"{shown(value)}; expected {message}")
+    if kind != "expected":
+        message = message[:1].lower() + message[1:]
+        message = message.removeprefix("input should be ")
+    return document.error(location, f"{shown(value)}; expected {message}{_remedy(value)}")
+
+
+def _remedy(value: Any) -> str:
+    """How to write what is a text and may be meant as a number."""
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return ""
+        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(str(number), str(number))
+        return f" (a text; as a number write {written})"
+    return ""
 
 
 def _known_fields(location: Location, operator: str) -> list[str]:

@@ -6,30 +6,69 @@ The same model checks a spec when it is loaded and gives the JSON Schema that ed
 from __future__ import annotations
 
 import functools
-from types import GenericAlias
-from typing import Annotated, Any, Literal, Union
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
+import typing_extensions
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     Tag,
-    WithJsonSchema,
     create_model,
 )
+from pydantic_core import core_schema
 
 from ..operators.known import OPERATORS
-from .factors import Factor, factors, key
+from ..operators.value_type import either, list_of, one_of
+from .factors import factors, key
+
+Assignment = dict[str, Any]
+"""A value for each of some factors, by name, in the order in which ids name them."""
+
+Values = TypeVar("Values")
+Single = TypeVar("Single")
+Match = TypeVar("Match")
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:  # noqa: ARG003
+        return cls.__name__
+
+
+class Product(_Strict, Generic[Values, Match]):
+    """Every combination of some factors' values, but for those that an `exclude` entry matches."""
+
+    product: Values
+    exclude: list[Match] = []
+
+
+class Covering(_Strict, Generic[Values, Match]):
+    """A covering array: rows that hold every pair of some factors' values."""
+
+    covering: Values
+    rows: list[list[Any]]
+    exclude: list[Match] = []
+
+
+class Listing(_Strict, Generic[Single]):
+    """Cases one by one."""
+
+    list: list[Single]
+
+
+Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any]
+
 
 class SpecModel(_Strict):
-    """What every case spec has; the fields that depend on the operator are added by `_model`."""
+    """What every case spec has; `spec_model` gives the fields the types of one operator."""
 
     operator: str
     about: Annotated[
@@ -40,118 +79,98 @@ class SpecModel(_Strict):
         Field(description="nonportable: reported, decides nothing; else required, or ambiguous"),
     ] = None
     dtypes: Annotated[list[Any], Field(min_length=1)]
-    sizes: Any
-    fixed: Any
-    cases: list[Any]
+    sizes: Assignment
+    fixed: Assignment
+    cases: list[Entry]
 
 
 @functools.cache
 def spec_model(operator_name: str) -> type[SpecModel]:
     """The typed model of a case spec of one operator."""
-    operator = OPERATORS[operator_name]
-    all_factors = factors(operator_name)
-    plain = _factor_fields(all_factors, listed=False)
-    values = create_model("Values", __base__=_Strict, **_factor_fields(all_factors, listed=True))
-    single = create_model("Single", __base__=_Strict, **plain)
-    match = create_model("Match", __base__=_Strict, **_match_fields(all_factors))
-    product = create_model(
-        "Product",
-        __base__=_Strict,
-        product=(values, ...),
-        exclude=(_list_of(match), []),
-    )
-    covering = create_model(
-        "Covering",
-        __base__=_Strict,
-        covering=(values, ...),
-        rows=(list[list[Any]], ...),
-        exclude=(_list_of(match), []),
-    )
-    listing = create_model("Listing", __base__=_Strict, list=(_list_of(single), ...))
-    sizes = {n: f for n, f in plain.items() if all_factors[n].is_size}
-    fixed = create_model(
-        "Fixed", __base__=_Strict, **{n: plain[n] for n in plain if n not in sizes}
-    )
-    dtypes: Any = Annotated[
-        _list_of(_one_of(*operator.dtypes())), Field(min_length=1), AfterValidator(_distinct)
-    ]
-    entries: Any = Annotated[_list_of(_by_keyword(product, covering, listing)), Field(min_length=1)]
+    sizes = {name: f for name, f in factors(operator_name).items() if f.is_size}
+    fixed = {name: f for name, f in factors(operator_name).items() if not f.is_size}
+    plain = _named_types(operator_name)
+    values = _mapping("Values", {name: _several(of) for name, of in plain.items()})
+    match = _mapping("Match", {name: _one_or_several(of) for name, of in plain.items()})
+    single = _mapping("Single", plain)
     return create_model(
         f"{operator_name} case spec",
         __base__=SpecModel,
-        operator=(_one_of(operator_name), ...),
-        dtypes=(dtypes, ...),
-        sizes=(create_model("Sizes", __base__=_Strict, **sizes), ...),
-        fixed=(fixed, fixed()),
-        cases=(entries, ...),
+        operator=(one_of([operator_name]), ...),
+        dtypes=(_several(one_of(OPERATORS[operator_name].dtypes())), ...),
+        sizes=(_mapping("Sizes", {name: plain[name] for name in sizes}), ...),
+        fixed=(_mapping("Fixed", {name: plain[name] for name in fixed}), {}),
+        cases=(
+            _entries(
+                [Product[values, match], Covering[values, match], Listing[single]]  # type: ignore[valid-type]
+            ),
+            ...,
+        ),
     )
 
 
-def _list_of(of: Any) -> Any:
-    """list[of], where `of` is known only now."""
-    return GenericAlias(list, (of,))
+@functools.cache
+def _named_types(operator_name: str) -> dict[str, Any]:
+    """The type of each factor's values, with a name of its own in the JSON Schema."""
+    return {
+        factor.name: typing_extensions.TypeAliasType(
+            factor.name, Annotated[factor.values.annotation, _Said(factor.values.expected)]
+        )
+        for factor in factors(operator_name).values()
+    }
 
 
-def _one_of(*names: str) -> Any:
-    """Literal[names], where the names are known only now."""
-    return Literal.__getitem__(names)
+@dataclass(frozen=True)
+class _Said:
+    """Has pydantic say of any value outside a type what was `expected`, and nothing else."""
+
+    expected: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.custom_error_schema(
+            handler(source),
+            custom_error_type="expected",
+            custom_error_message=self.expected,
+        )
 
 
-def _by_keyword(*entries: type[BaseModel]) -> Any:
-    """One of `entries`, chosen by its first field, so that an error speaks of the entry meant."""
-    keywords = [next(iter(entry.model_fields)) for entry in entries]
+def _mapping(name: str, fields: Mapping[str, Any]) -> Any:
+    """A type of mappings with some of `fields`, and no others."""
+    of_fields: Any = typing_extensions.TypedDict
+    made = of_fields(name, fields, total=False)
+    made.__pydantic_config__ = _Strict.model_config
+    return made
+
+
+def _several(of: Any) -> Any:
+    """One value or more, each once."""
+    unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
+    return Annotated[list_of(of), unique, AfterValidator(_distinct)]
+
+
+def _one_or_several(of: Any) -> Any:
+    """A value or a list of values, which becomes a list of values."""
+    one = Annotated[of, AfterValidator(lambda value: [value])]
+    return Annotated[either(one, list_of(of)), Field(union_mode="left_to_right")]
+
+
+def _entries(kinds: list[Any]) -> Any:
+    """A list of `kinds`, each chosen by its first field, so that an error speaks of the entry meant."""
+    keywords = [next(iter(kind.model_fields)) for kind in kinds]
 
     def choose(value: Any) -> str | None:
         named = [word for word in keywords if isinstance(value, dict) and word in value]
         return named[0] if len(named) == 1 else None
 
-    tagged = [Annotated[entry, Tag(word)] for entry, word in zip(entries, keywords, strict=True)]
-    return Annotated[
-        Union[*tagged],
-        Discriminator(
-            choose,
-            custom_error_type="keyword",
-            custom_error_message=f"expected a mapping with one of {', '.join(keywords)}",
-        ),
-    ]
-
-
-def _value_type(factor: Factor) -> Any:
-    def check(value: Any) -> Any:
-        if not factor.accepts(value):
-            raise ValueError(f"{shown(value)}; expected {factor.expected}{_remedy(value)}")
-        return value
-
-    return Annotated[Any, AfterValidator(check), WithJsonSchema(factor.schema)]
-
-
-def _factor_fields(all_factors: dict[str, Factor], *, listed: bool) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for factor in all_factors.values():
-        value = _value_type(factor)
-        if listed:
-            value = Annotated[_list_of(value), Field(min_length=1), AfterValidator(_distinct)]
-        fields[factor.name] = (value, Field(default=None, validate_default=False))
-    return fields
-
-
-def _match_fields(all_factors: dict[str, Factor]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for factor in all_factors.values():
-
-        def check(value: Any, factor: Factor = factor) -> Any:
-            choices = value if isinstance(value, list) and not factor.accepts(value) else [value]
-            for choice in choices:
-                if not factor.accepts(choice):
-                    raise ValueError(
-                        f"{shown(choice)}; expected {factor.expected}{_remedy(choice)}"
-                    )
-            return choices
-
-        schema = {"anyOf": [factor.schema, {"type": "array", "items": factor.schema}]}
-        annotated = Annotated[Any, AfterValidator(check), WithJsonSchema(schema)]
-        fields[factor.name] = (annotated, Field(default=None, validate_default=False))
-    return fields
+    tagged = (Annotated[kind, Tag(word)] for kind, word in zip(kinds, keywords, strict=True))
+    chosen = Discriminator(
+        choose,
+        custom_error_type="keyword",
+        custom_error_message=f"expected a mapping with one of {', '.join(keywords)}",
+    )
+    return Annotated[list_of(Annotated[either(*tagged), chosen]), Field(min_length=1)]
 
 
 def _distinct(values: list[Any]) -> list[Any]:
@@ -166,17 +185,3 @@ def shown(value: Any) -> str:
     """A value as an error shows it, of bounded length."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _remedy(value: Any) -> str:
-    if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            return ""
-        mantissa, e, exponent = repr(number).partition("e")
-        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(
-            mantissa, (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
-        )
-        return f" (YAML reads {value} as a string; write {written})"
-    return ""

@@ -17,8 +17,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
-from ..judging.criterion import Criterion
-from .failing import Failing, Part
+from .failing import FailingBlock
 from .hints import hints
 from .search import Names, Search
 
@@ -61,17 +60,15 @@ class Diagnosis:
 
 
 def diagnose(
-    failing: Sequence[Failing],
-    criteria: Mapping[str, Criterion],
+    parts: Sequence[FailingBlock],
     arithmetic: Mapping[str, str],
     contradicted: Callable[[Collection[str]], Mapping[str, int]],
 ) -> Diagnosis:
-    """What explains the failing cases, which were judged by `criteria`, per dtype.
+    """What explains the failing cases of `parts`.
 
     `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `contradicted` counts,
     for the variants of some names, the cases that would have caught them and passed.
     """
-    parts = [Part(one.block, one.outputs, criteria[one.block.dtype]) for one in failing]
     if not parts:
         return Diagnosis()
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]

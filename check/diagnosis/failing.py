@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators.readings import STORED
-from ...gen.variants.evaluate import Stacks, loosest, stacks, variant_outputs
+from ...gen.variants.evaluate import batches, loosest, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
+from ...vectors.difference import difference
 from ..judging.criterion import Criterion
 
 NEARER = 0.25
@@ -22,15 +22,7 @@ SPREAD = 3
 """So many times as many elements are finite in neither of two outputs as in one of them alone."""
 
 
-@dataclass(frozen=True)
-class Failing:
-    """The cases of a block that failed, with their inputs, and the outputs observed of them."""
-
-    block: Block
-    outputs: Arrays
-
-
-class Part:
+class FailingBlock:
     """The failing cases of one block: row i of everything is case i.
 
     An output may be off from a variant's by what the criterion admits, or eight times the median of
@@ -38,23 +30,24 @@ class Part:
     """
 
     def __init__(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
-        self.block, self.observed = block, {n: a.astype(np.float64) for n, a in observed.items()}
-        self.criterion = criterion
-        self.stacked: Stacks = stacks(block)
+        self.block, self.observed, self.criterion = block, observed, criterion
+        self.stacked = stacks_of(block)
+        self._seen, self._right = _elements(observed, 1), _elements(block.answer.outputs, 1)
         tight, loose = criterion.admitted(block, STORED), loosest(block)
-        self._limits = {False: (tight, _wider(tight)), True: (loose, _wider(loose))}
+        self._limits = {False: _elements(tight, 1), True: _elements(loose, 1)}
 
     def __len__(self) -> int:
         return len(self.block)
 
-    def rows(self, keep: Array) -> Part:
-        """The part of the rows `keep`, a mask or indices."""
+    def rows(self, keep: Array) -> FailingBlock:
+        """The rows `keep`, a mask or indices."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         observed = {name: array[where] for name, array in self.observed.items()}
-        return Part(self.block.rows(where), observed, self.criterion)
+        return FailingBlock(self.block.rows(where), observed, self.criterion)
 
-    def distance(self, variants: Sequence[Variant], *, loose: bool = False) -> Array:
-        """(n,) the largest |observed - what `variants` give| in units of what is admitted.
+    def distances(self, combinations: Sequence[Sequence[Variant]], *, loose: bool = False) -> Array:
+        """(c, n) for each combination of variants the largest |observed - what it gives| of each case,
+        in units of what is admitted.
 
         At most 1 explains the case. Infinite where the variants give the right answer there, to half
         of what is admitted, and where what was observed is not much nearer to them than to it. How
@@ -63,68 +56,54 @@ class Part:
         only finite numbers tell, and nothing does where none was observed. With `loose`, by the
         largest tolerance of any class.
         """
-        outputs = variant_outputs(self.block, self.stacked, variants)
-        alone = len(variants) == 1
-        limits, wider = self._limits[loose]
-        scale = np.maximum(1.0, _largest(outputs) / _largest(self.block.answer.outputs))
-        found, differ = np.zeros(len(self)), np.zeros(len(self), bool)
-        from_variant, from_right = np.zeros(len(self)), np.zeros(len(self))
-        apart, together, tells = np.zeros(len(self)), np.zeros(len(self)), np.zeros(len(self), bool)
-        kind = FLOAT_TYPES[self.block.dtype]
+        found = [
+            self._distances(
+                _elements(variant_outputs(self.block, self.stacked, batch), 2),
+                np.array([len(variants) == 1 for variants in batch])[:, None, None],
+                self._limits[loose],
+            )
+            for batch in batches(self.block, combinations)
+        ]
+        return np.concatenate(found) if found else np.empty((0, len(self)))
+
+    def _distances(self, given: Array, alone: Array, limit: Array) -> Array:
+        """The distances of what variants give, (c, n, elements), `alone` where one variant gives it."""
+        kind, seen, right = FLOAT_TYPES[self.block.dtype], self._seen, self._right
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            for name, limit in limits.items():
-                given, seen = outputs[name], self.observed[name]
-                right = self.block.answer.outputs[name].astype(np.float64)
-                given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
-                rounding = 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
-                room = wider[name] * scale.reshape(-1, *[1] * (given.ndim - 1))
-                room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
-                wild, other = ~np.isfinite(seen), ~np.isfinite(given)
-                apart += _per_case(wild ^ other, np.sum)
-                together += _per_case(wild & other, np.sum)
-                tells |= ~_per_case(wild, np.all)
-                off = np.where(wild | other, 0.0, np.abs(seen - given))
-                ratio = np.where(off == 0.0, 0.0, off / (room + rounding))  # 0 of two NaN
-                found = np.maximum(found, _per_case(ratio))
-                from_variant = np.maximum(from_variant, _per_case(off))
-                tell = alone | ~(wild | other)
-                wrong = np.where(tell, _difference(seen, right), 0.0)
-                from_right = np.maximum(from_right, _per_case(wrong))
-                unlike = ~(_difference(given, right) <= 0.5 * limit)
-                differ |= _per_case(tell & unlike).astype(bool)
-        nearer = from_variant <= NEARER * from_right
-        return np.where(differ & nearer & tells & (SPREAD * apart <= together), found, np.inf)
+            scale = np.maximum(1.0, _largest(given) / _largest(right))
+            given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
+            room = _wider(limit) * scale[..., None]
+            room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
+            room = room + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
+            wild, other = ~np.isfinite(seen), ~np.isfinite(given)
+            off = np.where(wild | other, 0.0, np.abs(seen - given))
+            ratio = np.where(off == 0.0, 0.0, off / room)  # 0 of two NaN
+            tell = alone | ~(wild | other)
+            wrong = np.where(tell, difference(seen, right), 0.0)
+            differ = (tell & ~(difference(given, right) <= 0.5 * limit)).any(axis=-1)
+            apart, together = (wild ^ other).sum(axis=-1), (wild & other).sum(axis=-1)
+            nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
+        explains = differ & nearer & (~wild).any(axis=-1) & (SPREAD * apart <= together)
+        return np.where(explains, ratio.max(axis=-1), np.inf)
 
 
-def _difference(a: Array, b: Array) -> Array:
-    """|a - b|: 0 where both are the same infinity or NaN, infinite where only one is finite."""
-    off = np.abs(a - b)
-    special = ~(np.isfinite(a) & np.isfinite(b))
-    off[special] = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.inf)[special]
-    return np.asarray(off)
+def _elements(arrays: Arrays, leading: int) -> Array:
+    """The elements of all outputs side by side, in float64, behind the `leading` axes."""
+    flat = [a.astype(np.float64).reshape(*a.shape[:leading], -1) for a in arrays.values()]
+    return np.concatenate(flat, axis=-1)
 
 
-def _per_case(values: Array, of: Callable[..., Array] = np.max) -> Array:
-    return np.asarray(of(values.reshape(len(values), -1), axis=1))
+def _largest(outputs: Array) -> Array:
+    """The largest finite absolute value of each case, and at least the least normal number."""
+    size = np.where(np.isfinite(outputs), np.abs(outputs), 0.0)
+    return np.asarray(np.maximum(size.max(axis=-1), 2.0**-1022))
 
 
-def _largest(outputs: Arrays) -> Array:
-    """(n,) the largest finite absolute value of each case's outputs, and at least the least normal
-    number."""
-    wide = [np.abs(a.astype(np.float64)).reshape(len(a), -1) for a in outputs.values()]
-    each = [np.where(np.isfinite(a), a, 0.0).max(axis=1) for a in wide]
-    return np.asarray(np.maximum.reduce([*each, np.full(len(each[0]), 2.0**-1022)]))
-
-
-def _wider(limits: Arrays) -> Arrays:
-    """Tolerances in float64, at least eight times the case's median: a variant's small elements are
+def _wider(limits: Array) -> Array:
+    """Tolerances (n, elements), at least eight times the case's median: a variant's small elements are
     not small in the right answer, whose tolerances these are."""
-    elements = np.concatenate([limit.reshape(len(limit), -1) for limit in limits.values()], axis=1)
-    known = np.where((elements > 0) & np.isfinite(elements), elements, np.nan).astype(np.float64)
+    known = np.where((limits > 0) & np.isfinite(limits), limits, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a case without one
         median = np.nan_to_num(np.nanmedian(known, axis=1))
-    return {
-        name: np.maximum(limit, 8.0 * median.reshape(-1, *[1] * (limit.ndim - 1)))
-        for name, limit in limits.items()
-    }
+    return np.asarray(np.maximum(limits, 8.0 * median[:, None]))

@@ -7,7 +7,7 @@ is then tried on all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE, variants_of
 from ...gen.variants.variant import Variant
-from .failing import Part
+from .failing import FailingBlock
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
@@ -24,9 +24,9 @@ Names = tuple[str, ...]
 
 
 class Search:
-    """What has been tried: by names of variants, the distance of every failing case (Part.distance)."""
+    """What has been tried: by names of variants, the distance of every failing case."""
 
-    def __init__(self, parts: Sequence[Part], which: Array) -> None:
+    def __init__(self, parts: Sequence[FailingBlock], which: Array) -> None:
         self.parts, self.which = parts, which
         self.distances: dict[Names, Array] = {}
         self.loose: dict[Names, bool] = {}
@@ -45,77 +45,91 @@ class Search:
 
     def singles(self) -> None:
         """Try every variant alone on samples, and on all what explains a sampled case."""
-        wanted = [v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
+        wanted = [(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
         for _ in range(ROUNDS):
             sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS)
-            new = [
-                v
-                for v in wanted
-                if (v.name,) not in self.distances
-                and any((self._distance(place, part, [v]) <= 1.0).any() for place, part in sample)
-            ]
-            if not new:
+            untried = [one for one in wanted if _names(one) not in self.distances]
+            found = self._explaining(sample, untried)
+            if not found:
                 return
-            for variant in new:
-                self._try([variant])
+            self._try(found)
 
     def together(self, which: Array) -> None:
         """Try several at once on what is left of `which`: up to four of those found alone, then one of
         them with any other, then any two."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
         found = [v for v in variants if (v.name,) in self.distances][:MOST_TOGETHER]
-        pools: list[tuple[Iterable[tuple[Variant, ...]], int]] = [
-            *((combinations(found, count), 3) for count in (2, 3, 4)),
-            (((a, b) for a in found for b in variants if a.name != b.name), 3),
-            (combinations(variants, 2), 1),
+        pools: list[tuple[list[tuple[Variant, ...]], int]] = [
+            *((list(combinations(found, count)), 3) for count in (2, 3, 4)),
+            ([(a, b) for a in found for b in variants if a.name != b.name], 3),
+            (list(combinations(variants, 2)), 1),
         ]
         for pool, places in pools:
             sample = self._sample(which & ~self.explained, places, 1)
             if not sample:
                 return
-            for several in pool:
-                if any((self._distance(*one, several) <= 1.0).any() for one in sample):
-                    self._try(several)
+            self._try(self._explaining(sample, pool))
         named: Counter[str] = Counter()
         for names, distance in self.distances.items():
             named.update(dict.fromkeys(names, int((distance <= 1.0).sum())))
         often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
-        for several in combinations(often, 3):
-            for place, part in self._sample(which & ~self.explained, 1, 1):
-                if (self._distance(place, part, several) <= 1.0).any():
-                    self._try(several)
+        sample = self._sample(which & ~self.explained, 1, 1)
+        self._try(self._explaining(sample, list(combinations(often, 3))))
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
         for place, part in self._sample(which & ~self.explained, 3, 2):
-            for variant in variants_of(OPERATORS[part.block.operator]):
-                names = (variant.name,)
-                if variant.kind != "misreading" or names in self.loose:
-                    continue
-                if (self._distance(place, part, [variant], loose=True) <= 1.0).all():
-                    tight = self.distances.pop(names, None)
-                    self._try([variant], loose=True)
-                    if tight is not None:
-                        self.distances[names] = np.minimum(self.distances[names], tight)
-                    self.loose[names] = tight is not None
+            tried = [
+                (variant,)
+                for variant in variants_of(OPERATORS[part.block.operator])
+                if variant.kind == "misreading" and (variant.name,) not in self.loose
+            ]
+            distances = self._distances(place, part, tried, loose=True)
+            for one in (v for v, far in zip(tried, distances, strict=True) if (far <= 1.0).all()):
+                names = _names(one)
+                tight = self.distances.pop(names, None)
+                self._try([one], loose=True)
+                if tight is not None:
+                    self.distances[names] = np.minimum(self.distances[names], tight)
+                self.loose[names] = tight is not None
 
-    def _distance(
-        self, place: int, part: Part, variants: Sequence[Variant], *, loose: bool = False
+    def _explaining(
+        self, sample: Sequence[tuple[int, FailingBlock]], pool: Sequence[tuple[Variant, ...]]
+    ) -> list[tuple[Variant, ...]]:
+        """What of a pool explains a case of the sample."""
+        explains = np.zeros(len(pool), bool)
+        for place, part in sample:
+            explains |= (self._distances(place, part, pool) <= 1.0).any(axis=1)
+        return [pool[at] for at in np.flatnonzero(explains).tolist()]
+
+    def _distances(
+        self,
+        place: int,
+        part: FailingBlock,
+        several: Sequence[Sequence[Variant]],
+        *,
+        loose: bool = False,
     ) -> Array:
-        meant = [v for v in variants if v.name in self.known[place]]
-        return part.distance(meant, loose=loose) if meant else np.full(len(part), np.inf)
+        """(len(several), n) the distances of some rows of the block at `place`, each by what of the
+        variants means anything there."""
+        found = np.full((len(several), len(part)), np.inf)
+        meant = [[v for v in one if v.name in self.known[place]] for one in several]
+        at = [number for number, one in enumerate(meant) if one]
+        found[at] = part.distances([meant[number] for number in at], loose=loose)
+        return found
 
-    def _try(self, variants: Sequence[Variant], *, loose: bool = False) -> None:
-        names = tuple(v.name for v in variants)
-        if names not in self.distances and names[::-1] not in self.distances:
-            self.distances[names] = np.concatenate(
-                [
-                    self._distance(place, part, variants, loose=loose)
-                    for place, part in enumerate(self.parts)
-                ]
-            )
+    def _try(self, several: Sequence[tuple[Variant, ...]], *, loose: bool = False) -> None:
+        known = {names for tried in self.distances for names in (tried, tried[::-1])}
+        new = [one for one in several if _names(one) not in known]
+        each = [
+            self._distances(place, part, new, loose=loose) for place, part in enumerate(self.parts)
+        ]
+        for number, one in enumerate(new):
+            self.distances[_names(one)] = np.concatenate([found[number] for found in each])
 
-    def _sample(self, which: Array, most_parts: int, most_rows: int) -> list[tuple[int, Part]]:
+    def _sample(
+        self, which: Array, most_parts: int, most_rows: int
+    ) -> list[tuple[int, FailingBlock]]:
         """Some cases of some parts among `which`, evenly taken."""
         starts = np.cumsum([0, *map(len, self.parts)])
         wanted = {}
@@ -128,6 +142,10 @@ class Search:
             (place, self.parts[place].rows(_evenly(wanted[place], most_rows)))
             for place in places.tolist()
         ]
+
+
+def _names(variants: Sequence[Variant]) -> Names:
+    return tuple(variant.name for variant in variants)
 
 
 def _evenly(items: Array, most: int) -> Array:

@@ -17,7 +17,6 @@ from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .compare import Comparison, compare
 from .criterion import Criterion, Demanded, check_classes
-from .expectations import Expectation, expectation_for
 from .grade import Grade, holding
 
 
@@ -47,13 +46,7 @@ class _Compared:
         return np.asarray(np.any(under, axis=0))
 
 
-def judge_block(
-    relative: str,
-    block: Block,
-    observed: Observed,
-    grade: Grade,
-    expectations: Sequence[Expectation],
-) -> list[CaseResult]:
+def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
     """The results of the cases of a block of the file `relative`; counts them in `grade`.
 
     Raises VectorFileError where the block lacks tolerances.
@@ -67,8 +60,7 @@ def judge_block(
     results = []
     for row in range(len(block)):
         found = _judged(under, row) if ok[row] else _not_judged(block, observed, row)
-        expected = expectation_for(found.id, expectations) if expectations else None
-        results.append(replace(found, arithmetic=best[row], expected=expected))
+        results.append(replace(found, arithmetic=best[row]))
     if block.tier in DECIDING:
         grade.see_limits(relative, block, grade.required.admitted(block, STORED))
         grade.see_cases(int(ok.sum()), held)
@@ -110,13 +102,17 @@ class _Rows:
             wanted, got = self.expected[name][row][index], self.observed.outputs[name][row][index]
             under = f" (reading {' and '.join(self.reading)})" if self.reading else ""
             message = f"expected {wanted!s}, got {got!s}{under}"
+        ratio, difference, ulps = self.worst[row]
         return CaseResult(
-            self.block.ids[row],
-            self.block.tier,
-            self.block.dtype,
-            "passed" if passed else "failed",
-            *self.worst[row],
-            where,
+            id=self.block.ids[row],
+            operator=self.block.operator,
+            tier=self.block.tier,
+            dtype=self.block.dtype,
+            verdict="passed" if passed else "failed",
+            worst_ratio=ratio,
+            worst_abs=difference,
+            worst_ulp=ulps,
+            where=where,
             message=message,
         )
 
@@ -131,8 +127,14 @@ def _judged(under: Sequence[_Rows], row: int) -> CaseResult:
 
 def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
     status: Any = observed.status[row]
-    message = observed.messages[row]
-    return CaseResult(block.ids[row], block.tier, block.dtype, status, message=message)
+    return CaseResult(
+        id=block.ids[row],
+        operator=block.operator,
+        tier=block.tier,
+        dtype=block.dtype,
+        verdict=status,
+        message=observed.messages[row],
+    )
 
 
 def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[str, ReadingNames]:

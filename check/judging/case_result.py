@@ -21,10 +21,12 @@ class CaseResult:
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
     are, for an ambiguous case that passed, those under which it did, several where they agree on it;
     `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
-    is the best class whose tolerances hold, empty where none does.
+    is the best class whose tolerances hold, empty where none does. `expected` is the known finding that
+    names the case; `must_support` says that unsupported counts as a failure.
     """
 
     id: str
+    operator: str
     tier: str
     dtype: str
     verdict: CaseVerdict
@@ -37,8 +39,15 @@ class CaseResult:
     arithmetic: str = ""
     message: str = ""
     expected: Expectation | None = None
+    must_support: bool = False
 
     @property
     def decides(self) -> bool:
         """Whether the case's tier counts for the verdict."""
         return self.tier in DECIDING
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the case decides, and failed, gave an error, or is unsupported and must not be."""
+        refused = self.must_support and self.verdict == "unsupported"
+        return self.decides and (refused or self.verdict in ("failed", "error"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
+from ...vectors.difference import difference
 from .criterion import spacing
 
 
@@ -69,23 +70,15 @@ def _compare_output(
     o = observed.reshape(count, -1).astype(np.float64)
     limit = admitted.reshape(count, -1).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        difference = np.subtract(o, e)
-        np.abs(difference, out=difference)
-        exact = not limit.all()  # some admit no difference, and 0/0 is 0
-        if not np.isfinite(difference.max(initial=0.0)):
-            same = (o == e) | (np.isnan(o) & np.isnan(e))
-            special = ~np.isfinite(difference)
-            difference[special] = np.where(same, 0.0, np.inf)[special]
-            limit[special] = 0.0
-            exact = True
-        ratio = np.divide(difference, limit, out=limit)
-    if exact:
-        ratio[difference == 0.0] = 0.0
+        off = difference(o, e)
+        limit[np.isinf(off)] = 0.0  # whatever is admitted
+        ratio = np.divide(off, limit, out=limit)
+    ratio[off == 0.0] = 0.0  # 0/0 too
     if signed_zero:
         ratio[(e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))] = np.inf
     element = ratio.argmax(axis=1)
     rows = np.arange(count)
-    worst, at = difference[rows, element], e[rows, element]
+    worst, at = off[rows, element], e[rows, element]
     unit = spacing(np.where(np.isfinite(at), at, 0.0), FLOAT_TYPES[dtype])
     with np.errstate(over="ignore"):
         ulps = worst / unit

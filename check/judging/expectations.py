@@ -1,18 +1,19 @@
-"""Known findings: a list of cases that may fail, each with its reason and a link."""
+"""What the user says of cases beforehand: those that may fail, and those that must be supported."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ...cases.errors import GrucibleError
 from ...cases.specs.yaml_source import parse, read_text
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The cases whose id matches the glob `cases` may fail, for this reason."""
+    """A known finding: the cases whose id matches the glob `cases` may fail, for this reason."""
 
     cases: str
     reason: str
@@ -43,3 +44,16 @@ def load_expectations(path: Path) -> list[Expectation]:
 def expectation_for(case_id: str, expectations: Sequence[Expectation]) -> Expectation | None:
     """The first expectation that names the case."""
     return next((e for e in expectations if fnmatchcase(case_id, e.cases)), None)
+
+
+def must_support(case_id: str, require: Sequence[str]) -> bool:
+    """Whether a glob of `require` matches the case: unsupported is a failure then."""
+    return any(fnmatchcase(case_id, glob) for glob in require)
+
+
+def check_require(require: Sequence[str], case_ids: Iterable[str]) -> None:
+    """Raise GrucibleError for a glob of `require` that matches no case: it would demand nothing."""
+    ids = list(case_ids)
+    for glob in require:
+        if not any(fnmatchcase(case_id, glob) for case_id in ids):
+            raise GrucibleError(f"no case that is judged matches --require {glob!r}")

@@ -9,29 +9,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
-import h5py
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import VectorFileError
+from ...vectors.attributes import write_text_attribute
 from ...vectors.block import Block
-from ...vectors.hdf5 import (
-    FORMAT_VERSION,
-    OUTPUTS,
-    Stored,
-    atomic_file,
-    attribute,
-    damage_of,
-    has_member,
-    member_names,
-    open_file,
-    subgroup,
-    write_array,
-    write_text_attribute,
-    write_texts,
-)
+from ...vectors.folder import Folder
+from ...vectors.hdf5 import FORMAT_VERSION, OUTPUTS, damage_of, open_file
+from ...vectors.writing import atomic_file, write_array, write_texts
 from .source import Observed, Status
 
 
@@ -48,8 +36,8 @@ class FromOutputs:
         if not path.exists():
             raise VectorFileError(f"{path}: no such file or directory; expected outputs")
         self._root = path
-        self._open: tuple[Path, h5py.File] | None = None
-        self._at: tuple[tuple[str, str], tuple[Any, dict[str, int]] | None] | None = None
+        self._open: tuple[Path, Folder] | None = None
+        self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None
         self._stack = contextlib.ExitStack()
         self.name, self.version = str(path), ""
 
@@ -60,125 +48,130 @@ class FromOutputs:
     def observe(self, relative: str, block: Block) -> Observed:
         """The stored outputs of the cases of `block`."""
         path = self._path(relative)
-        where = f"{path}: /{block.path}"
         with damage_of(path):
             stored = self._block(relative, block.path)
-            if stored is None:
-                return _missing(block, f"there is no {where if path.exists() else path}")
-            return _rows(block, *stored, where)
+            if stored is not None:
+                return stored.observed(block)
+            place = f"{path}: /{block.path}" if path.exists() else str(path)
+            return _missing(block, f"there is no {place}")
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Raise VectorFileError for a block that the vectors do not have."""
         file = self._path(relative)
         if not file.exists():
             return
+        known = set(paths)
         with damage_of(file):
             root = self._file(file)
-            for dtype in member_names(root, f"{file}: "):
+            for dtype in root.names:
                 if dtype in FLOAT_TYPES:
-                    folder = subgroup(root, dtype, f"{file}: ")
-                    for name in member_names(folder, f"{file}: /{dtype}"):
-                        if f"{dtype}/{name}" not in paths:
+                    for name in root.group(dtype).names:
+                        if f"{dtype}/{name}" not in known:
                             raise VectorFileError(
                                 f"{file}: /{dtype}/{name}: is not a block of the vectors"
                             )
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError for rows of a block that the vectors do not have."""
-        file = self._path(relative)
-        with damage_of(file):
+        with damage_of(self._path(relative)):
             stored = self._block(relative, path)
-            unknown = sorted(set(stored[1]) - set(ids)) if stored else []
-            if unknown:
-                raise VectorFileError(
-                    f"{file}: /{path}/id: {unknown[0]!r} is not a case of the vectors' block"
-                )
+            if stored is not None:
+                stored.check_ids(ids)
 
-    def _block(self, relative: str, path: str) -> tuple[Any, dict[str, int]] | None:
-        """The group of a block in the outputs and the row of each id; None where it is absent."""
+    def _block(self, relative: str, path: str) -> _StoredOutputs | None:
+        """The outputs of a block; None where it is absent."""
         if self._at is None or self._at[0] != (relative, path):
-            self._at = (relative, path), self._find_block(relative, path)
+            self._at = (relative, path), self._find_block(self._path(relative), path)
         return self._at[1]
 
-    def _find_block(self, relative: str, path: str) -> tuple[Any, dict[str, int]] | None:
-        file = self._path(relative)
+    def _find_block(self, file: Path, path: str) -> _StoredOutputs | None:
         if not file.exists():
             return None
         dtype, _, name = path.partition("/")
         root = self._file(file)
-        if not has_member(root, dtype):
+        if dtype not in root or name not in root.group(dtype):
             return None
-        folder = subgroup(root, dtype, f"{file}: ")
-        if not has_member(folder, name):
-            return None
-        group = subgroup(folder, name, f"{file}: /{dtype}")
-        ids = Stored(group, "id", f"{file}: /{path}")
-        rows = {case_id: row for row, case_id in enumerate(ids.texts(0, ids.shape[0]))}
-        if len(rows) != ids.shape[0]:
-            raise VectorFileError(f"{file}: /{path}/id: names a case twice")
-        return group, rows
+        return _StoredOutputs(root.group(dtype).group(name))
 
     def _path(self, relative: str) -> Path:
         return self._root if self._root.is_file() else self._root / relative
 
-    def _file(self, path: Path) -> Any:
+    def _file(self, path: Path) -> Folder:
         if self._open is None or self._open[0] != path:
             self._stack.close()
-            file = self._stack.enter_context(open_file(path, OUTPUTS))
-            self._open = path, file
-            runtime = attribute(file, "runtime")
+            root = self._stack.enter_context(open_file(path, OUTPUTS))
+            self._open = path, root
+            runtime = root.attribute("runtime")
             if isinstance(runtime, str):
-                self.name, self.version = runtime, str(attribute(file, "runtime_version") or "")
+                self.name, self.version = runtime, str(root.attribute("runtime_version") or "")
         return self._open[1]
 
 
-def _rows(block: Block, group: Any, rows: dict[str, int], where: str) -> Observed:
-    total = len(rows)
-    at = np.array([rows.get(case_id, -1) for case_id in block.ids])
-    status: list[Status] = ["ok"] * len(block)
-    messages = [""] * len(block)
-    if "status" in group:
-        told = _texts(group, "status", where, total)
-        said = _texts(group, "message", where, total) if "message" in group else [""] * total
-        for row, source in enumerate(at):
-            if source >= 0:
-                if told[source] not in get_args(Status):
-                    raise VectorFileError(
-                        f"{where}/status: {told[source]!r}; expected one of {', '.join(get_args(Status))}"
-                    )
-                status[row], messages[row] = told[source], said[source]
-    for row, source in enumerate(at):
-        if source < 0:
-            status[row], messages[row] = "missing", f"not in {where}"
-    return Observed(status, messages, _arrays(block, group, at, total, where))
+class _StoredOutputs:
+    """A block of an outputs file: VectorFileError where it names a case twice."""
 
-
-def _texts(group: Any, name: str, where: str, total: int) -> list[str]:
-    stored = Stored(group, name, where)
-    if stored.shape != (total,):
-        raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
-    return stored.texts(0, total)
-
-
-def _arrays(block: Block, group: Any, at: Any, total: int, where: str) -> Arrays:
-    arrays = {}
-    outputs = subgroup(group, "outputs", where)
-    in_order = len(at) > 0 and at[0] >= 0 and bool((np.diff(at) == 1).all())
-    for name, expected in block.answer.outputs.items():
-        stored = Stored(outputs, name, f"{where}/outputs")
-        shape = (total, *expected.shape[1:])
-        expected_dtype = block.dtype
-        if stored.shape != shape or stored.dtype != expected_dtype:
+    def __init__(self, group: Folder) -> None:
+        self._group, self._where = group, group.where
+        self._ids = group.dataset("id").texts()
+        self._rows = {case_id: row for row, case_id in enumerate(self._ids)}
+        if len(self._rows) != len(self._ids):
+            raise VectorFileError(f"{self._where}/id: names a case twice")
+        self._status = self._texts("status") if "status" in group else None
+        self._message = self._texts("message") if self._status and "message" in group else None
+        if self._status and not set(self._status) <= set(get_args(Status)):
+            [wrong, *_] = sorted(set(self._status) - set(get_args(Status)))
             raise VectorFileError(
-                f"{stored.where}: is {stored.dtype} {stored.shape}; expected {expected_dtype} {shape}"
+                f"{self._where}/status: {wrong!r}; expected one of {', '.join(get_args(Status))}"
             )
-        if in_order:
-            arrays[name] = stored.read(int(at[0]), int(at[-1]) + 1)
-        else:
-            everything = stored.read(0, total)
-            arrays[name] = np.zeros_like(expected)
-            arrays[name][at >= 0] = everything[at[at >= 0]]
-    return arrays
+
+    def _texts(self, name: str) -> list[str]:
+        stored, total = self._group.dataset(name), len(self._ids)
+        if stored.shape != (total,):
+            raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
+        return stored.texts()
+
+    def check_ids(self, ids: Sequence[str]) -> None:
+        """Raise VectorFileError for a row that is none of the vectors' `ids`."""
+        unknown = sorted(self._rows.keys() - set(ids))
+        if unknown:
+            raise VectorFileError(
+                f"{self._where}/id: {unknown[0]!r} is not a case of the vectors' block"
+            )
+
+    def observed(self, block: Block) -> Observed:
+        """What is stored of the cases of `block`."""
+        at = [self._rows.get(case_id, -1) for case_id in block.ids]
+        absent = f"not in {self._where}"
+        status = [_at(self._status, row, "ok", "missing") for row in at]
+        messages = [_at(self._message, row, "", absent) for row in at]
+        return Observed(cast(list[Status], status), messages, self._arrays(block, np.array(at)))
+
+    def _arrays(self, block: Block, at: Array) -> Arrays:
+        arrays = {}
+        outputs, total = self._group.group("outputs"), len(self._ids)
+        in_order = len(at) > 0 and at[0] >= 0 and bool((np.diff(at) == 1).all())
+        for name, expected in block.answer.outputs.items():
+            stored = outputs.dataset(name)
+            shape = (total, *expected.shape[1:])
+            if stored.shape != shape or stored.dtype != block.dtype:
+                raise VectorFileError(
+                    f"{stored.where}: is {stored.dtype} {stored.shape}; "
+                    f"expected {block.dtype} {shape}"
+                )
+            if in_order:
+                arrays[name] = stored.read(int(at[0]), int(at[-1]) + 1)
+            else:
+                everything = stored.read(0, total)
+                arrays[name] = np.zeros_like(expected)
+                arrays[name][at >= 0] = everything[at[at >= 0]]
+        return arrays
+
+
+def _at(told: list[str] | None, row: int, untold: str, absent: str) -> str:
+    """What is told of a row: `absent` of one that is not there."""
+    if row < 0:
+        return absent
+    return told[row] if told else untold
 
 
 def _missing(block: Block, why: str) -> Observed:

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ...cases.errors import GrucibleError
-from ...vectors.reader import find_vectors
+from ...vectors.find import find_vectors
 from .observations import observations
 from .outputs_file import OutputsWriter, new_outputs_file
 from .source import Source
@@ -28,7 +28,7 @@ def record(
     same relative paths. Each file appears whole, and files that are done stay where another fails.
     """
     nothing = True
-    for file, relative in find_vectors(vectors):
+    for file, relative in find_vectors(vectors, select):
         path = out if vectors is not None and vectors.is_file() else out / relative
         if path.exists() and path.samefile(file):
             raise GrucibleError(

@@ -36,12 +36,18 @@ class Observed:
 
 
 class Source(Protocol):
-    """A source of observed outputs; `name` and `version` are the runtime's."""
+    """A source of observed outputs."""
 
-    name: str
-    version: str
     needs_inputs: bool
     """Whether `observe` looks at the inputs of a block."""
+
+    @property
+    def name(self) -> str:
+        """The runtime's name."""
+
+    @property
+    def version(self) -> str:
+        """The runtime's version, "" where it has none."""
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Raise VectorFileError if the source has blocks of a file that the vectors do not."""

@@ -31,6 +31,9 @@ def report_value(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {"path": report.vectors, "files": report.files},
+        "reach": {
+            one.operator: {"supported": one.supported, "cases": one.cases} for one in report.reach
+        },
         "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
         "summary": _counts(deciding)
         | {
@@ -104,6 +107,8 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "arithmetic": result.arithmetic or None,
         "message": result.message,
     }
+    if result.must_support:
+        case["must_support"] = True
     if result.expected:
         case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
     return case

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,18 @@ import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Attribute
+from ...cases.operators.signature import Tensor
+from ...cases.question import Question
+from ...gen.formula import equations
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...vectors.block import Block
 from ...vectors.case import Case
-from ...vectors.reader import find_vectors, open_vectors
+from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
 
 _MOST_NAMED = 5
 
@@ -30,26 +35,26 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 
     Raises GrucibleError where none or several match.
     """
-    found: list[tuple[Block, str]] = []
-    more = 0
-    for file, relative in find_vectors(vectors):
+    found: tuple[Block, str] | None = None
+    matching: list[str] = []
+    select = (wanted, escape(wanted))  # an id may hold what a glob means otherwise
+    for file, relative in find_vectors(vectors, select):
         with open_vectors(file, relative) as opened:
-            for block in opened.blocks():
-                for row, case_id in enumerate(block.ids):
+            for path, ids in opened.ids(select).items():
+                for row, case_id in enumerate(ids):
                     if case_id == wanted:
-                        return block.read(row, row + 1), str(file)
+                        return opened.block(path).read(row, row + 1), str(file)
                     if fnmatchcase(case_id, wanted):
-                        more += 1
-                        if len(found) < _MOST_NAMED:
-                            found.append((block.read(row, row + 1), str(file)))
-    if more == 1:
-        return found[0]
+                        matching.append(case_id)
+                        found = found or (opened.block(path).read(row, row + 1), str(file))
+    if found and len(matching) == 1:
+        return found
     if not found:
         raise GrucibleError(
             f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
         )
-    names = ", ".join(block.ids[0] for block, _ in found)
-    raise GrucibleError(f"{more} cases match {wanted!r}; name one, such as {names}")
+    names = ", ".join(matching[:_MOST_NAMED])
+    raise GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
@@ -63,7 +68,7 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     yield f"  {operator.source}"
     yield ""
     yield "asks for"
-    yield from (f"  {line}" for line in _equations(case))
+    yield from (f"  {line}" for line in _equations(case.question))
     yield ""
     yield "attributes"
     width = max(len(attribute.name) for attribute in operator.attributes)
@@ -98,31 +103,27 @@ def _text(value: Any) -> str:
     return "infinity" if value == math.inf else str(value)
 
 
-def _equations(case: Case) -> Iterator[str]:
-    """The equations the case asks for, in the notation of ONNX and OpenVINO: h is the candidate."""
-    s, operator = case.semantics, OPERATORS[case.operator]
-    parts = {t.role: t.form(case.attributes).parts for t in operator.inputs if t.role in ("w", "r")}
-    biases = [p for t in operator.inputs if t.role == "b" for p in t.form(case.attributes).parts]
-
-    def pre(text: str) -> str:
-        return f"({text})" if math.isinf(s.clip) else f"(clip[-{s.clip:g}, {s.clip:g}]({text}))"
-
-    inner = "(Ht-1*(Rh^T) + Rbh)" if "rh" in biases else "(Ht-1*(Rh^T))"
-    outer = "Wbh" if "rh" in biases else "Wbh + Rbh"
+def _equations(question: Question) -> Iterator[str]:
+    """The equations that are asked for, direction by direction."""
+    s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
+    given = [t for t in operator.inputs if t.name in question.inputs]
+    parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
     for index, direction in enumerate(s.directions):
         if s.directions != ("forward",):
             yield f"{direction}:"
         if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
             yield "the same, with weights of its own"
             continue
-        yield f"zt = {s.f[index]}{pre('Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz')}"
-        yield f"rt = {s.f[index]}{pre('Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr')}"
-        after, before = f"rt (.) {inner} + {outer}", "(rt (.) Ht-1)*(Rh^T) + Rbh + Wbh"
-        yield f"ht = {s.g[index]}{pre('Xt*(Wh^T) + ' + (after if s.reset_after else before))}"
-        yield "Ht = (1 - zt) (.) ht + zt (.) Ht-1"
-    yield f"gates are stacked {', '.join(parts['w'])}; biases {', '.join(biases)}"
+        yield from equations(s, parts["b"], index)
+    biases = f"biases {', '.join(parts['b'])}" if parts["b"] else "there is no bias"
+    yield f"gates are stacked {', '.join(parts['w'])}; {biases}"
     if s.y_order == "processing" and "reverse" in s.directions:
         yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
+
+
+def _parts(tensors: Sequence[Tensor], role: str, attributes: Mapping[str, Any]) -> list[str]:
+    """What the tensors of a role stack along their gate axis."""
+    return [p for t in tensors if t.role == role for p in t.form(attributes).parts]
 
 
 def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:

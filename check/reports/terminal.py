@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
+from ..reach import in_words
 from ..report import Report
 
 _SHOWN = 10
@@ -23,6 +24,7 @@ BASIS = {
 def report_lines(report: Report) -> Iterator[str]:
     """The lines of the report."""
     yield _headline(report)
+    yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
     yield (
         f"{report.runtime}{version}: {len(report.results)} cases, "
@@ -34,7 +36,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _arithmetic(report)
     yield from _readings(report)
     yield from _failed([r for r in report.unexpected if r.verdict == "failed"])
-    yield from _errors([r for r in report.unexpected if r.verdict == "error"])
+    yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
+    yield from _by_message("unsupported, but --require names them:", report.refused)
     yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
     yield from _expected(report)
     yield from _unsupported(report)
@@ -48,13 +51,22 @@ def _headline(report: Report) -> str:
         if counts[verdict]:
             parts.append(f"{counts[verdict]} {word}")
     if counts["unsupported"]:
-        parts.append(f"{counts['unsupported']} unsupported")
+        refused = len(report.refused)
+        named = f", {refused} of them in spite of --require" if refused else ""
+        parts.append(f"{counts['unsupported']} unsupported{named}")
     if report.expected_failures:
         known = len(report.expected_failures)
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
     return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
+
+
+def _reach(report: Report) -> Iterator[str]:
+    """Which operators the verdict is about, where that is not all of every one."""
+    if report.counts["unsupported"]:
+        for sentence in in_words(report.reach):
+            yield from _wrapped(sentence, indent=2, more=4)
 
 
 def _in_short(diagnosis: Diagnosis) -> str:
@@ -189,12 +201,12 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
     yield from _and_more(len(results))
 
 
-def _errors(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The errors, those with the same message together."""
+def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
+    """Cases that gave a message and no outputs, those with the same message together."""
     if not results:
         return
     yield ""
-    yield "errors:"
+    yield title
     by_message: dict[str, list[CaseResult]] = {}
     for result in results:
         by_message.setdefault(result.message, []).append(result)
@@ -205,7 +217,7 @@ def _errors(results: Sequence[CaseResult]) -> Iterator[str]:
         if len(cases) > 1:
             yield f"    and {len(cases) - 1} more"
     if len(groups) > _SHOWN:
-        yield f"  … and {len(groups) - _SHOWN} other errors; --report json=FILE has all of them"
+        yield f"  … and {len(groups) - _SHOWN} other messages; --report json=FILE has all of them"
 
 
 def _missing(results: Sequence[CaseResult]) -> Iterator[str]:

@@ -24,6 +24,7 @@ class ONNXReference:
     """ONNX GRU on onnx.reference.ReferenceEvaluator, which is written in numpy."""
 
     version = str(onnx.__version__)
+    parallel = True
 
     def __init__(self) -> None:
         self.__doc__ = "GRU on onnx.reference.ReferenceEvaluator"

@@ -34,6 +34,8 @@ class ONNXRuntime:
     layout.
     """
 
+    parallel = True
+
     def __init__(self, *, constant_weights: bool, opset: int = 14) -> None:
         self.constant_weights, self.opset = constant_weights, opset
         self.version = f"{ort.__version__} CPU"

@@ -65,6 +65,8 @@ class OpenVINO:
     One object is for one thread at a time: a kept model has one inference request.
     """
 
+    parallel = True
+
     def __init__(self, *, constant_weights: bool, default_precision: bool = False) -> None:
         self.constant_weights = constant_weights
         self.__doc__ = (

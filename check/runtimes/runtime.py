@@ -25,12 +25,17 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Runtime:
-    """A runtime ready to be asked: its name, its version ("" where it has none), its function."""
+    """A runtime ready to be asked: its name, its version ("" where it has none), its function.
+
+    One that is `parallel` declares that several processes of it at a time do not disturb each other:
+    its function has an attribute `parallel` that is True.
+    """
 
     name: str
     version: str
     run: RuntimeFunction
     about: str = ""
+    parallel: bool = False
 
 
 def load_runtime(name: str) -> Runtime:
@@ -107,7 +112,7 @@ def _described(name: str, run: Any) -> Runtime:
         raise RuntimeNotUsable(
             f"runtime {name}: has no version: {error_sentence(error)}"
         ) from error
-    return Runtime(name, version, run, about)
+    return Runtime(name, version, run, about, getattr(run, "parallel", False) is True)
 
 
 def one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The exact outputs of a case, rounded once, proven.
+"""The exact outputs of a case by Arb, rounded once, proven.
 
 The GRU is evaluated over Arb's balls (a midpoint and a radius that provably encloses the exact
 real value). Each output's ball is then rounded to the case's dtype: where every point of the ball
@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -18,22 +18,16 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ...cases.dtypes import Array, FloatType
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import Semantics
 from ..gru import gru
+from .rounding import Undecided, round_array
 
 FIRST_BITS = 128
-FIRST_BITS_LARGE = 256  # where hidden_size · steps exceeds LARGE: most are undecided at 128
-LARGE = 1000
 MOST_BITS = 4096
 
-_HALF = arb(0.5)
 _ZERO, _ONE = arb(0), arb(1)
-
-
-class Undecided(Exception):
-    """An output is too close to the middle between two numbers of its dtype to be rounded."""
 
 
 class Enclosures:
@@ -48,25 +42,67 @@ class Enclosures:
         """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
         return _object_array([arb(v) for v in _doubles(array)], array.shape)
 
-    def factor(self, matrix: Array) -> arb_mat:
-        """A right factor: the transpose, as an Arb matrix."""
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
+    def weight(self, matrix: Array) -> arb_mat:
+        """A right weight: the transpose, as an Arb matrix."""
         columns, rows = matrix.shape
         return arb_mat(rows, columns, _doubles(matrix.T))
 
-    def product(self, x: Array, factor: arb_mat) -> Array:
+    def product(self, x: Array, weight: arb_mat) -> Array:
         """x·matrixᵀ, enclosed."""
         left = arb_mat(x.shape[0], x.shape[1], x.ravel().tolist())
-        product: arb_mat = left * factor
-        return _object_array(product.entries(), (x.shape[0], factor.ncols()))
+        product: arb_mat = left * weight
+        return _object_array(product.entries(), (x.shape[0], weight.ncols()))
 
     def activation(self, function: Activation, a: Array, clip: float) -> Array:
         """The activation of every ball of `a`, clipped first where clip is finite."""
-        result: Array = _activation(function, clip)(a)
-        return result
+        if not math.isinf(clip):
+            a = self.at_most(self.at_least(a, -clip), clip)
+        value = FUNCTIONS[function.name].value(self, a, function.alpha, function.beta)
+        return np.asarray(value, object)
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, enclosed."""
         return np.asarray(self._blend(z, t, h), object)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(_affine(a, b)(v))
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(_at_least(low)(v))  # nonnegative_part of -infinity is NaN
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(_at_most(high)(v))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.asarray(_above(a)(v))
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(_SIGMOID(v))
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(_TANH(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(_EXPM1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(_SOFTPLUS(v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(_SOFTSIGN(v))
 
 
 def _doubles(array: Array) -> list[float]:
@@ -79,134 +115,66 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
-    if not (z.is_finite() and t.is_finite() and h.is_finite()):
-        return (1 - z) * t + z * h
     # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
     m = z.mid()
-    return (1 - m) * t + m * h + (z - m) * (h - t)
+    blended = (_ONE - m) * t + m * h + (z - m) * (h - t)
+    return blended if blended.is_finite() else (_ONE - z) * t + z * h
 
 
-def _sigmoid(a: arb) -> arb:
+def _sigmoid(v: arb) -> arb:
     # of the two forms the one whose exponential does not overflow Arb's exponents
-    if a < 0:
-        e = a.exp()
-        return e / (1 + e)
-    return 1 / (1 + (-a).exp())
+    if v < _ZERO:
+        e = v.exp()
+        return e / (_ONE + e)
+    return _ONE / (_ONE + (-v).exp())
 
 
-def _thresholded(v: arb, a: arb, _: arb) -> arb:
-    if v > a:
-        return v
-    return _ZERO if v <= a else v.union(_ZERO)
-
-
-def _softplus(v: arb) -> arb:
-    return v.max(_ZERO) + (-abs(v)).exp().log1p()
-
-
-_FUNCTIONS: dict[str, Callable[[arb, arb, arb], arb]] = {
-    "sigmoid": lambda v, *_: _sigmoid(v),
-    "tanh": lambda v, *_: v.tanh(),
-    "relu": lambda v, *_: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO),
-    "thresholded-relu": _thresholded,
-    "scaled-tanh": lambda v, a, b: a * (b * v).tanh(),
-    "hard-sigmoid": lambda v, a, b: (a * v + b).max(_ZERO).min(_ONE),
-    "elu": lambda v, a, _: v.max(_ZERO) + a * v.min(_ZERO).expm1(),
-    "softsign": lambda v, *_: v / (1 + abs(v)),
-    "softplus": lambda v, *_: _softplus(v),
-}
-"""The functions of cases.activations: of v, alpha and beta."""
+_SIGMOID, _TANH = np.frompyfunc(_sigmoid, 1, 1), np.frompyfunc(arb.tanh, 1, 1)
+_EXPM1 = np.frompyfunc(arb.expm1, 1, 1)
+_SOFTPLUS = np.frompyfunc(lambda v: v.max(_ZERO) + (-abs(v)).exp().log1p(), 1, 1)
+_SOFTSIGN = np.frompyfunc(lambda v: v / (_ONE + abs(v)), 1, 1)
 
 
 @lru_cache(maxsize=1024)
-def _activation(function: Activation, clip: float) -> Any:
-    of, alpha, beta = _FUNCTIONS[function.name], arb(function.alpha), arb(function.beta)
-    if math.isinf(clip):
-        return np.frompyfunc(lambda v: of(v, alpha, beta), 1, 1)
-    low, high = arb(-clip), arb(clip)
-    return np.frompyfunc(lambda v: of(v.max(low).min(high), alpha, beta), 1, 1)
+def _affine(a: float, b: float) -> Any:
+    scale, offset = arb(a), arb(b)
+    if b == 0.0:
+        return np.frompyfunc(lambda v: scale * v, 1, 1)
+    return np.frompyfunc(lambda v: scale * v + offset, 1, 1)
 
 
-def round_ball(ball: arb, dtype: FloatType) -> float:
-    """The number of `dtype` that every point of `ball` rounds to, ties to even, as a double.
-
-    Zero is +0; overflow gives infinity. Raises Undecided where the ball's points round to
-    different numbers. The rounding is of integers: with 2^e the spacing of `dtype` around the
-    ball, floor(y + ½) and ceil(y - ½) of y = ball / 2^e agree on one integer exactly where all of
-    y is nearer to it than to any other.
-    """
-    if not ball.is_finite():
-        return _round_special(ball)
-    if ball.is_zero():
-        return 0.0
-    top = math.frexp(dtype.largest)[1]  # every |v| >= 2^top overflows
-    if ball.abs_lower() >= _power_of_two(top):
-        return math.inf if ball > 0 else -math.inf
-    approximate = float(ball.mid())
-    if approximate == 0.0:
-        exponent = dtype.least_exponent
-    else:
-        height = top if math.isinf(approximate) else math.frexp(approximate)[1]
-        exponent = max(height - dtype.precision, dtype.least_exponent)
-    n = _nearest_integer(ball, exponent)
-    power = 1 << (dtype.precision - 1)
-    if (
-        abs(n) == power
-        and exponent > dtype.least_exponent
-        and ball.abs_lower() < power * _power_of_two(exponent)
-    ):
-        # the ball reaches below a power of two, where the spacing is half as wide
-        exponent -= 1
-        n = _nearest_integer(ball, exponent)
-        if abs(n) != 2 * power:
-            raise Undecided
-    if exponent + n.bit_length() > top:
-        return math.copysign(math.inf, n)
-    return math.ldexp(n, exponent) if n else 0.0
+@lru_cache(maxsize=1024)
+def _at_least(low: float) -> Any:
+    least = arb(low)
+    return np.frompyfunc(lambda v: v.max(least), 1, 1)
 
 
-def _nearest_integer(ball: arb, exponent: int) -> int:
-    y = ball * _power_of_two(-exponent)
-    up, down = (y + _HALF).floor().unique_fmpz(), (y - _HALF).ceil().unique_fmpz()
-    if up is None or down is None:
-        raise Undecided
-    if up == down:
-        return int(up)
-    if not ball.is_exact():
-        raise Undecided
-    return int(up) if up % 2 == 0 else int(down)  # an exact tie
+@lru_cache(maxsize=1024)
+def _at_most(high: float) -> Any:
+    most = arb(high)
+    return np.frompyfunc(lambda v: v.min(most), 1, 1)
 
 
-@lru_cache(maxsize=4096)
-def _power_of_two(exponent: int) -> arb:
-    return arb(2) ** exponent
+@lru_cache(maxsize=1024)
+def _above(a: float) -> Any:
+    step = arb(a)
+
+    def above(v: arb) -> arb:
+        if v > step:
+            return v
+        return _ZERO if v <= step else v.union(_ZERO)
+
+    return np.frompyfunc(above, 1, 1)
 
 
-def _round_special(ball: arb) -> float:
-    if ball.is_nan():
-        return math.nan
-    if ball.rad().is_finite() and not ball.mid().is_finite():
-        return math.inf if ball > 0 else -math.inf
-    raise Undecided
-
-
-def round_array(balls: Array, dtype: FloatType) -> Array:
-    """`round_ball` of every element, as an array of the dtype."""
-    values = [round_ball(ball, dtype) for ball in balls.ravel().tolist()]
-    return np.array(values, np.float64).reshape(balls.shape).astype(dtype.numpy)  # exact
-
-
-def exact_outputs(
+def outputs_by_arb(
     semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> dict[str, Array]:
     """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
-    large = inputs.h0.shape[-1] * inputs.x.shape[-2] > LARGE
-    bits = FIRST_BITS_LARGE if large else FIRST_BITS
+    bits = FIRST_BITS
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             y, ho = gru(Enclosures(), semantics, inputs)

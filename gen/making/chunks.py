@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.operators.known import OPERATORS
-from ...cases.operators.layout import gru_inputs, operator_outputs
-from ...cases.operators.readings import STORED, ReadingNames, as_read
-from ...cases.operators.semantics import semantics, stack
-from ...cases.operators.signature import Operator
+from ...cases.operators.readings import ReadingNames
 from ...cases.specs.draws import DRAWS
 from ...vectors.block import Block, BlockKey
 from ...vectors.case import Answer
-from ..exact.enclosures import Undecided, exact_outputs
-from ..float64 import Peaks
-from ..gru import gru
-from ..tolerances.bounds import Bounds, alike, bound_cases, stored_tolerances
+from ..stacks import Stack, stacks
+from ..tolerances.chains import chain_bytes
+from .answers import Drawn, answered, joined
 from .inputs import draw_inputs
 
 ATTEMPTS = 16
 CHUNK_BYTES = 8 << 20
-CHUNK_CASES = 64
+CHUNK_CASES = 256
+STACK_BYTES = 16 << 20
 
 
 class CaseFailed(GrucibleError):
     """No attempt at drawing a case gave one that can be kept."""
-
-
-@dataclass(frozen=True)
-class Made:
-    """One case as it was made: inputs, the outputs under each accepted reading, error bounds."""
-
-    inputs: Arrays
-    outputs: dict[ReadingNames, Arrays]
-    bounds: Bounds
 
 
 def block_key(case: CaseSpec) -> BlockKey:
@@ -81,49 +68,71 @@ def _case_bytes(case: CaseSpec) -> int:
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
-    """The block of `cases` (which share a block), drawn and evaluated.
+    """The block of `cases` (which share a block), drawn and answered (gen.making.answers).
 
-    An attempt at drawing a case is kept if its outputs are decided (gen.exact) and, unless its
-    draw plants special values, finite, with no intermediate that reaches the dtype's overflow, and
-    well-conditioned enough to judge by (gen.bounds). Raises CaseFailed for a case that ATTEMPTS
-    attempts do not make.
+    A draw that cannot be kept is drawn again. Raises CaseFailed for a case that ATTEMPTS attempts do
+    not make.
     """
-    made: dict[str, Made] = {}
-    pending, reasons = list(cases), {}
+    operator = OPERATORS[cases[0].operator]
+    made: list[_Made] = []
+    pending = list(range(len(cases)))
+    reasons: dict[int, str] = {}
     for attempt in range(ATTEMPTS):
-        drawn = {case.id: draw_inputs(case, seed, attempt) for case in pending}
-        reasons = overflowing(pending, drawn)
-        bounds = bound_cases([case for case in pending if case.id not in reasons], drawn)
-        for case in pending:
-            if case.id in reasons:
-                continue
-            exempt = DRAWS[case.draw].plant or case.tier == "nonportable"
-            objection = "" if exempt else bounds[case.id].objection()
-            if objection:
-                reasons[case.id] = objection
-                continue
-            try:
-                made[case.id] = evaluate(case, drawn[case.id], bounds[case.id])
-            except Undecided:
-                reasons[case.id] = "an output could not be rounded at the highest precision"
-        pending = [case for case in pending if case.id in reasons]
+        members = [cases[row] for row in pending]
+        inputs = _stacked([draw_inputs(case, seed, attempt) for case in members])
+        reasons = {}
+        for one in stacks(operator, [case.given for case in members], inputs):
+            for stack in one.parts(_most_stacked(cases[0])):
+                found = answered(_drawn(stack, members))
+                at = stack.rows[found.kept]
+                if at.size:
+                    rows = {name: array[at] for name, array in inputs.items()}
+                    made.append(_Made(np.array(pending)[at], rows, found.answers))
+                for place, why in found.reasons.items():
+                    reasons[pending[stack.rows[place]]] = why
+        pending = sorted(reasons)
         if not pending:
-            break
-    for case in pending:
-        raise CaseFailed(
-            f"{case.id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[case.id]}"
-        )
-    return block_of(cases, [made[case.id] for case in cases])
+            return _block(cases, made)
+    row = pending[0]
+    raise CaseFailed(
+        f"{cases[row].id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[row]}"
+    )
 
 
-def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
-    """The block of `cases`, which share a block, as they were made."""
+@dataclass(frozen=True)
+class _Made:
+    """Some of the cases that were asked for, `rows` of them, stacked in this order."""
+
+    rows: Array
+    inputs: Arrays
+    answers: Mapping[ReadingNames, Answer]
+
+
+def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
+    first, mine = members[0], [members[row] for row in stack.rows]
+    planted = np.array([bool(DRAWS[case.draw].plant) for case in mine])
+    return Drawn(
+        stack=stack,
+        dtype=first.dtype,
+        readings=first.readings,
+        absent=first.absent,
+        planted=planted,
+        exempt=planted | (first.tier == "nonportable"),
+    )
+
+
+def _most_stacked(case: CaseSpec) -> int:
+    """How many cases like this the error march may hold at once."""
+    sizes = {axis: case.sizes[symbol] for symbol, axis in OPERATORS[case.operator].sizes.items()}
+    one = chain_bytes(sizes.get("time", 1), sizes["batch"], sizes["hidden"])
+    return max(1, STACK_BYTES // one)
+
+
+def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:
+    """The block of `cases`, which share it, from its parts."""
     first = cases[0]
-    answers = {}
-    for reading in (STORED, *first.readings):
-        outputs = _stacked([row.outputs[reading] for row in rows])
-        bounds = [row.bounds.under[reading] for row in rows]
-        answers[reading] = Answer(outputs, stored_tolerances(first, outputs, bounds))
+    order = np.argsort(np.concatenate([part.rows for part in made]))
+    names = made[0].inputs
     return Block(
         path=block_key(first).path,
         operator=first.operator,
@@ -131,72 +140,12 @@ def block_of(cases: Sequence[CaseSpec], rows: Sequence[Made]) -> Block:
         tier=first.tier,
         ids=[case.id for case in cases],
         given=[case.given for case in cases],
-        inputs=_stacked([row.inputs for row in rows]),
-        answers=answers,
+        inputs={
+            name: np.concatenate([part.inputs[name] for part in made])[order] for name in names
+        },
+        answers=joined([part.answers for part in made], order),
     )
-
-
-def evaluate(case: CaseSpec, inputs: Arrays, bounds: Bounds) -> Made:
-    """The case with its exact answers. Raises Undecided."""
-    operator, attributes = OPERATORS[case.operator], case.attributes
-
-    def answer(reading: ReadingNames) -> Arrays:
-        return exact_answer(operator, attributes, case.dtype, inputs, reading, case.absent)
-
-    return Made(inputs, {names: answer(names) for names in (STORED, *case.readings)}, bounds)
 
 
 def _stacked(rows: Sequence[Arrays]) -> Arrays:
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-
-
-def exact_answer(
-    operator: Operator,
-    attributes: Mapping[str, Any],
-    dtype: str,
-    inputs: Mapping[str, Array],
-    reading: ReadingNames = STORED,
-    absent: Container[str] = (),
-) -> Arrays:
-    """The exact outputs, but for those `absent`, rounded once to `dtype`, named and shaped as the
-    operator has them.
-
-    `attributes` has the defaults filled in. `reading` names the readings that are followed. Raises Undecided.
-    """
-    meant = as_read(reading, semantics(operator, attributes))
-    present = operator.present(operator.outputs, absent)
-    roles = exact_outputs(
-        meant,
-        gru_inputs(operator, attributes, inputs),
-        FLOAT_TYPES[dtype],
-        {tensor.role_in(attributes) for tensor in present},
-    )
-    return operator_outputs(operator, attributes, roles, absent)
-
-
-def overflowing(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, str]:
-    """For each case of a block in which something reaches the dtype's overflow, what.
-
-    Cases whose draw plants special values are not looked at.
-    """
-    looked_at = [case for case in cases if not DRAWS[case.draw].plant]
-    dtypes = {case.id: case.dtype for case in looked_at}
-    return {
-        case_id: f"an intermediate of {peak:.3g} is too near {dtypes[case_id]}'s overflow"
-        for case_id, peak in peaks(looked_at, drawn).items()
-        # a sum of up to four counted quantities stays finite in the dtype
-        if not peak < FLOAT_TYPES[dtypes[case_id]].largest / 4
-    }
-
-
-def peaks(cases: Sequence[CaseSpec], drawn: Mapping[str, Arrays]) -> dict[str, float]:
-    """How large an intermediate of each case of a block may become; evaluated in float64, stacked."""
-    found: dict[str, float] = {}
-    for members, meant in alike(cases):
-        operator = OPERATORS[members[0].operator]
-        stacked = _stacked([drawn[case.id] for case in members])
-        arithmetic = Peaks(len(members))
-        with np.errstate(over="ignore", invalid="ignore"):
-            gru(arithmetic, stack(meant), gru_inputs(operator, members[0].attributes, stacked))
-        found |= dict(zip([case.id for case in members], arithmetic.peak.tolist(), strict=True))
-    return found

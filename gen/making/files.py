@@ -9,7 +9,7 @@ import multiprocessing
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -19,11 +19,10 @@ from threadpoolctl import threadpool_limits
 
 import grucible
 
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
-from ...vectors.hdf5 import attribute
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
 from .chunks import chunks, make_chunk
@@ -48,13 +47,18 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a plan: `made` now, or found up to date."""
+class MadeFile:
+    """What became of a plan: `made` now, or found there, made from the same.
+
+    `content_sha256` is computed from the bytes in the file. Where those are not what the file's own
+    digests say, it is empty, and `damage` says so in a sentence that names the file.
+    """
 
     relative: str
     cases: int
     content_sha256: str
     made: bool
+    damage: str = ""
 
 
 def plan_files(
@@ -90,20 +94,24 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def up_to_date(plan: Plan) -> Outcome | None:
-    """The outcome of a plan whose file is there, whole, and made from the same; else None."""
+def standing(plan: Plan) -> MadeFile | None:
+    """What stands at the place of a plan, if it was made from the same; None if nothing does."""
     try:
         with open_vectors(plan.path) as vectors:
-            if attribute(vectors.file, "made_from") != plan.made_from:
+            if vectors.root.attribute("made_from") != plan.made_from:
                 return None
-            return Outcome(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
+            try:
+                vectors.verify_content()
+            except VectorFileError as error:
+                return MadeFile(plan.relative, len(plan.cases), "", made=False, damage=str(error))
+            return MadeFile(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
     except GrucibleError:
         return None
 
 
 def make_files(
     plans: Sequence[Plan], jobs: int, advance: Callable[[int], None] = lambda _: None
-) -> Iterator[Outcome]:
+) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
@@ -115,6 +123,7 @@ def make_files(
             with new_vector_file(
                 plan.path,
                 operator=plan.spec.model.operator,
+                theme=plan.spec.theme,
                 spec_text=plan.spec.document.text,
                 seed=plan.seed,
                 generator=f"grucible {grucible.__version__}",
@@ -122,7 +131,7 @@ def make_files(
             ) as writer:
                 for key, parts in chunks(plan.cases):
                     _write_block(writer, key, parts, results, advance)
-            yield Outcome(plan.relative, len(plan.cases), writer.content_sha256, made=True)
+            yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
 
 
 _interrupted = False

@@ -17,13 +17,13 @@ TINY_F64, TINY_F32, TINY_F16 = 2.0**-1022, 2.0**-126, 2.0**-24
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class ArithmeticClass:
     """A rounding model; every unit is a unit roundoff, 0 where nothing is rounded so.
 
     unit: of sums and products inside a step. elementwise: of gates, products and blend (0: `unit`).
     stored: of products and bias sums that are stored before they are added up. state: of the state
-    between steps. operands: of the factors of products, and of biases. tiny, state_tiny and
-    operand_tiny: what a result, a state and a factor may lose where they underflow. sigmoid, tanh:
+    between steps. operands: of the operands of products, and of biases. tiny, state_tiny and
+    operand_tiny: what a result, a state and an operand may lose where they underflow. sigmoid, tanh:
     (relative, absolute) error of the computed function in units of `unit`, beyond the exact
     function of the argument it is given.
 
@@ -44,14 +44,14 @@ class Arithmetic:
     tanh: tuple[float, float] = (12.0, 0.0)
 
 
-FLOAT64 = Arithmetic("float64", "every operation rounds to float64", F64, TINY_F64)
-FLOAT32 = Arithmetic(
+FLOAT64 = ArithmeticClass("float64", "every operation rounds to float64", F64, TINY_F64)
+FLOAT32 = ArithmeticClass(
     "float32",
     "every operation rounds to float32; a float16 or bfloat16 output is rounded once",
     F32,
     TINY_F32,
 )
-FLOAT16_STATE = Arithmetic(
+FLOAT16_STATE = ArithmeticClass(
     "float16-state",
     "float32 inside a step, the state rounded to float16 at every step",
     F32,
@@ -59,7 +59,7 @@ FLOAT16_STATE = Arithmetic(
     state=F16,
     state_tiny=TINY_F16,
 )
-BFLOAT16_STATE = Arithmetic(
+BFLOAT16_STATE = ArithmeticClass(
     "bfloat16-state",
     "float32 inside a step, the state rounded to bfloat16 at every step",
     F32,
@@ -67,15 +67,15 @@ BFLOAT16_STATE = Arithmetic(
     state=BF16,
     state_tiny=TINY_F32,
 )
-FLOAT16_GEMM = Arithmetic(
+FLOAT16_GEMM = ArithmeticClass(
     "float16-gemm", "float32 accumulation, every intermediate stored in float16", F32, TINY_F16,
     elementwise=F16, stored=F16, state=F16, state_tiny=TINY_F16,
 )  # fmt: skip
-BFLOAT16_GEMM = Arithmetic(
+BFLOAT16_GEMM = ArithmeticClass(
     "bfloat16-gemm", "float32 accumulation, every intermediate stored in bfloat16", F32, TINY_F32,
     elementwise=BF16, stored=BF16, state=BF16, state_tiny=TINY_F32,
 )  # fmt: skip
-FLOAT16 = Arithmetic(
+FLOAT16 = ArithmeticClass(
     "float16",
     "every operation rounds to float16",
     F16,
@@ -85,21 +85,21 @@ FLOAT16 = Arithmetic(
     sigmoid=(6.0, 2.0),
     tanh=(4.0, 0.0),
 )
-TF32_PRODUCTS = Arithmetic(
+TF32_PRODUCTS = ArithmeticClass(
     "tf32",
-    "the factors of products cut to TF32 (10 bits), float32 otherwise",
+    "the operands of products cut to TF32 (10 bits), float32 otherwise",
     F32,
     TINY_F32,
     operands=2 * TF32,
     operand_tiny=TINY_F32,
 )
-BFLOAT16_OPERANDS = Arithmetic(
-    "bfloat16-operands", "the factors of products cut to bfloat16, float32 otherwise", F32, TINY_F32,
+BFLOAT16_OPERANDS = ArithmeticClass(
+    "bfloat16-operands", "the operands of products cut to bfloat16, float32 otherwise", F32, TINY_F32,
     operands=2 * BF16, operand_tiny=TINY_F32,
 )  # fmt: skip
 
 
-def narrowed(arithmetic: Arithmetic, unit: float, tiny: float) -> Arithmetic:
+def narrowed(arithmetic: ArithmeticClass, unit: float, tiny: float) -> ArithmeticClass:
     """The class where it is narrower than the vectors: inputs, weights and h0 are rounded on the way
     in, to `unit`, and may lose `tiny`."""
     return replace(
@@ -111,7 +111,7 @@ def narrowed(arithmetic: Arithmetic, unit: float, tiny: float) -> Arithmetic:
     )
 
 
-CHAINS: dict[str, tuple[tuple[Arithmetic, ...], ...]] = {
+CHAINS: dict[str, tuple[tuple[ArithmeticClass, ...], ...]] = {
     "float64": ((FLOAT64, narrowed(FLOAT32, F32, TINY_F32)),),
     "float32": (
         (FLOAT32, narrowed(FLOAT16_STATE, F16, TINY_F16), narrowed(BFLOAT16_GEMM, BF16, TINY_F32)),
@@ -123,7 +123,7 @@ CHAINS: dict[str, tuple[tuple[Arithmetic, ...], ...]] = {
 """Per dtype of the vectors, chains of classes, best first: each tolerance is at least the one before
 it in its chain, so that a better runtime never fails a looser class."""
 
-CLASSES: dict[str, tuple[Arithmetic, ...]] = {
+CLASSES: dict[str, tuple[ArithmeticClass, ...]] = {
     dtype: tuple(dict.fromkeys(one for chain in chains for one in chain))
     for dtype, chains in CHAINS.items()
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, FloatType
-from .classes import CHAINS, CLASSES, Arithmetic
+from .classes import CHAINS, CLASSES, ArithmeticClass
 
 _SLACK = 1.0 + 2.0**-20  # float64 rounding of the bounds themselves
 
@@ -28,7 +28,9 @@ def tolerances(x: Array, bounds: Array, answer: Array, dtype: str) -> dict[str, 
     return found
 
 
-def against_answer(x: Array, e: Array, answer: Array, one: Arithmetic, kind: FloatType) -> Array:
+def against_answer(
+    x: Array, e: Array, answer: Array, one: ArithmeticClass, kind: FloatType
+) -> Array:
     """What |observed - answer| may be where |computed - x| ≤ e and `answer` is x, rounded once.
 
     Where the class computes wider than the dtype and rounds its output once, the two ends of x ± e

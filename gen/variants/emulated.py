@@ -12,17 +12,15 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
-from ...cases.operators.activations import Activation
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.known import OPERATORS
-from ...cases.operators.layout import gru_inputs, operator_outputs
-from ...cases.operators.semantics import stack
 from ...vectors.block import Block
 from ..float64 import rows_by_function
 from ..gru import gru
+from ..stacks import stacks
 
-Array = npt.NDArray[Any]
 BFLOAT16: Any = ml_dtypes.bfloat16
 Rounding = Callable[[Array], Array]
 
@@ -63,50 +61,50 @@ def _masked(values: Array, bits: int) -> Array:
     return (np.ascontiguousarray(values).view(np.uint32) & mask).view(np.float32)
 
 
-def blas(x: Array, factor: Array) -> Array:
+def blas(x: Array, weight: Array) -> Array:
     """The order of summation of numpy's BLAS."""
-    return np.asarray(x @ factor)
+    return np.asarray(x @ weight)
 
 
-def one_by_one(x: Array, factor: Array) -> Array:
+def one_by_one(x: Array, weight: Array) -> Array:
     """Term after term, each product and each sum rounded."""
-    total = x[..., :, :1] * factor[..., :1, :]
+    total = x[..., :, :1] * weight[..., :1, :]
     for k in range(1, x.shape[-1]):
-        total = total + x[..., :, k : k + 1] * factor[..., k : k + 1, :]
+        total = total + x[..., :, k : k + 1] * weight[..., k : k + 1, :]
     return np.asarray(total)
 
 
-def in_halves(x: Array, factor: Array) -> Array:
+def in_halves(x: Array, weight: Array) -> Array:
     """Pairwise: the sums of two halves, added."""
     n = x.shape[-1]
     if n == 1:
-        return np.asarray(x * factor)
+        return np.asarray(x * weight)
     half = n // 2
-    return in_halves(x[..., :half], factor[..., :half, :]) + in_halves(
-        x[..., half:], factor[..., half:, :]
+    return in_halves(x[..., :half], weight[..., :half, :]) + in_halves(
+        x[..., half:], weight[..., half:, :]
     )
 
 
-def fused(x: Array, factor: Array) -> Array:
+def fused(x: Array, weight: Array) -> Array:
     """Term after term with fused multiply-add: float32 products are exact in float64."""
-    total = np.zeros(np.broadcast_shapes(x[..., :1].shape, factor[..., :1, :].shape), x.dtype)
+    total = np.zeros(np.broadcast_shapes(x[..., :1].shape, weight[..., :1, :].shape), x.dtype)
     for k in range(x.shape[-1] - 1, -1, -1):
-        product = x[..., k : k + 1].astype(np.float64) * factor[..., k : k + 1, :]
+        product = x[..., k : k + 1].astype(np.float64) * weight[..., k : k + 1, :]
         total = (total + product).astype(x.dtype)
     return total
 
 
-def in_float16(x: Array, factor: Array) -> Array:
+def in_float16(x: Array, weight: Array) -> Array:
     """Products in float32, accumulated in float16."""
-    total = (x[..., :1] * factor[..., :1, :]).astype(np.float16)
+    total = (x[..., :1] * weight[..., :1, :]).astype(np.float16)
     for k in range(1, x.shape[-1]):
-        total = (total + x[..., k : k + 1] * factor[..., k : k + 1, :]).astype(np.float16)
+        total = (total + x[..., k : k + 1] * weight[..., k : k + 1, :]).astype(np.float16)
     return np.asarray(total.astype(x.dtype))
 
 
-def wide(x: Array, factor: Array) -> Array:
-    """Factors of a narrow type, accumulated in float32, the sum stored in that type."""
-    return (x.astype(np.float32) @ factor.astype(np.float32)).astype(x.dtype)
+def wide(x: Array, weight: Array) -> Array:
+    """Operands of a narrow type, accumulated in float32, the sum stored in that type."""
+    return (x.astype(np.float32) @ weight.astype(np.float32)).astype(x.dtype)
 
 
 SIGMOIDS: dict[str, Callable[[Array], Array]] = {
@@ -118,18 +116,6 @@ SIGMOIDS: dict[str, Callable[[Array], Array]] = {
         a < 0, np.exp(np.minimum(a, 0)) / (1 + np.exp(np.minimum(a, 0))), 1 / (1 + np.exp(-a))
     ).astype(a.dtype),
 }
-TEXTBOOK: dict[str, Callable[[Array, Any, Any], Array]] = {
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: np.where(v >= 0, v, a * v),
-    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0 * v),
-    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
-    "hard-sigmoid": lambda v, a, b: np.minimum(np.maximum(a * v + b, 0 * v), 0 * v + 1),
-    "elu": lambda v, a, _: np.where(v >= 0, v, a * (np.exp(np.minimum(v, 0 * v)) - 1)),
-    "softsign": lambda v, *_: v / (1 + np.abs(v)),
-    # as log(1 + e^v), but e^v does not overflow
-    "softplus": lambda v, *_: np.maximum(v, 0 * v) + np.log(1 + np.exp(-np.abs(v))),
-}
-"""The other functions as cases.activations writes them: of v, alpha and beta, in the type of v."""
 BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "(1-z)t+zh": lambda z, t, h: (1 - z) * t + z * h,
     "t+z(h-t)": lambda z, t, h: t + z * (h - t),
@@ -140,14 +126,14 @@ BLENDS: dict[str, Callable[[Array, Array, Array], Array]] = {
 @dataclass
 class Emulated:
     """What rounds how. `compute`: the type of every operation; `multiply`: of products of matrices;
-    `operand`: what their factors go through; `kept`: what the state goes through at every step."""
+    `operand`: what their operands go through; `kept`: what the state goes through at every step."""
 
     compute: Any = np.float32
     multiply: Callable[[Array, Array], Array] = blas
     operand: Rounding = exactly
     functions: Any = None
     kept: Rounding = exactly
-    sigmoid: str = "1/(1+exp(-a))"
+    sigmoid_form: str = "1/(1+exp(-a))"
     blended: str = "(1-z)t+zh"
     tanh_error: float = 0.0
     sigmoid_error: float = 0.0
@@ -160,13 +146,17 @@ class Emulated:
         """The array in the type of every operation."""
         return array.astype(self.compute)
 
-    def factor(self, matrix: Array) -> Array:
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
+    def weight(self, matrix: Array) -> Array:
         """The transpose of the last two axes, gone through `operand`."""
         return self.operand(matrix.astype(self.compute)).swapaxes(-1, -2)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ."""
-        return self.multiply(self.operand(x), factor)
+        return self.multiply(self.operand(x), weight)
 
     def activation(self, functions: Any, a: Array, clip: Array) -> Array:
         """The activation of `a`, clipped first, by stacked case."""
@@ -182,36 +172,61 @@ class Emulated:
             return np.asarray(np.maximum(a, self.zero))
         wanted = a.astype(self.functions or self.compute)
         kind = wanted.dtype.type
-        if one.name in ("sigmoid", "tanh"):
-            exact = np.tanh(wanted) if one.name == "tanh" else SIGMOIDS[self.sigmoid](wanted)
-            error = self.tanh_error if one.name == "tanh" else self.sigmoid_error
-            if error:
-                exact = exact + kind(error) * np.sin(17 * wanted)
-        else:
-            exact = TEXTBOOK[one.name](wanted, kind(one.alpha), kind(one.beta))
-        result: Array = exact.astype(self.compute)
-        return result
+        value = FUNCTIONS[one.name].value(self, wanted, kind(one.alpha), kind(one.beta))
+        return np.asarray(value.astype(self.compute))
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """The blend in the form asked for, gone through `kept`."""
         return self.kept(BLENDS[self.blended](z, t, h))
 
+    # The functions as cases.operators.activations writes them, in the type of v.
 
-def run(arithmetic: Any, block: Block) -> dict[str, Array]:
+    def affine(self, v: Array, a: Any, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(a * v + v.dtype.type(b))
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(np.maximum(v, v.dtype.type(low)))
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(np.minimum(v, v.dtype.type(high)))
+
+    def above(self, v: Array, a: Any) -> Array:
+        """v where v > a, else 0."""
+        return np.where(v > a, v, v.dtype.type(0))
+
+    def sigmoid(self, v: Array) -> Array:
+        """The sigmoid in the form asked for, off by `sigmoid_error`."""
+        return self._off(SIGMOIDS[self.sigmoid_form](v), v, self.sigmoid_error)
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent, off by `tanh_error`."""
+        return self._off(np.tanh(v), v, self.tanh_error)
+
+    def _off(self, value: Array, v: Array, error: float) -> Array:
+        return value + v.dtype.type(error) * np.sin(17 * v) if error else value
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1, with that difference."""
+        return np.asarray(np.exp(v) - 1)
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v), where e^v does not overflow."""
+        return np.asarray(np.maximum(v, 0 * v) + np.log(1 + np.exp(-np.abs(v))))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(v / (1 + np.abs(v)))
+
+
+def emulate(arithmetic: Any, block: Block) -> Arrays:
     """The outputs of all cases of a block, computed in `arithmetic` and rounded to its dtype."""
-    operator = OPERATORS[block.operator]
-    members = [question.semantics for question in block.questions()]
     outputs = {name: np.zeros_like(array) for name, array in block.answer.outputs.items()}
-    for after in (False, True):
-        rows = np.flatnonzero([meant.reset_after is after for meant in members])
-        if not rows.size:
-            continue
-        part = block.rows(rows)
-        attributes = operator.with_defaults(part.given[0])
-        inputs = gru_inputs(operator, attributes, part.inputs)
+    for one in stacks(OPERATORS[block.operator], block.given, block.inputs):
         with np.errstate(all="ignore"):
-            y, ho = gru(arithmetic, stack([members[i] for i in rows]), inputs)
-            found = operator_outputs(operator, attributes, {"y": y, "ho": ho}, block.absent)
-            for name, array in found.items():
-                outputs[name][rows] = array.astype(outputs[name].dtype)
+            y, ho = gru(arithmetic, one.semantics, one.inputs)
+            for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
+                outputs[name][one.rows] = array.astype(outputs[name].dtype)
     return outputs

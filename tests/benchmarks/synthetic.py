@@ -48,6 +48,7 @@ def write_big_vectors(directory: Path) -> Path:
     with new_vector_file(
         path,
         operator=cases[0].operator,
+        theme="big",
         spec_text=BIG_SPEC,
         seed=0,
         generator="grucible benchmark",

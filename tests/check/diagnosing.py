@@ -20,16 +20,18 @@ from grucible import Question, Report
 from grucible.cases.dtypes import Arrays
 from grucible.cases.operators.known import OPERATORS
 from grucible.check.diagnosis.diagnose import diagnose
-from grucible.check.diagnosis.failing import Failing
+from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.judging.block import judge_block
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
 from grucible.check.observed.source import Observed
+from grucible.gen.stacks import Stack
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
-from grucible.gen.variants.evaluate import Stacks, catches, stacks, variant_outputs
+from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
-from grucible.vectors.reader import find_vectors, open_vectors
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
 
 Array = npt.NDArray[Any]
 BlockRuntime = Callable[[Block], Mapping[str, Array]]
@@ -57,16 +59,16 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         outputs = dict(run(block))
         observed = Observed(["ok"] * len(block), [""] * len(block), outputs)
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(block.path, block, observed, grade, ())
+        found = judge_block(block.path, block, observed, grade)
         results += found
         wrong = np.array([r.decides and r.verdict == "failed" for r in found])
         if wrong.any():
             given = {name: array[wrong] for name, array in outputs.items()}
-            failing.append(Failing(block.rows(wrong), given))
+            failing.append(FailingBlock(block.rows(wrong), given, criteria[block.dtype]))
         right = np.array([r.decides and r.verdict == "passed" for r in found])
         passed.append((block, right))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    diagnosis = diagnose(failing, criteria, held, lambda names: contradicted(passed, names))
+    diagnosis = diagnose(failing, held, lambda names: contradicted(passed, names))
     return Report("in memory", "", "the core vectors", 1, grades, results, (), diagnosis)
 
 
@@ -81,10 +83,10 @@ def contradicted(passed: Iterable[tuple[Block, Array]], names: Collection[str]) 
 
 
 @cache
-def _home(operator: str, path: str) -> tuple[Block, Stacks, Mapping[str, int]]:
+def _home(operator: str, path: str) -> tuple[Block, list[Stack], Mapping[str, int]]:
     """The whole block of the core vectors at a path, its stacks, and the row of each id."""
     [block] = [b for b in core_blocks(operator, path.partition("/")[0]) if b.path == path]
-    return block, stacks(block), {case_id: row for row, case_id in enumerate(block.ids)}
+    return block, stacks_of(block), {case_id: row for row, case_id in enumerate(block.ids)}
 
 
 @cache
@@ -95,30 +97,25 @@ def _caught(operator: str, path: str, name: str) -> Array | None:
 
 
 @cache
-def _outputs(operator: str, path: str, name: str) -> Arrays:
-    """What a variant makes of all cases of a core block."""
+def _each(operator: str, path: str) -> tuple[Mapping[str, int], Arrays]:
+    """What each variant makes of all cases of a core block, and the place of each by name."""
     block, stacked, _ = _home(operator, path)
-    return variant_outputs(block, stacked, [CATALOGUE[name]])
+    variants = variants_of(OPERATORS[operator])
+    outputs = variant_outputs(block, stacked, [(variant,) for variant in variants])
+    return {variant.name: place for place, variant in enumerate(variants)}, outputs
 
 
-def remembered(block: Block, stacked: Stacks, variants: Sequence[Variant]) -> Arrays:
-    """`variant_outputs` of some cases of a core block, each computed once.
-
-    Of one variant it is that of the whole block, of several that of just these cases.
-    """
-    together = tuple(variant.name for variant in variants)
-    if len(together) != 1:
-        key = (*block.ids, *together)
-        if key not in _several:
-            _several[key] = variant_outputs(block, stacked, variants)
-        return _several[key]
-    whole = _outputs(block.operator, block.path, together[0])
-    places = _home(block.operator, block.path)[2]
-    rows = [places[case_id] for case_id in block.ids]
-    return {name: array[rows] for name, array in whole.items()}
-
-
-_several: dict[tuple[str, ...], Arrays] = {}
+def remembered(
+    block: Block, stacked: Sequence[Stack], combinations: Sequence[Sequence[Variant]]
+) -> Arrays:
+    """`variant_outputs` of some cases of a core block; of variants alone it is computed once."""
+    if any(len(one) != 1 for one in combinations):
+        return variant_outputs(block, stacked, combinations)
+    variants, outputs = _each(block.operator, block.path)
+    places = [variants[variant.name] for (variant,) in combinations]
+    rows_of = _home(block.operator, block.path)[2]
+    at = np.ix_(places, [rows_of[case_id] for case_id in block.ids])
+    return {name: array[at] for name, array in outputs.items()}
 
 
 def selected(blocks: Iterable[Block], glob: str) -> list[Block]:
@@ -136,10 +133,10 @@ def variants_run(*names: str) -> BlockRuntime:
     def run(block: Block) -> Arrays:
         known = variants_of(OPERATORS[block.operator])
         meant = [CATALOGUE[name] for name in names if CATALOGUE[name] in known]
-        found = remembered(block, stacks(block), meant)
+        found = remembered(block, stacks_of(block), [meant])
         with np.errstate(over="ignore"):
             return {
-                name: array.astype(np.float32).astype(block.answer.outputs[name].dtype)
+                name: array[0].astype(np.float32).astype(block.answer.outputs[name].dtype)
                 for name, array in found.items()
             }
 

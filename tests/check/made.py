@@ -120,7 +120,13 @@ def answering(vectors: Path | None = None) -> Callable[[Question], dict[str, Arr
 def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = CELL) -> None:
     """Write a vector file of the blocks."""
     with new_vector_file(
-        path, operator=operator, spec_text="", seed=0, generator="test", made_from="test"
+        path,
+        operator=operator,
+        theme="made",
+        spec_text="",
+        seed=0,
+        generator="test",
+        made_from="test",
     ) as writer:
         for key, block in blocks:
             writer.start_block(key, block.ids, block.given)

@@ -16,7 +16,8 @@ from grucible.check.score import ENOUGH, score
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches
 from grucible.vectors.block import Block
-from grucible.vectors.reader import find_vectors, open_vectors
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
 
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_vectors

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from grucible import Question, load_vectors, verify
-from grucible.vectors.reader import CORE
+from grucible.vectors.find import CORE
 
 from . import takers
 from .conftest import HERE, Command

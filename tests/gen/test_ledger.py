@@ -13,7 +13,7 @@ import pytest
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import ReadingNames
-from grucible.gen.making.chunks import exact_answer
+from grucible.gen.exact.answers import exact_answer
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 RELU = ["relu", "relu"]

@@ -7,11 +7,12 @@ import random
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 from flint import arb, fmpq
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.gen.exact.enclosures import Undecided, round_ball
+from grucible.gen.exact.rounding import Undecided, round_array, round_ball
 from oracle import round_once
 
 DTYPES = list(FLOAT_TYPES)
@@ -100,6 +101,27 @@ def test_a_thin_ball_away_from_ties_is_decided(dtype: str) -> None:
         with flint.ctx.workprec(128):
             ball = arb(fmpq(value.numerator, value.denominator))
             assert round_ball(ball, FLOAT_TYPES[dtype]) == float(round_once(value, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_array_is_rounded_as_each_ball_of_it(dtype: str) -> None:
+    rng, t = random.Random(dtype + "array"), FLOAT_TYPES[dtype]
+    with flint.ctx.workprec(600):
+        balls = [arb(0), arb.nan(), arb.pos_inf(), arb(2) ** 1024, arb(0, 1e-330), arb(0, 1e-50)]
+        for _ in range(2000):
+            low = interesting(dtype, rng)
+            balls.append(ball_between(low, low + abs(low) / 2 ** rng.choice([50, 80, 1000])))
+        for ball in balls:
+            array = np.array([ball], object)
+            try:
+                expected = round_ball(ball, t)
+            except Undecided:
+                with pytest.raises(Undecided):
+                    round_array(array, t)
+                continue
+            [found] = round_array(array, t).astype(float).tolist()
+            assert found == expected or (math.isnan(found) and math.isnan(expected)), ball
+            assert math.copysign(1, found) == math.copysign(1, expected), ball
 
 
 def test_special_values() -> None:

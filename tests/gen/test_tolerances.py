@@ -14,7 +14,7 @@ import pytest
 
 from grucible.gen.making.chunks import make_chunk
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
-from grucible.gen.variants.emulated import run
+from grucible.gen.variants.emulated import emulate
 from grucible.vectors.block import Block
 from validation.measure import Ratios, shipped_blocks
 from validation.members import MEMBERS, MISTAKES, Member
@@ -40,7 +40,7 @@ def _blocks(dtype: str) -> tuple[Block, ...]:
 def _ratios(member: Member) -> Ratios:
     ratios = Ratios()
     for block in _blocks(member.dtype):
-        ratios.see(block, run(member.emulated, block), member.arithmetic)
+        ratios.see(block, emulate(member.emulated, block), member.arithmetic)
     return ratios
 
 
@@ -55,7 +55,7 @@ def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
 def test_a_mistake_is_caught(mistake: str) -> None:
     ratios = Ratios()
     for block, _ in shipped_blocks(None, "float32"):
-        ratios.see(block, run(MISTAKES[mistake], block), "float32")
+        ratios.see(block, emulate(MISTAKES[mistake], block), "float32")
     assert ratios.alarms > ratios.cases / 2
 
 
@@ -80,7 +80,7 @@ def test_a_member_of_a_coarser_class_breaks_the_finer_one(
         if (member.dtype, member.arithmetic) == (dtype, coarse):
             ratios = Ratios()
             for block in _blocks(dtype):
-                ratios.see(block, run(member.emulated, block), fine)
+                ratios.see(block, emulate(member.emulated, block), fine)
             assert ratios.alarms > 0, member.about
 
 

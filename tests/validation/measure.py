@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from grucible.check.judging.compare import compare
 from grucible.vectors.block import Block
-from grucible.vectors.reader import find_vectors, open_vectors
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
 
 Array = npt.NDArray[Any]
 Run = Callable[[Block], Mapping[str, Array]]

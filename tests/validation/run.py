@@ -87,10 +87,10 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
 
 
 def _emulation(emulated):  # type: ignore[no-untyped-def]
-    from grucible.gen.variants.emulated import run
+    from grucible.gen.variants.emulated import emulate
 
     def runs(block: Block) -> Iterator[tuple[Block, dict[str, Array]]]:
-        yield block, run(emulated, block)
+        yield block, emulate(emulated, block)
 
     return runs
 

@@ -19,7 +19,8 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.question import TensorType
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.making.chunks import exact_answer, make_chunk
+from grucible.gen.exact.answers import exact_answer
+from grucible.gen.making.chunks import make_chunk
 from oracle import MPMATH
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))

@@ -16,15 +16,20 @@ from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block import BlockKey
-from grucible.vectors.hdf5 import atomic_file
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.stored_block import StoredBlock
 from grucible.vectors.writer import new_vector_file
+from grucible.vectors.writing import atomic_file
 
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256
 
-PROVENANCE = {"spec_text": "about: ü\n", "seed": 3, "generator": "test 1", "made_from": "{}"}
+PROVENANCE: dict[str, Any] = {
+    "spec_text": "about: ü\n",
+    "seed": 3,
+    "generator": "test 1",
+    "made_from": "{}",
+}
 
 
 def key_of(block: StoredBlock, group: Any) -> BlockKey:
@@ -35,7 +40,7 @@ def key_of(block: StoredBlock, group: Any) -> BlockKey:
         dtype=block.dtype,
         tier=block.tier,
         readings=tuple(names for names in block.answers if names),
-        sizes=tuple((symbol, int(group.attrs[symbol])) for symbol in operator.sizes),
+        sizes=tuple((symbol, int(group.attribute(symbol))) for symbol in operator.sizes),
         absent=tuple(t.name for t in operator.inputs if t.name not in block.inputs),
         types=tuple(
             (
@@ -56,10 +61,12 @@ def written_again(source: Path, path: Path, rows: int) -> None:
     """The vectors in `source`, written by grucible, some rows at a time."""
     with (
         open_vectors(source) as vectors,
-        new_vector_file(path, operator=vectors.operator, **PROVENANCE) as writer,  # type: ignore[arg-type]
+        new_vector_file(
+            path, operator=vectors.operator, theme=vectors.theme, **PROVENANCE
+        ) as writer,
     ):
         for block in vectors.blocks():
-            key = key_of(block, vectors.file[block.path])
+            key = key_of(block, vectors.groups[block.path])
             writer.start_block(key, block.ids, block.given)
             for start in range(0, len(block), rows):
                 writer.write(key, start, block.read(start, start + rows))
@@ -78,6 +85,7 @@ def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: 
             "format": b"grucible vectors",
             "format_version": 2,
             "operator": core.attrs["operator"],
+            "theme": core.attrs["theme"],
             "generator": b"test 1",
             "seed": 3,
             "made_from": b"{}",
@@ -112,7 +120,7 @@ def tolerances_in(path: Path) -> list[dict[Any, Any]]:
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
-        new_vector_file(path, operator="openvino.GRUCell-3", **PROVENANCE)  # type: ignore[arg-type]
+        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)  # type: ignore[arg-type]
         if kind == "vectors"
         else new_outputs_file(path, "runtime", "1")
     )
@@ -185,7 +193,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 import h5py
-from grucible.vectors.hdf5 import atomic_file
+from grucible.vectors.writing import atomic_file
 source, path = Path(sys.argv[1]), Path(sys.argv[2])
 print("started", flush=True)
 while True:

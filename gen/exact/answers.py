@@ -1,0 +1,88 @@
+"""The exact outputs, rounded once, proven.
+
+Balls of float64 numbers decide most of them, all cases at once (gen.exact.balls); what they leave open
+is evaluated over Arb's balls, case by case (gen.exact.enclosures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
+from ...cases.operators.layout import GruInputs, gru_inputs, operator_outputs
+from ...cases.operators.readings import STORED, ReadingNames, as_read
+from ...cases.operators.semantics import StackedSemantics, one_of, semantics
+from ...cases.operators.signature import Operator
+from ..gru import gru
+from .balls import BallArithmetic, round_balls
+from .enclosures import outputs_by_arb
+from .rounding import Undecided
+
+
+def exact_outputs(
+    meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+) -> tuple[Arrays, Array]:
+    """The exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`; and (n,) which
+    cases have an element that even the highest precision does not decide."""
+    count = len(inputs.x)
+    found, decided = decided_by_balls(meant, inputs, dtype, wanted)
+    undecided = np.zeros(count, bool)
+    for row in np.flatnonzero(~decided).tolist():
+        try:
+            exact = outputs_by_arb(one_of(meant, row), inputs.rows(row), dtype, wanted)
+        except Undecided:
+            undecided[row] = True
+            continue
+        for role, array in exact.items():
+            found[role][row] = array
+    return found, undecided
+
+
+def decided_by_balls(
+    meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+) -> tuple[Arrays, Array]:
+    """What balls of float64 numbers decide, and for which cases that is every element. Outputs in
+    float64 are never decided: a ball's radius is not small against their spacing."""
+    count, hidden = len(inputs.x), inputs.h0.shape[-1]
+    directions, batch, time = inputs.h0.shape[1], inputs.x.shape[1], inputs.x.shape[2]
+    shapes = {
+        "y": (count, directions, batch, time, hidden),
+        "ho": (count, directions, batch, hidden),
+    }
+    if dtype.name == "float64":
+        return {role: np.zeros(shapes[role]) for role in wanted}, np.zeros(count, bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        both: dict[str, Any] = dict(
+            zip(("y", "ho"), gru(BallArithmetic(), meant, inputs), strict=True)
+        )
+        rounded = {role: round_balls(both[role], dtype) for role in wanted}
+    proven = [open_.reshape(count, -1).all(axis=1) for _, open_ in rounded.values()]
+    return {role: values for role, (values, _) in rounded.items()}, np.all(proven, axis=0)
+
+
+def exact_answer(
+    operator: Operator,
+    attributes: Mapping[str, Any],
+    dtype: str,
+    inputs: Mapping[str, Array],
+    reading: ReadingNames = STORED,
+    absent: Container[str] = (),
+) -> Arrays:
+    """The exact outputs of one case, by Arb: those not `absent`, rounded once to `dtype`, named and shaped
+    as the operator has them.
+
+    `attributes` has the defaults filled in; `reading` names the readings that are followed. Raises
+    Undecided.
+    """
+    meant = as_read(reading, semantics(operator, attributes))
+    present = operator.present(operator.outputs, absent)
+    roles = outputs_by_arb(
+        meant,
+        gru_inputs(operator, attributes, inputs),
+        FLOAT_TYPES[dtype],
+        {tensor.role_in(attributes) for tensor in present},
+    )
+    return operator_outputs(operator, attributes, roles, absent)
