@@ -18,16 +18,22 @@ TIERS = ("required", "ambiguous", "nonportable", "invalid")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
 
+Parsed = dict[str, dict[str, Any]]
 _NOT_ROWS = "id and attributes are not one row per case, each id once"
 
 
-def open_block(group: Folder, path: str, operator: Operator, theme: str) -> StoredBlock:
-    """The block at `path` of an open vector file; VectorFileError for anything that is none."""
+def open_block(
+    group: Folder, path: str, operator: Operator, theme: str, parsed: Parsed
+) -> StoredBlock:
+    """The block at `path` of an open vector file; VectorFileError for anything that is none.
+
+    `parsed` has the attributes that were read of blocks before, by their text.
+    """
     dtype = path.partition("/")[0]
     ids = read_ids(group, dtype, operator, theme)
     tier = _tier(group, path)
     sizes = _sizes(group, operator)
-    given = _given(group, ids, operator)
+    given = _given(group, ids, operator, parsed)
     tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids))
     tensors.check_attributes(given, group)
     inputs = tensors.folder(group, "inputs", operator.inputs)
@@ -83,12 +89,13 @@ def _sizes(group: Folder, operator: Operator) -> dict[str, int]:
     return sizes
 
 
-def _given(group: Folder, ids: Sequence[str], operator: Operator) -> list[dict[str, Any]]:
+def _given(
+    group: Folder, ids: Sequence[str], operator: Operator, parsed: Parsed
+) -> list[dict[str, Any]]:
     """The attributes that each case of a block writes out; equal ones are one object."""
     texts = group.dataset("attributes").texts()
     if len(texts) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
-    parsed: dict[str, dict[str, Any]] = {}
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
             try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
 from ..cases.selection import may_select, selected
-from .block_reader import open_block, read_ids
+from .block_reader import Parsed, open_block, read_ids
 from .digest import blocks_of, content_datasets, digest, tolerance_datasets
 from .folder import Folder
 from .hdf5 import VECTORS, open_file
@@ -34,6 +34,7 @@ class VectorFile:
     seed: int
     content_sha256: str
     root: Folder
+    parsed: Parsed = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -76,7 +77,9 @@ class VectorFile:
 
     def block(self, path: str) -> StoredBlock:
         """The block at `path`, checked against the operator's description."""
-        return open_block(self.groups[path], path, OPERATORS[self.operator], self.theme)
+        return open_block(
+            self.groups[path], path, OPERATORS[self.operator], self.theme, self.parsed
+        )
 
     def verify_content(self, *, keep_inputs: bool = True) -> None:
         """Raise VectorFileError unless content and tolerances are what their digests say.

@@ -4,6 +4,7 @@ it is no larger than what the file can hold."""
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import h5py
@@ -29,7 +30,8 @@ class Stored:
     """
 
     def __init__(self, data: Any, where: str, mark: AttributeReader) -> None:
-        self.id, self.where = data, where
+        self.id: Any = data
+        self.where = where
         self._kept: Array | None = None
         self._texts: list[str] | None = None
         try:
@@ -39,23 +41,15 @@ class Stored:
             self.shape: tuple[int, ...] = space.get_simple_extent_dims()
             if not self.shape:
                 raise TypeError("a scalar")
-            stored: np.dtype[Any] = data.dtype
-            self.dtype = self._named(stored, mark)
+            stored, self.dtype = _numpy_dtype(data.get_type().encode())
+            if self.dtype == "uint16" and mark(self, "dtype") == "bfloat16":
+                self.dtype = "bfloat16"
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{where}: is damaged ({_first_line(error)})") from None
         self._memory = stored if self.dtype == "text" else stored.newbyteorder("=")
         self.row_bytes: int = stored.itemsize * math.prod(self.shape[1:])
         """The bytes of one row."""
         self._check_size()
-
-    def _named(self, stored: np.dtype[Any], mark: AttributeReader) -> str:
-        if stored.kind == "S":
-            return "text"
-        if stored.kind not in "fiu" or stored.fields is not None or stored.subdtype is not None:
-            raise TypeError(f"type {stored} is not one of the format's")
-        if stored == np.uint16 and mark(self, "dtype") == "bfloat16":
-            return "bfloat16"
-        return dtype_name(stored.newbyteorder("="))
 
     def _check_size(self) -> None:
         held = self.id.get_storage_size()
@@ -74,8 +68,9 @@ class Stored:
         return self.row_bytes * self.shape[0]
 
     def keep(self) -> None:
-        """Read all rows now, and keep them for `read`."""
+        """Read all rows now, and keep them for `read`; the dataset is closed."""
         self._kept = self.read(0, self.shape[0])
+        self.id = None
 
     def read(self, start: int, stop: int) -> Array:
         """Rows start … stop, in the machine's byte order; bfloat16 as an ml_dtypes array."""
@@ -114,8 +109,24 @@ class Stored:
         return texts
 
 
+@lru_cache(maxsize=256)
+def _numpy_dtype(encoded: bytes) -> tuple[np.dtype[Any], str]:
+    """The numpy dtype of an HDF5 type, and its name; TypeError for a type that is not the format's.
+
+    A file has few types, and HDF5 and numpy take their time over them.
+    """
+    found: np.dtype[Any] = h5py.h5t.decode(encoded).dtype
+    if found.kind == "S":
+        return found, "text"
+    if found.kind not in "fiu" or found.fields is not None or found.subdtype is not None:
+        raise TypeError(f"type {found} is not one of the format's")
+    return found, dtype_name(found.newbyteorder("="))
+
+
 def _is_inside(data: Any) -> bool:
     """Whether a dataset's data are in its own file, of which other files' are no part."""
+    if data.get_offset() is not None:
+        return True  # in one piece at this place of the file
     creation = data.get_create_plist()
     return creation.get_layout() != h5py.h5d.VIRTUAL and not creation.get_external_count()
 

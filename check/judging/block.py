@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,9 +14,11 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
-from .compare import Comparison, compare
+from .compare import Comparison, Differences
 from .criterion import Criterion, Demanded, check_classes
 from .grade import Grade, holding
+
+_NOTHING: Mapping[str, ReadingNames] = {}
 
 
 class _Compared:
@@ -26,23 +27,30 @@ class _Compared:
     def __init__(self, block: Block, observed: Observed) -> None:
         self.block, self.observed = block, observed
         self._found: dict[tuple[ReadingNames, str], Comparison] = {}
+        self._off = {
+            reading: Differences(
+                answer.outputs,
+                observed.outputs,
+                block.dtype,
+                signed_zero=block.tier == "nonportable",
+            )
+            for reading, answer in block.answers.items()
+        }
 
     def under(self, reading: ReadingNames, criterion: Criterion) -> Comparison:
         """The comparison with the answers of `reading`."""
         key = (reading, str(criterion))
         if key not in self._found:
-            self._found[key] = compare(
-                self.block.answers[reading].outputs,
-                self.observed.outputs,
-                criterion.admitted(self.block, reading),
-                self.block.dtype,
-                signed_zero=self.block.tier == "nonportable",
-            )
+            admitted = criterion.admitted(self.block, reading)
+            self._found[key] = self._off[reading].worst(admitted)
         return self._found[key]
 
     def passed(self, criterion: Criterion) -> Array:
         """(n,) whether each case passes under some reading."""
-        under = [self.under(reading, criterion).passed for reading in self.block.answers]
+        under = [
+            off.within(criterion.admitted(self.block, reading))
+            for reading, off in self._off.items()
+        ]
         return np.asarray(np.any(under, axis=0))
 
 
@@ -54,18 +62,19 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     check_classes(relative, block)
     compared = _Compared(block, observed)
     under = [_Rows(compared, reading, grade.required) for reading in block.answers]
-    ok = np.array([status == "ok" for status in observed.status])
+    told = [status == "ok" for status in observed.status]
+    ok = np.array(told)
     held = holding(block.dtype, ok, lambda name: compared.passed(Demanded(name)))
     best = _best_classes(block, held)
-    results = []
-    for row in range(len(block)):
-        found = _judged(under, row) if ok[row] else _not_judged(block, observed, row)
-        results.append(replace(found, arithmetic=best[row]))
+    results = [
+        _judged(under, row, best[row]) if told[row] else _not_judged(block, observed, row)
+        for row in range(len(block))
+    ]
     if block.tier in DECIDING:
         grade.see_limits(relative, block, grade.required.admitted(block, STORED))
         grade.see_cases(int(ok.sum()), held)
-        for result in results:
-            grade.see_worst(result.worst_ratio, result.id, result.where)
+        worst = max(results, key=lambda result: result.worst_ratio)
+        grade.see_worst(worst.worst_ratio, worst.id, worst.where)
     return results
 
 
@@ -93,7 +102,13 @@ class _Rows:
         self.output: list[str] = [names[number] for number in found.output.tolist()]
         self.element: list[int] = found.element.tolist()
 
-    def result(self, row: int) -> CaseResult:
+    def result(
+        self,
+        row: int,
+        readings: tuple[ReadingNames, ...],
+        followed: Mapping[str, ReadingNames],
+        arithmetic: str,
+    ) -> CaseResult:
         """What was found of the case of a row under this reading."""
         passed, name = self.passed[row], self.output[row]
         index, where = _place(name, self.expected[name].shape[1:], self.element[row])
@@ -113,16 +128,21 @@ class _Rows:
             worst_abs=difference,
             worst_ulp=ulps,
             where=where,
+            readings=readings,
+            followed=followed,
+            arithmetic=arithmetic,
             message=message,
         )
 
 
-def _judged(under: Sequence[_Rows], row: int) -> CaseResult:
+def _judged(under: Sequence[_Rows], row: int, arithmetic: str) -> CaseResult:
     """The result of a case that gave outputs: under a reading that it passes, or the nearest one."""
+    if len(under) == 1:
+        return under[0].result(row, (), _NOTHING, arithmetic)
     passing = [one for one in under if one.passed[row]]
     nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
-    readings = tuple(one.reading for one in passing) if len(under) > 1 else ()
-    return replace(nearest.result(row), readings=readings, followed=_followed(readings, under))
+    readings = tuple(one.reading for one in passing)
+    return nearest.result(row, readings, _followed(readings, under), arithmetic)
 
 
 def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:

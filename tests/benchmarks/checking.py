@@ -92,7 +92,7 @@ def reading(directory: Path, rounds: int) -> list[Row]:
                 f"reading {size} and np.abs {seconds(pair.second.wall)}",
                 pair.wall_ratio,
                 "≤",
-                3.0,
+                2.0,
                 pair.cpu_ratio,
                 note,
             )
