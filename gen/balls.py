@@ -7,16 +7,16 @@ without fused multiply-add in products of matrices.
 Each operation adds to the radius what the operation makes of the radii, and what its midpoint rounds by:
 u = 2^-53 of the result of one operation, (n + 1) u Σ|x||w| of a sum of n products. Radii themselves
 are computed in float64, from sums and products of numbers that are not negative: at most n + 20
-roundings, and so less than a relative 2^-31 too low. `_up` therefore scales by 1 + 2^-30, and adds
+roundings, and so less than a relative 2^-31 too low. `enlarged` therefore scales by 1 + 2^-30, and adds
 2^-1000 for what underflow loses. Midpoints are finite, or the radius is not a number: what overflows
 stays undecided, as do infinite inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,38 +32,79 @@ MOST_PRODUCTS = 1 << 20
 """The longest sum of products for which the bounds above hold."""
 
 
-def _up(radius: Array) -> Array:
+def enlarged(radius: Array) -> Array:
     """A radius, in place, made larger than the rounding of its own computation."""
     radius *= 1.0 + 2.0**-30
     radius += TINY
     return radius
 
 
+class Bundle:
+    """Arrays of one shape, float64, that are one array of numbers together, and are moved together."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Array, ...]:
+        """The arrays, in the order in which they make a new one."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.parts[0].shape
+
+    def reshape(self, *shape: int) -> Self:
+        """The array in another shape."""
+        return self._of(part.reshape(shape) for part in self.parts)
+
+    def copy(self) -> Self:
+        """A copy that can be assigned to."""
+        return self._of(part.copy() for part in self.parts)
+
+    def _of(self, parts: Iterable[Array]) -> Self:
+        return type(self)(*parts)
+
+    def __getitem__(self, key: Any) -> Self:
+        return self._of(part[key] for part in self.parts)
+
+    def __setitem__(self, key: Any, value: Self) -> None:
+        for part, new in zip(self.parts, value.parts, strict=True):
+            part[key] = new
+
+    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """The functions of numpy that `gen.gru` moves values with, of each of the arrays in turn.
+
+        A number among the arguments is that number in each; the only one is 0.
+        """
+        if function not in _MOVES:
+            return NotImplemented
+        count = len(self.parts)
+        return self._of(
+            function(*(_part(one, index) for one in args), **kwargs) for index in range(count)
+        )
+
+
+_MOVES = (np.where, np.stack, np.take_along_axis, np.full_like, np.empty_like)
+
+
+def _part(argument: Any, index: int) -> Any:
+    if isinstance(argument, Bundle):
+        return argument.parts[index]
+    return [one.parts[index] for one in argument] if isinstance(argument, list) else argument
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Balls:
+class Balls(Bundle):
     """An array of balls: midpoints and radii, float64 arrays of one shape."""
 
     mid: Array
     rad: Array
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.mid.shape
-
-    def reshape(self, *shape: int) -> Balls:
-        """The array in another shape."""
-        return Balls(self.mid.reshape(shape), self.rad.reshape(shape))
-
-    def copy(self) -> Balls:
-        """A copy that can be assigned to."""
-        return Balls(self.mid.copy(), self.rad.copy())
-
-    def __getitem__(self, key: Any) -> Balls:
-        return Balls(self.mid[key], self.rad[key])
-
-    def __setitem__(self, key: Any, value: Balls) -> None:
-        self.mid[key], self.rad[key] = value.mid, value.rad
+    def parts(self) -> tuple[Array, ...]:
+        """Midpoints and radii."""
+        return self.mid, self.rad
 
     def __add__(self, other: Balls) -> Balls:
         mid = self.mid + other.mid
@@ -71,7 +112,7 @@ class Balls:
         rad *= UNIT
         rad += self.rad
         rad += other.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def __mul__(self, other: Balls) -> Balls:
         mid = self.mid * other.mid
@@ -79,7 +120,7 @@ class Balls:
         rad *= UNIT
         rad += (np.abs(self.mid) + self.rad) * other.rad
         rad += np.abs(other.mid) * self.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def affine(self, a: float, b: float) -> Balls:
         """a·x + b."""
@@ -88,7 +129,7 @@ class Balls:
         rad = np.abs(scaled) + np.abs(mid)
         rad *= UNIT
         rad += abs(a) * self.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def at_least(self, low: Array | float) -> Balls:
         """max(x, low): exactly `low` where all of x is below it."""
@@ -100,70 +141,61 @@ class Balls:
         above = self.mid - self.rad > high
         return Balls(np.minimum(self.mid, high), np.where(above, 0.0, self.rad))
 
-    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """The functions of numpy that `gen.gru` moves values with, of midpoints and of radii."""
-        if function not in _MOVES:
-            return NotImplemented
-        mids, rads = zip(*map(_parts, args), strict=True)
-        return Balls(function(*mids, **kwargs), function(*rads, **kwargs))
+    def thresholded(self, alpha: float) -> Balls:
+        """x where it is above alpha, else 0, and both where a ball may be."""
+        above, below = self.mid - self.rad > alpha, self.mid + self.rad < alpha
+        half = 0.5 * self.mid  # the ball around m/2 that reaches m ± r and 0
+        rad = enlarged(np.abs(half) + self.rad)
+        return Balls(
+            np.where(above, self.mid, np.where(below, 0.0, half)),
+            np.where(above, self.rad, np.where(below, 0.0, rad)),
+        )
 
 
-_MOVES = (np.where, np.stack, np.take_along_axis, np.full_like, np.empty_like)
+Smooth = Callable[[Any], Any]
+"""A smooth function of an array of balls."""
 
 
-def _parts(argument: Any) -> tuple[Any, Any]:
-    """What of an argument is for midpoints and what for radii; numbers other than balls are 0."""
-    if isinstance(argument, Balls):
-        return argument.mid, argument.rad
-    if isinstance(argument, list):
-        return [one.mid for one in argument], [one.rad for one in argument]
-    return argument, argument
-
-
-def _smooth(of: Callable[[Array], Value], second: float) -> Callable[..., Balls]:
+def _smooth(of: Callable[[Array], Value], second: float) -> Smooth:
     """A function whose |f″| is at most `second`: |f(x) - f(m)| ≤ (|f′(m)| + second·r)·r."""
 
-    def over_balls(x: Balls, *_: float) -> Balls:
+    def over_balls(x: Balls) -> Balls:
         value, error, slope = of(x.mid)
         rad = x.rad * second
         rad += slope
         rad *= x.rad
         rad += error
-        return Balls(value, _up(rad))
+        return Balls(value, enlarged(rad))
 
     return over_balls
 
 
-def _thresholded(x: Balls, alpha: float, _: float) -> Balls:
-    above, below = x.mid - x.rad > alpha, x.mid + x.rad < alpha
-    half = 0.5 * x.mid  # the ball around m/2 that reaches m ± r and 0
-    rad = _up(np.abs(half) + x.rad)
-    return Balls(
-        np.where(above, x.mid, np.where(below, 0.0, half)),
-        np.where(above, x.rad, np.where(below, 0.0, rad)),
-    )
-
-
-_TANH = _smooth(elementary.tanh, 0.77)
-_EXPM1 = _smooth(elementary.expm1, 1.0)
-_FUNCTIONS: dict[str, Callable[[Balls, float, float], Balls]] = {
-    "sigmoid": _smooth(elementary.sigmoid, 0.1),
-    "tanh": _TANH,
-    "relu": lambda v, *_: v.at_least(0.0),
-    "affine": lambda v, a, b: v.affine(a, b),
-    "leaky-relu": lambda v, a, _: v.at_least(0.0) + v.at_most(0.0).affine(a, 0.0),
-    "thresholded-relu": _thresholded,
-    "scaled-tanh": lambda v, a, b: _TANH(v.affine(b, 0.0)).affine(a, 0.0),
-    "hard-sigmoid": lambda v, a, b: v.affine(a, b).at_least(0.0).at_most(1.0),
-    "elu": lambda v, a, _: v.at_least(0.0) + _EXPM1(v.at_most(0.0)).affine(a, 0.0),
-    "softsign": _smooth(elementary.softsign, 2.0),
-    "softplus": _smooth(elementary.softplus, 0.25),
+_FUNCTIONS: dict[str, Callable[[Mapping[str, Smooth], Any, float, float], Any]] = {
+    "sigmoid": lambda smooth, v, *_: smooth["sigmoid"](v),
+    "tanh": lambda smooth, v, *_: smooth["tanh"](v),
+    "relu": lambda _, v, *__: v.at_least(0.0),
+    "affine": lambda _, v, a, b: v.affine(a, b),
+    "leaky-relu": lambda _, v, a, __: v.at_least(0.0) + v.at_most(0.0).affine(a, 0.0),
+    "thresholded-relu": lambda _, v, a, __: v.thresholded(a),
+    "scaled-tanh": lambda smooth, v, a, b: smooth["tanh"](v.affine(b, 0.0)).affine(a, 0.0),
+    "hard-sigmoid": lambda _, v, a, b: v.affine(a, b).at_least(0.0).at_most(1.0),
+    "elu": lambda smooth, v, a, _: v.at_least(0.0) + smooth["expm1"](v.at_most(0.0)).affine(a, 0.0),
+    "softsign": lambda smooth, v, *_: smooth["softsign"](v),
+    "softplus": lambda smooth, v, *_: smooth["softplus"](v),
 }
-"""The functions of cases.activations: of v, alpha and beta."""
+"""The functions of cases.activations: of the smooth ones among them and e^v - 1, v, alpha and beta."""
 
 
 class BallArithmetic(Float64):
     """Arithmetic on `Balls` with any number of leading (stacked) axes."""
+
+    smooth: Mapping[str, Smooth] = {
+        "sigmoid": _smooth(elementary.sigmoid, 0.1),
+        "tanh": _smooth(elementary.tanh, 0.77),
+        "expm1": _smooth(elementary.expm1, 1.0),
+        "softsign": _smooth(elementary.softsign, 2.0),
+        "softplus": _smooth(elementary.softplus, 0.25),
+    }
 
     def numbers(self, array: Array) -> Any:
         """The numbers as they are: balls of radius 0; not a number where one is not finite."""
@@ -186,7 +218,7 @@ class BallArithmetic(Float64):
         rad += TINY
         rad = rad @ absolute
         rad += mid - mid  # not a number where a sum overflowed
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
@@ -195,7 +227,7 @@ class BallArithmetic(Float64):
         return self._by_function(function, a)
 
     def _of(self, one: Activation, a: Any) -> Any:
-        return _FUNCTIONS[one.name](a, one.alpha, one.beta)
+        return _FUNCTIONS[one.name](self.smooth, a, one.alpha, one.beta)
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
         """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z, whose radius so meets |h - t|.
@@ -214,7 +246,7 @@ class BallArithmetic(Float64):
         way += t.rad
         way *= z.rad
         rad += way
-        return Balls(first + second, _up(rad))
+        return Balls(first + second, enlarged(rad))
 
 
 def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:

@@ -104,7 +104,7 @@ def _softplus(v: arb) -> arb:
 
 _FUNCTIONS: dict[str, Callable[[arb, arb], Callable[[arb], arb]]] = {
     "sigmoid": lambda *_: _sigmoid,
-    "tanh": lambda *_: arb.tanh,  # type: ignore[no-any-return]
+    "tanh": lambda *_: arb.tanh,
     "relu": lambda *_: lambda v: v.max(_ZERO),  # nonnegative_part of -infinity is NaN
     "affine": lambda a, b: lambda v: a * v + b,
     "leaky-relu": lambda a, _: lambda v: v.max(_ZERO) + a * v.min(_ZERO),
