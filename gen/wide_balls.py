@@ -84,7 +84,7 @@ class WideBalls(Bundle):
         way = side * (self.high - limit)
         reach = np.abs(self.low)
         reach += self.rad
-        reach *= 2.0  # the difference and the sum round by far less than half of it
+        reach *= 1.0 + 2.0**-30  # more than it and the difference round by
         keep, drop = way > reach, way < -reach
         doubt = enlarged(np.abs(way) + reach + within)
         return WideBalls(

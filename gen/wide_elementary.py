@@ -140,11 +140,11 @@ def tanh(h: Array, rest: Array) -> Value:
 
 
 def expm1(h: Array, rest: Array) -> Value:
-    """e^v - 1 of v ≤ 0: 2^-80 of e, and 2^-95 of the sum of what is below 2^-42."""
+    """e^v - 1 of v ≤ 0: 2^-80 of e, and 2^-94 of the sum of the rests, which are below 2^-42."""
     e, e_rest = exp(h, rest)
     value, value_rest = quick_two_sum(-1.0, e)
     value_rest += e_rest
-    return Value(value, value_rest, 2.0**-79, e + _SLOPE)
+    return Value(value, value_rest, e * EXP_ERROR + 2.0**-94, e + _SLOPE)
 
 
 def softsign(h: Array, rest: Array) -> Value:
