@@ -186,4 +186,4 @@ def round_wide_balls(balls: WideBalls, dtype: FloatType) -> tuple[Array, Array]:
     least = np.where(point, balls.low, np.nextafter(balls.low - balls.rad, -np.inf))
     most = np.where(point, balls.low, np.nextafter(balls.low + balls.rad, np.inf))
     values = balls.high + most + 0.0  # zero is +0
-    return values, np.isfinite(values) & np.isfinite(balls.rad) & (balls.high + least == values)
+    return values, np.isfinite(values) & (balls.high + least == values)

@@ -212,10 +212,21 @@ def test_nothing_is_claimed_of_what_is_not_finite(
 @of_each_kind
 def test_a_sum_that_overflows_on_the_way_is_not_claimed(kind: type[Any]) -> None:
     arithmetic = KINDS[kind]
-    huge = arithmetic.numbers(np.array([[1e308, 1e308, -1e308]]))
+    huge = arithmetic.numbers(np.array([[1e308, 1e308, -1e308, -1e308]]))  # the sum is 0
     with np.errstate(all="ignore"):
-        product = arithmetic.product(huge, arithmetic.factor(np.ones((1, 3))))
-        tanh = arithmetic.activation(Activation("tanh"), product, math.inf)
-        for value in (product, huge + huge, huge * huge, tanh):
-            _, decided = ROUND[kind](value, FLOAT_TYPES["float64"])
-            assert not decided.any() or np.isfinite(value.parts[0][decided]).all()
+        product = arithmetic.product(huge, arithmetic.factor(np.ones((1, 4))))
+        for function in ("affine", "tanh", "relu", "softsign"):
+            value = arithmetic.activation(Activation(function, 1.0), product, 0.5)
+            values, decided = ROUND[kind](value, FLOAT_TYPES["float32"])
+            assert (~decided | (values == 0.0)).all()
+        for value in (huge + huge, huge * huge):
+            assert not ROUND[kind](value, FLOAT_TYPES["float64"])[1].any()
+
+
+@of_each_kind
+@pytest.mark.parametrize("dtype", FLOAT_TYPES)
+def test_what_is_not_finite_is_not_rounded(kind: type[Any], dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        for mid, rad in ((math.inf, 0.0), (-math.inf, 0.0), (math.nan, 0.0), (1.0, math.inf)):
+            balls = around(kind, [mid], [rad])
+            assert not ROUND[kind](balls, FLOAT_TYPES[dtype])[1].any()
