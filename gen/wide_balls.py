@@ -159,9 +159,9 @@ class WideBallArithmetic(BallArithmetic):
         left[..., 3 * n :] += x.rad
         left += TINY
         rad = left @ absolute
+        # where a sum overflowed, low is not a number
         rad += (np.abs(low) + np.abs(small)) * (3.0 * UNIT)
         low += small
-        rad += low - low  # not a number where a sum overflowed
         return WideBalls(high, low, enlarged(rad))
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
