@@ -14,21 +14,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cases.errors import GrucibleError
-    from .check.result import Report
-    from .check.runtime import Unsupported
+    from .cases.question import Question
+    from .check.report import Report
+    from .check.runtimes.runtime import Unsupported
     from .check.verdict import verify
-    from .vectors.case import Case
-    from .vectors.reader import load_vectors
+    from .vectors.case import Answer, Case
+    from .vectors.find import load_vectors
 
 __version__ = "0.1.0"
-__all__ = ["Case", "GrucibleError", "Report", "Unsupported", "load_vectors", "verify"]
+__all__ = [
+    "Answer",
+    "Case",
+    "GrucibleError",
+    "Question",
+    "Report",
+    "Unsupported",
+    "load_vectors",
+    "verify",
+]
 
 _HOMES = {
+    "Answer": ".vectors.case",
     "Case": ".vectors.case",
     "GrucibleError": ".cases.errors",
-    "Report": ".check.result",
-    "Unsupported": ".check.runtime",
-    "load_vectors": ".vectors.reader",
+    "Question": ".cases.question",
+    "Report": ".check.report",
+    "Unsupported": ".check.runtimes.runtime",
+    "load_vectors": ".vectors.find",
     "verify": ".check.verdict",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,9 @@ _COMMANDS = {
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
+OWN_ERROR = 70
+"""The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
+INTERRUPTED = 130
 
 
 class _Rooms(click.Group):
@@ -37,18 +41,33 @@ class _Rooms(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
+            click.echo("interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
+
 
 @click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="grucible")
 def grucible() -> None:
     """Conformance vectors for GRU operators, and the judge that applies them.
 
-    Exit status 0: conforms, or done. 1: does not conform. 2: bad usage or unusable input.
+    \b
+    Exit status
+      0    done; check: it conforms, or every failure was expected
+      1    check: it does not conform, or the verdict is incomplete;
+           score: too few cases catch something; gen --verify: not as published
+      2    bad usage, or input that cannot be used
+      70   an error of grucible's own
+      130  interrupted
     """
 
 
 def main(**extra: Any) -> None:
-    """Run the command; whatever the user can act on is one line on stderr, exit status 2."""
+    """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
+    other exception is grucible's own error, one line too, and exit status 70."""
     from .cases.errors import GrucibleError
 
     try:
@@ -60,6 +79,39 @@ def main(**extra: Any) -> None:
         place = f"{error.filename}: " if error.filename else ""
         click.echo(f"grucible: {place}{error.strerror or error}", err=True)
         raise SystemExit(2) from None
+    except Exception as error:
+        _say_own_error(error)
+        raise SystemExit(OWN_ERROR) from None
+
+
+def _say_own_error(error: Exception) -> None:
+    import traceback
+
+    from . import __version__
+
+    if os.environ.get("GRUCIBLE_TRACEBACK") == "1":
+        traceback.print_exception(error)
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    click.echo(
+        f"grucible: an error of its own, and no verdict: {said[:300]} (at {_place(error)}). Please "
+        f"report it in grucible's issue tracker, with the whole command and version {__version__}; "
+        "GRUCIBLE_TRACEBACK=1 shows more",
+        err=True,
+    )
+
+
+def _place(error: Exception) -> str:
+    """The innermost file and line of grucible on an error's way; of a worker's error, the worker's."""
+    import re
+    import traceback
+    from pathlib import Path
+
+    cause = error.__cause__
+    remote = type(cause).__name__ == "_RemoteTraceback"
+    text = str(cause) if remote else "".join(traceback.format_tb(error.__traceback__))
+    root = re.escape(str(Path(__file__).parent))
+    found = re.findall(rf'File "{root}/(.+?)", line (\d+)', text)
+    return ":".join(found[-1]) if found else "no line of grucible"
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from .case_spec import CaseSpec
-    from .coverage import PairCoverage
-    from .spec import CaseSpecFile
+    from .expansion.case_spec import CaseSpec
+    from .expansion.pairs import PairCoverage
+    from .specs.spec_file import CaseSpecFile
 
 
 @click.command("cases")
@@ -22,47 +22,54 @@ if TYPE_CHECKING:
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
-@click.option("--list", "listed", is_flag=True, help="Print the ids of the cases.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.option("--extend", is_flag=True,
-              help="Append to the covering arrays in SPEC the rows they lack.")  # fmt: skip
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of case specs, for editors.")
+@click.option("--list", "mode", flag_value="list", help="Print the ids of the cases.")
+@click.option("--json", "mode", flag_value="json", help="Print as JSON.")
+@click.option("--extend", "mode", flag_value="extend",
+              help="Add to the covering arrays in SPEC the rows they lack.")  # fmt: skip
+@click.option("--schema", "mode", flag_value="schema",
+              help="Print the JSON Schema of case specs, for editors.")  # fmt: skip
 def cases_command(
-    specs: tuple[Path, ...],
-    dtypes: tuple[str, ...],
-    select: tuple[str, ...],
-    listed: bool,
-    as_json: bool,
-    extend: bool,
-    schema: bool,
+    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], mode: str | None
 ) -> None:
     """Count the cases of SPEC and the pairs of attribute values they cover.
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
     """
-    import json
+    from .expansion.expand import check_dtypes, expand_all
+    from .specs.spec_file import find_specs
 
-    from .coverage import pair_coverage
-    from .covering import extend as extend_rows
-    from .expand import check_dtypes, expand_all
-    from .schema import spec_schema
-    from .spec import find_specs
+    if mode == "schema":
+        from .specs.schema import spec_schema
 
-    if schema:
         click.echo(spec_schema(), nl=False)
         return
     check_dtypes(dtypes)
     found = find_specs(specs)
-    if extend:
-        for spec in found:
-            click.echo(f"{spec.document.name}: {extend_rows(spec)} rows added")
+    if mode == "extend":
+        _extend(found)
         return
     expanded = expand_all(found, dtypes, select)
-    cases = [case for _, members in expanded for case in members]
-    if listed:
-        for case in cases:
-            click.echo(case.id)
+    if mode == "list":
+        for _, cases in expanded:
+            for case in cases:
+                click.echo(case.id)
         return
+    _print_counts(expanded, as_json=mode == "json")
+
+
+def _extend(specs: list[CaseSpecFile]) -> None:
+    from .expansion.extend import extend
+
+    for spec in specs:
+        click.echo(f"{spec.document.name}: {extend(spec)} rows added")
+
+
+def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:
+    import json
+
+    from .expansion.pairs import pair_coverage
+
+    cases = [case for _, members in expanded for case in members]
     coverage = pair_coverage(cases)
     if as_json:
         click.echo(json.dumps(_summary(cases, coverage), indent=1))

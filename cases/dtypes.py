@@ -1,4 +1,4 @@
-"""The floating-point and integer types of cases, by the names the vectors use.
+"""The number types of cases by the names the vectors use, and arrays of them.
 
 `float16`, `float32` and `float64` are IEEE 754 binary16, binary32 and binary64; `bfloat16` is the
 upper half of a binary32 (8 significand bits, binary32's exponents), an `ml_dtypes` array in Python.
@@ -11,6 +11,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True)

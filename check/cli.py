@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from .expectations import Expectation
+    from ..cases.commands.progress import Progress
+    from .observed.outputs_file import FromOutputs
+    from .observed.pool import RuntimePool
+    from .report import Report
 
 
 def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
@@ -28,6 +31,9 @@ _SELECT = click.option("--select", multiple=True, metavar="GLOB",
 _TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
                         type=click.FloatRange(min=0, min_open=True), callback=_seconds,
                         help="How long the runtime may take over one case.")  # fmt: skip
+_JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
+                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
+                     "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
 _RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
 )
@@ -44,6 +50,8 @@ _RUNTIME_HELP = (
 @click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes.")
 @click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes.")
 @_SELECT
+@click.option("--require", multiple=True, metavar="GLOB",
+              help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
 @click.option(
@@ -52,6 +60,7 @@ _RUNTIME_HELP = (
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @_TIMEOUT
+@_JOBS
 def check_command(
     vectors: Path | None,
     runtime: str | None,
@@ -61,46 +70,67 @@ def check_command(
     atol: float | None,
     ulp: float | None,
     select: tuple[str, ...],
+    require: tuple[str, ...],
     expect: Path | None,
     reports: tuple[str, ...],
     as_json: bool,
     no_diagnose: bool,
     timeout: float,
+    jobs: int | None,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
     grucible. An output passes where it is as near to the exact value as the required class of
     arithmetic must be: float64 for float64 vectors, float32 for float32, float16 for float16,
-    bfloat16-gemm for bfloat16, unless --arithmetic demands another. Exit status 0: conforms, or
-    every failure was expected; 1: does not conform, or incomplete; 2: bad usage or input.
+    bfloat16-gemm for bfloat16, unless --arithmetic demands another.
+
+    Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
+    conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
     """
-    from .expectations import load_expectations
-    from .isolate import IsolatedRuntime
-    from .outputs import FromOutputs
+    from .judging.criterion import chosen_criteria
+    from .judging.expectations import load_expectations
+
+    files = [_report_file(text) for text in reports]
+    criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
+    expectations = load_expectations(expect) if expect else []
+    with _observed(runtime, outputs, timeout, jobs) as source:
+        from .verdict import judge  # takes as long as the process of a runtime to start
+
+        with _progress("checking", vectors, select) as progress:
+            report = judge(
+                vectors, source, criteria, select, expectations,
+                require=require, diagnosis=not no_diagnose, advance=progress.advance,
+            )  # fmt: skip
+    _tell(report, files, as_json)
+    raise SystemExit(report.exit_status)
+
+
+@contextlib.contextmanager
+def _observed(
+    runtime: str | None, outputs: Path | None, timeout: float, jobs: int | None
+) -> Iterator[RuntimePool | FromOutputs]:
+    """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
+    from .observed.outputs_file import FromOutputs
+    from .observed.pool import RuntimePool
+
+    if outputs is not None and runtime is None:
+        if jobs is not None:
+            raise click.UsageError("--jobs goes with --runtime: outputs are only read")
+        with contextlib.closing(FromOutputs(outputs)) as source:
+            yield source
+    elif runtime is not None and outputs is None:
+        with contextlib.closing(RuntimePool(runtime, timeout, jobs)) as pool:
+            yield pool
+    else:
+        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
+
+
+def _tell(report: Report, files: Sequence[Path], as_json: bool) -> None:
+    """The report, to files and to standard output."""
     from .reports.json import report_json
     from .reports.terminal import report_lines
-    from .tolerance import chosen_criteria
-    from .verdict import judge
 
-    if (runtime is None) == (outputs is None):
-        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    expectations: list[Expectation] = load_expectations(expect) if expect else []
-    files = [_report_file(text) for text in reports]
-    with contextlib.ExitStack() as stack:
-        source: IsolatedRuntime | FromOutputs
-        if runtime is not None:
-            source = IsolatedRuntime(runtime, timeout)
-        else:
-            assert outputs is not None
-            source = FromOutputs(outputs)
-        stack.callback(source.close)
-        with _progress("checking", vectors, select) as advance:
-            report = judge(
-                vectors, source, criteria, select, expectations, advance,
-                diagnosis=not no_diagnose,
-            )  # fmt: skip
     for file in files:
         file.write_text(report_json(report), encoding="utf-8")
     if as_json:
@@ -108,7 +138,6 @@ def check_command(
     else:
         for line in report_lines(report):
             click.echo(line)
-    raise SystemExit(report.exit_status)
 
 
 def _report_file(text: str) -> Path:
@@ -131,18 +160,24 @@ def _report_file(text: str) -> Path:
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
 @_SELECT
 @_TIMEOUT
+@_JOBS
 def run_command(
-    vectors: Path | None, runtime: str, out: Path, select: tuple[str, ...], timeout: float
+    vectors: Path | None,
+    runtime: str,
+    out: Path,
+    select: tuple[str, ...],
+    timeout: float,
+    jobs: int | None,
 ) -> None:
     """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`."""
-    from .isolate import IsolatedRuntime
-    from .record import record
+    from .observed.pool import RuntimePool
+    from .observed.recording import record
 
-    source = IsolatedRuntime(runtime, timeout)
-    with contextlib.closing(source), _progress("running", vectors, select) as advance:
-        for relative, counts in record(vectors, source, out, select, advance):
+    source = RuntimePool(runtime, timeout, jobs)
+    with contextlib.closing(source), _progress("running", vectors, select) as progress:
+        for relative, counts in record(vectors, source, out, select, progress.advance):
             told = ", ".join(f"{count} {status}" for status, count in counts.items())
-            click.echo(f"{relative}: {told}")
+            progress.say(f"{relative}: {told}")
 
 
 @click.command("show")
@@ -154,7 +189,7 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
     CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
     without it, the core vectors installed with grucible.
     """
-    from .show import show_lines
+    from .reports.show import show_lines
 
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
@@ -180,8 +215,8 @@ def score_command(
     from .reports.score import score_json, score_lines
     from .score import score
 
-    with _progress("scoring", vectors, select) as advance:
-        found = score(vectors, select, misreading, advance)
+    with _progress("scoring", vectors, select) as progress:
+        found = score(vectors, select, misreading, progress.advance)
     if as_json:
         click.echo(score_json(found), nl=False)
     else:
@@ -197,7 +232,7 @@ def runtimes_command(as_json: bool) -> None:
     import json
 
     from ..cases.errors import RuntimeNotUsable
-    from .runtime import load_runtime, registered_runtimes
+    from .runtimes.runtime import load_runtime, registered_runtimes
 
     rows = []
     for point in registered_runtimes():
@@ -214,15 +249,15 @@ def runtimes_command(as_json: bool) -> None:
     click.echo("any other: --runtime package.module:function, or ./file.py:function")
 
 
-@contextlib.contextmanager
 def _progress(
     what: str, vectors: Path | None, select: tuple[str, ...]
-) -> Iterator[Callable[[int], None]]:
-    """A progress bar over the selected cases of the vectors."""
-    from ..cases.expand import selected
-    from ..gen.progress import progress_bar
-    from ..vectors.reader import case_ids
+) -> contextlib.AbstractContextManager[Progress]:
+    """The progress over the selected cases of the vectors; they are counted where it is drawn."""
+    from ..cases.commands.progress import progress_over
+    from ..cases.selection import selected
+    from ..vectors.find import case_ids
 
-    total = sum(selected(i, select) for i in case_ids(vectors)) if sys.stderr.isatty() else 0
-    with progress_bar(what, total) as advance:
-        yield advance
+    total = (
+        sum(selected(i, select) for i in case_ids(vectors, select)) if sys.stderr.isatty() else 0
+    )
+    return progress_over(what, total)

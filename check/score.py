@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..cases.errors import GrucibleError
-from ..cases.expand import selected
-from ..cases.operators import OPERATORS
+from ..cases.operators.known import OPERATORS
+from ..cases.selection import selected
 from ..gen.variants.catalogue import CATALOGUE, variants_of
-from ..gen.variants.evaluate import catches, judged
+from ..gen.variants.evaluate import can_be_caught, catches
 from ..gen.variants.variant import Variant
-from ..vectors.case import Block
-from ..vectors.reader import find_vectors, open_vectors
-from .tolerance import check_classes
+from ..vectors.block import Block
+from ..vectors.find import find_vectors
+from ..vectors.reader import open_vectors
+from .judging.criterion import check_classes
 
 ENOUGH = 3
 """A misreading counts as caught where this many cases of a dtype catch it."""
@@ -102,7 +103,7 @@ def score(
         rows = found.caught.setdefault(block.operator, {})
         for variant in _asked(block, misreading):
             rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
-        for variant, caught in catches(block, misreading):
+        for variant, caught in catches(block, [misreading] if misreading else ()):
             rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
     if misreading and not any(found.caught.values()):
@@ -113,10 +114,12 @@ def score(
 
 
 def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
-    for file, relative in find_vectors(vectors):
+    for file, relative in find_vectors(vectors, select):
         with open_vectors(file, relative) as opened:
+            if not opened.ids(select):
+                continue
             opened.verify_content()
-            for stored in opened.blocks():
+            for stored in opened.blocks(select):
                 if stored.tier == "nonportable":
                     continue
                 for block in stored.slices():
@@ -131,7 +134,7 @@ def _asked(block: Block, misreading: str) -> list[Variant]:
     return [
         v
         for v in variants_of(OPERATORS[block.operator])
-        if judged(v, block.dtype) and misreading in ("", v.name)
+        if can_be_caught(v, block.dtype) and misreading in ("", v.name)
     ]
 
 

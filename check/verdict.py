@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ..cases.errors import GrucibleError
-from ..cases.expand import selected
-from ..vectors.block_reader import StoredBlock
-from ..vectors.case import Block
-from ..vectors.digest import block_paths
-from ..vectors.reader import find_vectors, open_vectors
-from .diagnose import Diagnosis, diagnose
-from .expectations import Expectation
-from .failing import Seen
-from .grade import Grade
-from .judge_block import judge_block
-from .observe import FromRuntime, Observed, Source
-from .result import CaseResult, Report
-from .runtime import Run, Runtime
-from .tolerance import Criterion, chosen_criteria
+from ..vectors.find import find_vectors
+from .diagnosis.contradictions import Passed, contradicted
+from .diagnosis.diagnose import diagnose
+from .diagnosis.failing import FailingBlock
+from .judging.block import judge_block
+from .judging.case_result import CaseResult
+from .judging.criterion import Criterion, chosen_criteria
+from .judging.expectations import Expectation, check_require, expectation_for, must_support
+from .judging.grade import Grade
+from .observed.observations import Slice, observations
+from .observed.source import FromRuntime, Source
+from .report import Report
+from .runtimes.runtime import Runtime, RuntimeFunction
 
 
 def verify(
     vectors: str | Path | None = None,
-    runtime: Run | None = None,
+    runtime: RuntimeFunction | None = None,
     *,
     arithmetic: Sequence[str] = (),
     rtol: float | None = None,
@@ -35,21 +32,23 @@ def verify(
     ulp: float | None = None,
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
+    require: Sequence[str] = (),
     diagnosis: bool = True,
 ) -> Report:
-    """Judge `runtime`, a function from a case to its outputs, by the vectors at a path.
+    """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
-    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. Raises
-    GrucibleError for vectors that cannot be used, and for criteria that are none.
+    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
+    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure.
+    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
     """
     if runtime is None:
-        raise TypeError("verify() needs runtime=, a function from a case to its outputs")
+        raise TypeError("verify() needs runtime=, a function from a question to outputs")
     name = getattr(runtime, "__name__", type(runtime).__name__)
     source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(path, source, criteria, select, expectations, diagnosis=diagnosis)
+    return judge(path, source, criteria, select, expectations, require=require, diagnosis=diagnosis)
 
 
 def judge(
@@ -58,86 +57,73 @@ def judge(
     criteria: Mapping[str, Criterion],
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
-    advance: Callable[[int], None] = lambda _: None,
     *,
+    require: Sequence[str] = (),
     diagnosis: bool = True,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained.
     """
-    files = find_vectors(vectors)
+    files = find_vectors(vectors, select)
     results: list[CaseResult] = []
-    seen: list[Seen] = []
+    failing: list[FailingBlock] = []
+    passed: list[Passed] = []
     grades: dict[str, Grade] = {}
-    for relative, stored, block, observed in observations(files, source, select, advance):
+    for part in observations(files, source, select, advance):
+        block = part.block
         grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(relative, block, observed, grade, expectations)
-        results += found
+        found = judge_block(part.relative, block, part.observed, grade)
+        results += [_foretold(result, expectations, require) for result in found]
         if diagnosis:
-            seen.append(_seen(stored, block, observed, found))
+            failing += _failing(part, found, criteria[block.dtype])
+            passed += _passed(part, found)
     if not results:
         raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
-    return Report(
-        source.name,
-        source.version,
-        str(vectors) if vectors else "the core vectors",
-        len(files),
-        grades,
-        results,
-        tuple(expectations),
-        _diagnosis(seen, criteria, results),
-    )
-
-
-def _seen(
-    stored: StoredBlock, block: Block, observed: Observed, results: Sequence[CaseResult]
-) -> Seen:
-    """What a diagnosis needs of the rows of a block that were judged."""
-    failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
-    passed = {r.id for r in results if r.verdict == "passed"}
-    probed = stored.probed(0, len(stored)) if passed else {}
-    rows = np.array([case_id in passed for case_id in stored.ids])
-    contradicted = Counter({name: int(caught[rows].sum()) for name, caught in probed.items()})
-    if not failed:
-        return Seen(None, {}, contradicted)
-    places = {case_id: row for row, case_id in enumerate(stored.ids)}
-    whole = stored.read(0, len(stored))  # with the inputs, which `block` may lack
-    return Seen(
-        whole.rows(np.array([places[block.ids[row]] for row in failed])),
-        {name: array[failed] for name, array in observed.outputs.items()},
-        contradicted,
-    )
-
-
-def _diagnosis(
-    seen: Sequence[Seen], criteria: Mapping[str, Criterion], results: Sequence[CaseResult]
-) -> Diagnosis:
+    check_require(require, (result.id for result in results))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    return diagnose(seen, criteria, held)
+    return Report(
+        runtime=source.name,
+        runtime_version=source.version,
+        vectors=str(vectors) if vectors else "the core vectors",
+        files=len(files),
+        grades=grades,
+        results=results,
+        expectations=tuple(expectations),
+        diagnosis=diagnose(failing, held, lambda names: contradicted(passed, names)),
+    )
 
 
-def observations(
-    files: Iterable[tuple[Path, str]],
-    source: Source,
-    select: Sequence[str],
-    advance: Callable[[int], None] = lambda _: None,
-) -> Iterable[tuple[str, StoredBlock, Block, Observed]]:
-    """The selected cases of the vector files, in slices of blocks, with what was observed of them.
+def _foretold(
+    result: CaseResult, expectations: Sequence[Expectation], require: Sequence[str]
+) -> CaseResult:
+    """The result with what the user said of the case beforehand."""
+    if not expectations and not require:
+        return result
+    return replace(
+        result,
+        expected=expectation_for(result.id, expectations),
+        must_support=must_support(result.id, require),
+    )
 
-    Each with the file's relative path and the stored block that it is a slice of.
 
-    Every file's content is verified against its digest first.
-    """
-    for file, relative in files:
-        with open_vectors(file, relative) as vectors:
-            vectors.verify_content()
-            source.check_blocks(relative, block_paths(vectors.file))
-            for stored in vectors.blocks():
-                source.check_ids(relative, stored.path, stored.ids)
-                for whole in stored.slices(inputs=source.needs_inputs):
-                    keep = np.array([selected(i, select) for i in whole.ids] if select else [True])
-                    if keep.any():
-                        block = whole if keep.all() else whole.rows(keep)
-                        yield relative, stored, block, source.observe(relative, block)
-                        advance(len(block))
+def _failing(
+    part: Slice, results: Sequence[CaseResult], criterion: Criterion
+) -> Iterator[FailingBlock]:
+    """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
+    failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
+    if not failed:
+        return
+    at = part.rows[failed]
+    first = int(at.min())
+    whole = part.stored.read(first, int(at.max()) + 1)
+    outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
+    yield FailingBlock(whole.rows(at - first), outputs, criterion)
+
+
+def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
+    """The deciding cases of a slice that passed."""
+    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
+    if rows:
+        yield Passed(part.file, part.block.path, part.rows[rows])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.usable_cpus import usable_cpus
+
 if TYPE_CHECKING:
-    from .files import Outcome
+    from .making.files import MadeFile, Plan
 
 
 @click.command("gen")
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
-@click.option("--jobs", default=os.cpu_count() or 1, show_default="the CPUs", type=click.IntRange(1),
-              help="Processes to use.")  # fmt: skip
+@click.option("--jobs", default=usable_cpus, show_default="the usable CPUs", metavar="N",
+              type=click.IntRange(1), help="Processes to use.")  # fmt: skip
 @click.option("--digests", type=click.Path(path_type=Path, dir_okay=False),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
 @click.option("--verify", is_flag=True,
@@ -44,66 +46,77 @@ def gen_command(
     """Generate vector files: cases with their exact answers.
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
-    that is there already and would come out the same is left alone.
+    that is there already and would come out the same is left alone, if its bytes are what its digests
+    say; otherwise it is made again, or named, with --verify.
     """
-    from ..cases.expand import check_dtypes, expand_all
-    from ..cases.spec import find_specs
-    from ..vectors.published import published_digests
-    from .files import make_files, plan_files, remember_interrupts, up_to_date
-    from .progress import progress_bar
+    from ..cases.expansion.expand import check_dtypes, expand_all
+    from ..cases.specs.spec_file import find_specs
+    from .making.files import plan_files
 
-    if verify and (seed or dtypes or select):
+    whole = not (seed or dtypes or select)
+    if verify and not whole:
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
     check_dtypes(dtypes)
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
-    found = {plan.relative: outcome for plan in plans if (outcome := up_to_date(plan))}
-    missing = [plan for plan in plans if plan.relative not in found]
-    outcomes = list(found.values())
-    remember_interrupts()
-    try:
-        with (
-            progress_bar("generating", sum(len(plan.cases) for plan in missing)) as advance,
-            contextlib.closing(
-                make_files(missing, jobs, advance)  # type: ignore[type-var]
-            ) as made,
-        ):
-            for outcome in made:
-                outcomes.append(outcome)
-                click.echo(
-                    f"{outcome.content_sha256[:16]}  {out / outcome.relative}  {outcome.cases} cases"
-                )
-    except KeyboardInterrupt:
-        click.echo(
-            f"interrupted; {len(outcomes)} of {len(plans)} files in {out} are whole", err=True
-        )
-        raise SystemExit(130) from None
-    made_cases = sum(outcome.cases for outcome in outcomes if outcome.made)
-    click.echo(
-        f"made {len(missing)} file{'s' * (len(missing) != 1)} with {made_cases} cases in {out}; "
-        f"{len(found)} {'was' if len(found) == 1 else 'were'} up to date"
-    )
+    files = _made_or_found(plans, out, jobs, remake=not verify)
     if digests:
-        ordered = sorted(outcomes, key=lambda outcome: outcome.relative)
-        lines = [f"{o.content_sha256}  {o.relative}\n" for o in ordered]
+        ordered = sorted(files, key=lambda file: file.relative)
+        lines = [f"{file.content_sha256}  {file.relative}\n" for file in ordered]
         digests.write_text("".join(lines), encoding="utf-8")
-    published = {} if seed or dtypes or select else published_digests()
-    equal = _say_published(outcomes, published)
-    if verify and equal < len(outcomes):
+    equal = _say_published(files) if whole else 0
+    if verify and equal < len(files):
         raise SystemExit(1)
 
 
-def _say_published(outcomes: list[Outcome], published: dict[str, str]) -> int:
+def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:
+    """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
+    whose bytes are not what their digests say."""
+    from ..cases.commands.progress import progress_over
+    from .making.files import make_files, remember_interrupts, standing
+
+    standing_files = [file for plan in plans if (file := standing(plan))]
+    found = [file for file in standing_files if not (remake and file.damage)]
+    there = {file.relative for file in found}
+    missing = [plan for plan in plans if plan.relative not in there]
+    made: list[MadeFile] = []
+    remember_interrupts()
+    try:
+        with (
+            progress_over("generating", sum(len(plan.cases) for plan in missing)) as progress,
+            contextlib.closing(make_files(missing, jobs, progress.advance)) as files,
+        ):
+            for file in files:
+                made.append(file)
+                progress.say(
+                    f"{file.content_sha256[:16]}  {out / file.relative}  {file.cases} cases"
+                )
+    except KeyboardInterrupt:
+        whole = len(found) + len(made)
+        click.echo(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
+        raise SystemExit(130) from None
+    click.echo(
+        f"made {len(made)} file{'s' * (len(made) != 1)} with {sum(file.cases for file in made)} "
+        f"cases in {out}; {len(found)} {'was' if len(found) == 1 else 'were'} up to date"
+    )
+    return found + made
+
+
+def _say_published(files: Sequence[MadeFile]) -> int:
     """Print how the digests compare with the published ones; returns how many are equal."""
-    known = [outcome for outcome in outcomes if outcome.relative in published]
-    differ = [o.relative for o in known if published[o.relative] != o.content_sha256]
+    from ..vectors.published import published_digests
+
+    published = published_digests()
+    known = [file for file in files if file.relative in published]
+    damaged = {file.relative: file.damage for file in files if file.damage}
+    differ = [f.relative for f in known if published[f.relative] != f.content_sha256]
     for relative in differ:
-        click.echo(f"{relative}: content differs from the published digest")
+        click.echo(damaged.get(relative, f"{relative}: content differs from the published digest"))
     equal = len(known) - len(differ)
-    if equal == len(outcomes):
+    if equal == len(files):
         click.echo(f"content digests: all {equal} equal the published ones")
     elif known:
-        click.echo(f"content digests: {equal} of {len(outcomes)} equal a published one")
+        click.echo(f"content digests: {equal} of {len(files)} equal a published one")
     elif published:
         click.echo("content digests: none is published of these specs")
     return equal

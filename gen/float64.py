@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..cases.activations import Activation
-from ..vectors.case import Array
-
-FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
-    "sigmoid": lambda v, *_: 0.5 * np.tanh(0.5 * v) + 0.5,
-    "tanh": lambda v, *_: np.tanh(v),
-    "relu": lambda v, *_: np.maximum(v, 0.0),
-    "affine": lambda v, a, b: a * v + b,
-    "leaky-relu": lambda v, a, _: np.where(v >= 0.0, v, a * v),
-    "thresholded-relu": lambda v, a, _: np.where(v > a, v, 0.0),
-    "scaled-tanh": lambda v, a, b: a * np.tanh(b * v),
-    "hard-sigmoid": lambda v, a, b: np.minimum(1.0, np.maximum(0.0, a * v + b)),
-    "elu": lambda v, a, _: np.where(v >= 0.0, v, a * np.expm1(np.minimum(v, 0.0))),
-    "softsign": lambda v, *_: v / (1.0 + np.abs(v)),
-    "softplus": lambda v, *_: np.logaddexp(0.0, v),
-}
-"""The functions of cases.activations: of v, alpha and beta."""
+from ..cases.dtypes import Array
+from ..cases.operators.activations import FUNCTIONS, Activation
 
 
 @lru_cache(maxsize=256)
 def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
     """The rows of stacked cases that have each function."""
-    return {
-        one: np.array([row for row, other in enumerate(functions) if other == one])
-        for one in dict.fromkeys(functions)
-    }
+    rows: dict[Activation, list[int]] = {}
+    for row, one in enumerate(functions):
+        rows.setdefault(one, []).append(row)
+    return {one: np.array(at) for one, at in rows.items()}
 
 
 class Float64:
     """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
 
     zero: Any = 0.0
-    functions = FUNCTIONS
 
     def numbers(self, array: Array) -> Array:
         """The array as float64, exactly."""
         return array.astype(np.float64)
 
-    def factor(self, matrix: Array) -> Array:
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
+    def weight(self, matrix: Array) -> Array:
         """The transpose of the last two axes, as float64."""
         return matrix.astype(np.float64).swapaxes(-1, -2)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ."""
-        result: Array = x @ factor
+        result: Array = x @ weight
         return result
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
-        return self._by_function(function, np.clip(a, -clip, clip))
+        return self.unclipped(function, np.clip(a, -clip, clip))
 
-    def _by_function(self, function: Any, a: Array) -> Array:
+    def unclipped(self, function: Any, a: Array) -> Array:
+        """The activation of `a` as it is."""
         groups = {function: ...} if isinstance(function, Activation) else rows_by_function(function)
         if len(groups) == 1:
             return self._of(next(iter(groups)), a)
@@ -69,11 +57,47 @@ class Float64:
         return result
 
     def _of(self, one: Activation, a: Array) -> Array:
-        return np.asarray(self.functions[one.name](a, one.alpha, one.beta))
+        return np.asarray(FUNCTIONS[one.name].value(self, a, one.alpha, one.beta))
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h."""
         return np.asarray((1.0 - z) * t + z * h)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(a * v + b)
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(np.maximum(v, low))
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(np.minimum(v, high))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.where(v > a, v, 0.0)
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(0.5 * np.tanh(0.5 * v) + 0.5)
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(np.tanh(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(np.expm1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(np.logaddexp(0.0, v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(v / (1.0 + np.abs(v)))
 
 
 class Peaks(Float64):
@@ -90,10 +114,10 @@ class Peaks(Float64):
         flat = np.abs(array).reshape(len(self.peak), -1)
         np.maximum(self.peak, flat.max(axis=1), out=self.peak)
 
-    def product(self, x: Array, factor: Array) -> Array:
+    def product(self, x: Array, weight: Array) -> Array:
         """x·matrixᵀ; sees |x|·|matrix|ᵀ."""
-        self._see(np.abs(x) @ np.abs(factor))
-        return super().product(x, factor)
+        self._see(np.abs(x) @ np.abs(weight))
+        return super().product(x, weight)
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
         """The activation; sees `a` and its result."""

@@ -15,15 +15,15 @@ Source: OpenVINO GRUCell-3, "Detailed description":
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..cases.semantics import Semantics, StackedSemantics
-from ..vectors.case import Array, Arrays
-from ..vectors.convert import GruInputs
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators.layout import GruInputs
+from ..cases.operators.semantics import Semantics, StackedSemantics
 
 GATES = ("z", "r", "h")
 AnySemantics = Semantics | StackedSemantics
@@ -35,41 +35,44 @@ class Arithmetic(Protocol):
     def numbers(self, array: Array) -> Array:
         """An input array as numbers of this arithmetic."""
 
-    def factor(self, matrix: Array) -> Any:
-        """A weight (…, m, n) as it is in the inputs, made ready to be the right factor of products."""
+    def bias(self, array: Array) -> Any:
+        """A bias as the inputs have it, (…, 1, m), as sums take it."""
 
-    def product(self, x: Array, factor: Any) -> Array:
+    def weight(self, matrix: Array) -> Any:
+        """A weight (…, m, n) as it is in the inputs, made ready to be the right operand of products."""
+
+    def product(self, x: Any, weight: Any) -> Any:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
 
-    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+    def activation(self, function: Any, a: Any, clip: Any) -> Any:
         """The activation `function` of a pre-activation that is first clipped to [-clip, clip].
 
         Both are one for all, or, in an arithmetic of stacked cases, one per case.
         """
 
-    def blend(self, z: Array, t: Array, h: Array) -> Array:
+    def blend(self, z: Any, t: Any, h: Any) -> Any:
         """(1 - z)·t + z·h, element by element."""
 
     zero: Any
 
 
-class Direction:
+class DirectionWeights:
     """The weights of one direction, ready for use, and W·x of every step in processing order."""
 
     def __init__(self, arithmetic: Arithmetic, inputs: GruInputs, x: Array, index: int) -> None:
         def one(array: Array, core: int) -> Array:
             return np.asarray(np.take(array, index, axis=array.ndim - core))
 
-        def bias(*parts: str) -> Array | None:
+        def bias(*parts: str) -> Any:
             rows = [
-                arithmetic.numbers(one(inputs.b[part], 2)[..., None, :])
+                arithmetic.bias(one(inputs.b[part], 2)[..., None, :])
                 for part in parts
                 if part in inputs.b
             ]
             return sum(rows[1:], rows[0]) if rows else None
 
         def weight(gates: Arrays, gate: str) -> Any:
-            return arithmetic.factor(one(gates[gate], 3))
+            return arithmetic.weight(one(gates[gate], 3))
 
         self.index = index
         self.h0 = arithmetic.numbers(one(inputs.h0, 3))
@@ -87,26 +90,30 @@ class Step(NamedTuple):
     """One step of each row, (…, rows, hidden): pre-activations `a_z`, `a_r`, `a_h`, gates `z`, `r`,
     candidate `t`, `u` what the reset gate multiplies (Ht-1, or Ht-1*(Rh^T) + Rbh), and the state."""
 
-    a_z: Array
-    a_r: Array
-    a_h: Array
-    z: Array
-    r: Array
-    t: Array
-    u: Array
-    state: Array
+    a_z: Any
+    a_r: Any
+    a_h: Any
+    z: Any
+    r: Any
+    t: Any
+    u: Any
+    state: Any
 
 
 Alter = Callable[[str, Array], Array]
 """What a misreading makes of a quantity of a step, by its name in Step; see gen.variants."""
 
+Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
+"""What takes a step of a direction: from its number in processing order, the rows that are not over in
+every stacked case, W·x of each gate and the state of these rows, their state after it."""
+
 
 def step(
     arithmetic: Arithmetic,
     semantics: AnySemantics,
-    d: Direction,
-    wx: Arrays,
-    h: Array,
+    d: DirectionWeights,
+    wx: Mapping[str, Any],
+    h: Any,
     alter: Alter = lambda _, value: value,
 ) -> Step:
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
@@ -127,7 +134,7 @@ def step(
     return Step(a_z, a_r, a_h, z, r, t, u, alter("state", arithmetic.blend(z, t, h)))
 
 
-def _plus(a: Array, bias: Array | None) -> Array:
+def _plus(a: Any, bias: Any) -> Any:
     return a if bias is None else a + bias
 
 
@@ -135,8 +142,8 @@ def gru(
     arithmetic: Arithmetic,
     semantics: AnySemantics,
     inputs: GruInputs,
-    watch: Callable[[Direction, int, Array, Array, Step], None] = lambda *_: None,
     alter: Alter = lambda _, value: value,
+    advance: Advance | None = None,
 ) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
@@ -146,10 +153,14 @@ def gru(
     row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
     (ledger: len-zero).
 
-    `watch(direction, number, rows, old, step)` sees every step: its number in processing order, the
-    rows that are not over in every stacked case, the state they start from and what it makes of them.
-    `alter` is what a misreading makes of each quantity; nothing, if it is left out.
+    `alter` is what a misreading makes of each quantity; nothing, if it is left out. `advance` takes the
+    steps, where something is to be known of them that is more than the state; else `step` does.
     """
+
+    def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
+        return step(arithmetic, semantics, d, wx, old, alter).state
+
+    advance = advance or one_step
     inputs = as_meant(semantics, inputs)
     lengths = inputs.lengths
     time = inputs.x.shape[-2]
@@ -158,19 +169,19 @@ def gru(
     ys, hos = [], []
     for index, direction in enumerate(semantics.directions):
         order = processing_order(direction, lengths, time)
-        d = Direction(arithmetic, inputs, in_order(numbers, order), index)
+        d = DirectionWeights(arithmetic, inputs, in_order(numbers, order), index)
         h = d.h0.copy()
         y = np.full_like(h, arithmetic.zero, shape=(*lengths.shape, time, h.shape[-1]))
         for number in range(int(lengths.max(initial=0))):
             alive = number < lengths
             rows = np.flatnonzero(alive.any(axis=stacked))
-            wx = {gate: values[..., rows, number, :] for gate, values in d.input.items()}
+            at = slice(None) if rows.size == alive.shape[-1] else rows
+            wx = {gate: values[..., at, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]
-            new = step(arithmetic, semantics, d, wx, old, alter)
-            watch(d, number, rows, old, new)
+            new = advance(d, number, rows, wx, old)
             keep = alive[..., rows, None]
-            h[..., rows, :] = np.where(keep, new.state, old)
-            y[..., rows, number, :] = np.where(keep, new.state, arithmetic.zero)
+            h[..., rows, :] = np.where(keep, new, old)
+            y[..., rows, number, :] = np.where(keep, new, arithmetic.zero)
         if semantics.empty_row == "zeros":
             h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
         ys.append(in_order(y, order) if semantics.y_order == "time" else y)

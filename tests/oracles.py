@@ -13,29 +13,32 @@ import numpy as np
 import onnx_oracle
 
 import oracle
-from grucible import Case
-from grucible.cases.operators import OPERATORS
+from grucible import Question
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import STORED, ReadingNames
 
-_LEN_ZERO = {"": "zeros", "len-zero.initial-state": "initial_hidden_state"}
-
-
-def exact_outputs(case: Case, numbers: Any, reading: str = "") -> dict[str, Any]:
-    """The exact outputs of a case, those that it asks for, under a reading ("": the stored one)."""
-    found = _outputs(case, numbers, reading)
-    return {name: found[name] for name in case.outputs}
+_LEN_ZERO = {STORED: "zeros", ("len-zero.initial-state",): "initial_hidden_state"}
 
 
-def _outputs(case: Case, numbers: Any, reading: str) -> dict[str, Any]:
-    owner = OPERATORS[case.operator].owner
-    attributes, inputs = case.attributes, case.inputs
+def exact_outputs(
+    question: Question, numbers: Any, readings: ReadingNames = STORED
+) -> dict[str, Any]:
+    """The exact outputs that a question asks for, under the readings that are followed."""
+    found = _outputs(question, numbers, readings)
+    return {name: found[name] for name in question.outputs}
+
+
+def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[str, Any]:
+    owner = OPERATORS[question.operator].owner
+    attributes, inputs = question.attributes, question.inputs
     if owner == "bnnsgraph":
-        readings = frozenset(reading.split(" + ") if reading else ())
-        return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=readings)
-    held = _LEN_ZERO[reading]
+        followed = frozenset(readings)
+        return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=followed)
+    held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])
         return onnx_oracle.evaluate(attributes, inputs, numbers=numbers, len_zero=held)
-    return oracle.evaluate(case.operator, attributes, inputs, numbers=numbers, len_zero=held)
+    return oracle.evaluate(question.operator, attributes, inputs, numbers=numbers, len_zero=held)
 
 
 def products(operator: str, sizes: dict[str, int]) -> int:
@@ -45,12 +48,12 @@ def products(operator: str, sizes: dict[str, int]) -> int:
     return steps * 3 * of["hidden"] * (of["hidden"] + of["input"])
 
 
-def assert_rounds_to(exact: Any, stored: np.ndarray[Any, Any], case: Case) -> None:
+def assert_rounds_to(exact: Any, stored: np.ndarray[Any, Any], question: Question) -> None:
     """Every number of an oracle's output is the stored one, once it is rounded."""
     values = np.array(exact, object)
     assert values.shape == stored.shape
     for value, number in zip(values.ravel(), stored.ravel(), strict=True):
-        expected = oracle.round_once(value, case.dtype)
+        expected = oracle.round_once(value, question.dtype)
         if expected != number:  # is the oracle itself in doubt there?
-            distance = oracle.distance_to_tie(value, case.dtype)
-            assert distance < 2.0**-200, (case.id, value, number)
+            distance = oracle.distance_to_tie(value, question.dtype)
+            assert distance < 2.0**-200, (question.id, value, number)

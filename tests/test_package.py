@@ -52,22 +52,5 @@ def test_importing_and_help_load_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT.parent)
 
 
-def test_the_rooms_import_one_way() -> None:
-    allowed = {
-        "cases": set(),
-        "vectors": {"cases"},
-        "gen": {"cases", "vectors"},
-        "check": {"cases", "vectors", "gen"},
-    }
-    for room, others in allowed.items():
-        for file in (ROOT / room).rglob("*.py"):
-            depth = len(file.relative_to(ROOT).parts) - 1
-            for line in file.read_text(encoding="utf-8").splitlines():
-                words = line.split()
-                if len(words) > 3 and words[0] == "from" and words[1].startswith("." * (depth + 1)):
-                    target = words[1].lstrip(".").split(".")[0]
-                    assert target in others | {room, ""}, (file, line)
-
-
 def test_typed() -> None:
     assert (INSTALLED / "py.typed").exists()

@@ -32,7 +32,7 @@ def grucible(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Path:
-    code = block(README, "python", "def run(case)")
+    code = block(README, "python", "def run(question)")
     assert code.count("\n") < 30
     file = tmp_path / "my_gru.py"
     file.write_text(code)
@@ -79,8 +79,8 @@ def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> Non
 
 
 def test_readme_names_the_counts_of_today() -> None:
-    from grucible.cases.expand import expand_all
-    from grucible.cases.spec import find_specs
+    from grucible.cases.expansion.expand import expand_all
+    from grucible.cases.specs.spec_file import find_specs
 
     expanded = expand_all(find_specs())
     count = sum(len(cases) for _, cases in expanded)

@@ -32,7 +32,7 @@ def outputs_from_the_dump(case: dict[str, object], work: Path, expected: Case) -
         dumped = np.fromfile(work / tensor["path"], "<f4").reshape(tensor["shape"])
         np.testing.assert_array_equal(dumped, expected.inputs[name])
     for name, tensor in case["outputs"].items():  # type: ignore[attr-defined]
-        expected.outputs[name].astype("<f4").tofile(work / tensor["path"])
+        expected.answer.outputs[name].astype("<f4").tofile(work / tensor["path"])
 
 
 @pytest.fixture

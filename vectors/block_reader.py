@@ -1,102 +1,72 @@
-"""A block of an open vector file: checked against the operator's description, read in slices."""
+"""Opening a block of a vector file: everything in it is held against the operator's description."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import h5py
-
 from ..cases.errors import VectorFileError
-from ..cases.readings import readings_of
-from ..cases.signature import Operator, Tensor
-from .case import Arrays, Block, attributes_from_json
-from .digest import Opener
-from .hdf5 import Stored, attribute, children, has_member, subgroup
+from ..cases.operators.readings import READINGS, STORED, ReadingNames
+from ..cases.operators.signature import Operator, Tensor
+from .block import attributes_from_json
+from .folder import Folder
+from .stored import Stored
+from .stored_block import StoredAnswer, StoredBlock
 
-SLICE_BYTES = 16 << 20
 TIERS = ("required", "ambiguous", "nonportable", "invalid")
+TOGETHER = " + "
+"""Between the names of readings that are followed together, in the name of their group."""
+
+Parsed = dict[str, dict[str, Any]]
+_NOT_ROWS = "id and attributes are not one row per case, each id once"
 
 
-@dataclass(frozen=True)
-class StoredBlock:
-    """A block of an open vector file, checked; `read` gives its rows."""
+def open_block(
+    group: Folder, path: str, operator: Operator, theme: str, parsed: Parsed
+) -> StoredBlock:
+    """The block at `path` of an open vector file; VectorFileError for anything that is none.
 
-    path: str
-    operator: Operator
-    dtype: str
-    tier: str
-    sizes: Mapping[str, int]
-    ids: list[str]
-    given: list[dict[str, Any]]
-    inputs: Mapping[str, Stored]
-    outputs: Mapping[str, Stored]
-    readings: Mapping[str, Mapping[str, Stored]]
-    tolerances: Mapping[str, Mapping[str, Mapping[str, Stored]]]
-    probe_names: list[str]
-    probes: Stored | None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
-        """Rows start … stop; without `inputs`, where nobody looks at them, there are none, and no
-        probes."""
-
-        def rows(stored: Mapping[str, Stored]) -> Arrays:
-            return {name: data.read(start, stop) for name, data in stored.items()}
-
-        def limits(stored: Mapping[str, Stored]) -> Arrays:
-            arrays = rows(stored)
-            for name, array in arrays.items():
-                if not (array >= 0).all():
-                    raise VectorFileError(f"{stored[name].where}: a tolerance is negative or NaN")
-            return arrays
-
-        return Block(
-            self.path,
-            self.operator.name,
-            self.dtype,
-            self.tier,
-            self.ids[start:stop],
-            self.given[start:stop],
-            rows(self.inputs) if inputs else {},
-            rows(self.outputs),
-            {name: rows(outputs) for name, outputs in self.readings.items()},
-            {
-                reading: {name: limits(stored) for name, stored in classes.items()}
-                for reading, classes in self.tolerances.items()
-            },
-            self.probed(start, stop) if inputs else {},
-        )
-
-    def probed(self, start: int, stop: int) -> Arrays:
-        """By misreading, which of the rows start … stop catch it; nothing where that is not stored."""
-        if self.probes is None:
-            return {}
-        caught = self.probes.read(start, stop) != 0
-        return {name: caught[:, place] for place, name in enumerate(self.probe_names)}
-
-    def slices(self, *, inputs: bool = True) -> Iterator[Block]:
-        """The block in slices of rows of some SLICE_BYTES."""
-        classes = [one for reading in self.tolerances.values() for one in reading.values()]
-        folders = [self.inputs, self.outputs, *self.readings.values(), *classes]
-        row = sum(stored.row_bytes for folder in folders for stored in folder.values())
-        step = max(1, SLICE_BYTES // max(1, row))
-        return (
-            self.read(start, start + step, inputs=inputs) for start in range(0, len(self), step)
-        )
-
-
-def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> StoredBlock:
-    """The block at `path` of an open vector file; VectorFileError for anything that is none."""
-    where = f"{file.filename}: /{path}"
+    `parsed` has the attributes that were read of blocks before, by their text.
+    """
     dtype = path.partition("/")[0]
+    ids = read_ids(group, dtype, operator, theme)
+    tier = _tier(group, path)
+    sizes = _sizes(group, operator)
+    given = _given(group, ids, operator, parsed)
+    tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids))
+    tensors.check_attributes(given, group)
+    inputs = tensors.folder(group, "inputs", operator.inputs)
+    _check_lengths(inputs, operator, sizes)
+    answers = {STORED: tensors.answer(group)}
+    if tier == "ambiguous":
+        for name, below in group.group("readings").groups().items():
+            answers[_reading(name, below.where)] = tensors.answer(below)
+    _check_same_outputs(answers, group.where)
+    return StoredBlock(path, operator, dtype, tier, ids, given, inputs, answers)
+
+
+def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:
+    """The ids of a block, of which nothing else is looked at.
+
+    Raises VectorFileError unless each is there once and begins with `<operator>/<theme>/<dtype>/`, and
+    the operator has the dtype.
+    """
     if dtype not in operator.dtypes():
-        raise VectorFileError(f"{where}: dtype is not one of {', '.join(operator.dtypes())}")
-    group = file[path]
-    tier = attribute(group, "tier")
+        known = ", ".join(operator.dtypes())
+        raise VectorFileError(f"{group.where}: dtype is not one of {known}")
+    ids = group.dataset("id").texts()
+    if not ids or len(set(ids)) != len(ids):
+        raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
+    prefix = f"{operator.name}/{theme}/{dtype}/"
+    for case_id in ids:
+        if not case_id.startswith(prefix):
+            raise VectorFileError(f"{group.where}/id: {case_id!r} does not begin with {prefix}")
+    return ids
+
+
+def _tier(group: Folder, path: str) -> str:
+    tier, where = group.attribute("tier"), group.where
     if tier not in TIERS:
         raise VectorFileError(f"{where}: tier is {tier!r}; expected one of {', '.join(TIERS)}")
     told = next((t for t in TIERS if f"-{t}" in path), "required")  # the digest covers the path
@@ -104,140 +74,55 @@ def stored_block(file: Any, path: str, operator: Operator, opened: Opener) -> St
         raise VectorFileError(f"{where}: tier is {tier!r}; expected {told!r} from the block's name")
     if ("readings" in group) != (tier == "ambiguous"):
         raise VectorFileError(f"{where}: readings are there exactly where tier is ambiguous")
+    return str(tier)
+
+
+def _sizes(group: Folder, operator: Operator) -> dict[str, int]:
     sizes = {}
     for symbol in operator.sizes:
-        sizes[symbol] = attribute(group, symbol)
-        if not isinstance(sizes[symbol], int) or sizes[symbol] < 1:
+        size = group.attribute(symbol)
+        if not isinstance(size, int) or size < 1:
             raise VectorFileError(
-                f"{where}: {symbol} is {sizes[symbol]!r}; expected a positive integer"
+                f"{group.where}: {symbol} is {size!r}; expected a positive integer"
             )
-    id_data, attributes_data = (
-        opened(group, "id", where),
-        opened(group, "attributes", where),
-    )
-    ids = id_data.texts(0, id_data.shape[0])
-    texts = attributes_data.texts(0, attributes_data.shape[0])
-    if len(texts) != len(ids) or not ids or len(set(ids)) != len(ids):
-        raise VectorFileError(f"{where}: id and attributes are not one row per case, each id once")
-    parsed: dict[str, dict[str, Any]] = {}
+        sizes[symbol] = size
+    return sizes
+
+
+def _given(
+    group: Folder, ids: Sequence[str], operator: Operator, parsed: Parsed
+) -> list[dict[str, Any]]:
+    """The attributes that each case of a block writes out; equal ones are one object."""
+    texts = group.dataset("attributes").texts()
+    if len(texts) != len(ids):
+        raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
-            parsed[text] = _given(text, case_id, operator, where)
-    given = [parsed[text] for text in texts]
-    first = operator.with_defaults(given[0])
-    named = {*subgroup(group, "inputs", where), *subgroup(group, "outputs", where)}
-    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.required or t.name in named]
-    for one in parsed.values():
-        attributes = operator.with_defaults(one)
-        _check_agreement(operator, attributes, sizes, where)
-        if any(t.form(attributes) is not t.form(first) for t in tensors):
-            raise VectorFileError(f"{where}: the cases with attributes {one} need other shapes")
-
-    def folder(parent: Any, name: str, below: str, wanted: tuple[Tensor, ...]) -> dict[str, Stored]:
-        inside = subgroup(parent, name, below)
-        names = list(inside)
-        for found in names:
-            if found not in [t.name for t in wanted]:
-                raise VectorFileError(f"{below}/{name}/{found}: {operator.name} has no such tensor")
-        stored = {}
-        for tensor in wanted:
-            if tensor.name in names or tensor.required:
-                data = stored[tensor.name] = opened(inside, tensor.name, f"{below}/{name}")
-                _check_tensor(data, tensor, operator, first, sizes, dtype, len(ids))
-        return stored
-
-    def tolerance(parent: Any, below: str) -> dict[str, dict[str, Stored]]:
-        inside = subgroup(parent, "tolerance", below)
-        return {
-            name: limits(subgroup(inside, name, f"{below}/tolerance"), f"{below}/tolerance/{name}")
-            for name in children(inside, h5py.Group, f"{below}/tolerance")
-        }
-
-    def limits(arrays: Any, below: str) -> dict[str, Stored]:
-        stored = {}
-        for found in arrays:
-            if found not in [t.name for t in operator.outputs]:
-                raise VectorFileError(f"{below}/{found}: {operator.name} has no such output")
-        for tensor in operator.present(operator.outputs, absent):
-            data = stored[tensor.name] = opened(arrays, tensor.name, below)
-            shape = (len(ids), *operator.shape(tensor, first, sizes))
-            if data.shape != shape or data.dtype != "float32":
-                raise VectorFileError(
-                    f"{data.where}: is {data.dtype} {data.shape}; expected float32 {shape}"
-                )
-        return stored
-
-    inputs = folder(group, "inputs", where, operator.inputs)
-    _check_lengths(inputs, operator, sizes)
-    outputs = folder(group, "outputs", where, operator.outputs)
-    if not outputs:
-        raise VectorFileError(f"{where}/outputs: has no output; expected one or more")
-    absent = {t.name for t in operator.outputs} - outputs.keys()
-    readings, tolerances = {}, {"": tolerance(group, where)}
-    if "readings" in group:
-        inside = subgroup(group, "readings", where)
-        for name in children(inside, h5py.Group, f"{where}/readings"):
-            below = f"{where}/readings/{name}"
             try:
-                readings_of(name)
-            except KeyError:
-                raise VectorFileError(f"{below}: is not a reading this grucible knows") from None
-            readings[name] = folder(inside[name], "outputs", below, operator.outputs)
-            if readings[name].keys() != outputs.keys():
-                raise VectorFileError(
-                    f"{below}/outputs: has {', '.join(readings[name]) or 'none'}; "
-                    f"expected {', '.join(outputs)}"
-                )
-            tolerances[name] = tolerance(inside[name], below)
-    probe_names, probes = _stored_probes(group, where, opened, len(ids))
-    return StoredBlock(
-        path,
-        operator,
-        dtype,
-        tier,
-        sizes,
-        ids,
-        given,
-        inputs,
-        outputs,
-        readings,
-        tolerances,
-        probe_names,
-        probes,
-    )
+                parsed[text] = attributes_from_json(text, operator)
+            except (ValueError, RecursionError) as error:
+                raise VectorFileError(f"{group.where}: attributes of {case_id}: {error}") from None
+    return [parsed[text] for text in texts]
 
 
-def _stored_probes(
-    group: Any, where: str, opened: Opener, rows: int
-) -> tuple[list[str], Stored | None]:
-    """The names of a block's probes and which case catches which; a block may have none."""
-    if not has_member(group, "probes"):
-        return [], None
-    name_data = opened(group, "probe_names", where)
-    names = name_data.texts(0, name_data.shape[0])
-    data = opened(group, "probes", where)
-    if data.shape != (rows, len(names)) or data.dtype != "uint8" or len(set(names)) != len(names):
-        raise VectorFileError(
-            f"{data.where}: is {data.dtype} {data.shape}; expected uint8 {(rows, len(names))}, "
-            "a column for each of probe_names"
-        )
-    return names, data
+def _reading(group_name: str, where: str) -> ReadingNames:
+    """The readings that a group is named after."""
+    names = tuple(group_name.split(TOGETHER))
+    if names != tuple(name for name in READINGS if name in names):
+        raise VectorFileError(f"{where}: is not a reading this grucible knows")
+    return names
 
 
-def _check_agreement(
-    operator: Operator, attributes: Mapping[str, Any], sizes: Mapping[str, int], where: str
-) -> None:
-    """Raise VectorFileError unless the sizes are those that the attributes ask for."""
-    symbols = {axis: symbol for symbol, axis in operator.sizes.items()}
-    wanted = {"direction": len(operator.directions(attributes))}
-    hidden = operator.setting("hidden")
-    if hidden and hidden.name in attributes:
-        wanted["hidden"] = attributes[hidden.name]
-    for axis, length in wanted.items():
-        symbol = symbols.get(axis)
-        if symbol and sizes[symbol] != length:
+def _check_same_outputs(answers: Mapping[ReadingNames, StoredAnswer], where: str) -> None:
+    """Raise VectorFileError unless there are outputs, the same under every reading."""
+    expected = answers[STORED].outputs
+    if not expected:
+        raise VectorFileError(f"{where}/outputs: has no output; expected one or more")
+    for names, answer in answers.items():
+        if answer.outputs.keys() != expected.keys():
             raise VectorFileError(
-                f"{where}: {symbol} is {sizes[symbol]}; expected {length} from the attributes"
+                f"{where}/readings/{TOGETHER.join(names)}/outputs: "
+                f"has {', '.join(answer.outputs) or 'none'}; expected {', '.join(expected)}"
             )
 
 
@@ -256,26 +141,88 @@ def _check_lengths(
         raise VectorFileError(f"{data.where}: has a length of {wrong[0]}; expected 0 to {time}")
 
 
-def _given(text: str, case_id: str, operator: Operator, where: str) -> dict[str, Any]:
-    try:
-        return attributes_from_json(text, operator)
-    except (ValueError, RecursionError) as error:
-        raise VectorFileError(f"{where}: attributes of {case_id}: {error}") from None
+@dataclass(frozen=True)
+class _Tensors:
+    """What the tensors of a block must be: those of `operator`, of the forms that `attributes` ask
+    for, of these sizes, with `rows` rows."""
 
+    operator: Operator
+    dtype: str
+    sizes: Mapping[str, int]
+    attributes: Mapping[str, Any]
+    rows: int
 
-def _check_tensor(
-    data: Stored,
-    tensor: Tensor,
-    operator: Operator,
-    attributes: Mapping[str, Any],
-    sizes: Mapping[str, int],
-    dtype: str,
-    rows: int,
-) -> None:
-    shape = (rows, *operator.shape(tensor, attributes, sizes))
-    allowed = operator.types[tensor.type]
-    types = (dtype,) if allowed == operator.dtypes() else allowed
-    if data.shape != shape or data.dtype not in types:
-        raise VectorFileError(
-            f"{data.where}: is {data.dtype} {data.shape}; expected {' or '.join(types)} {shape}"
+    def check_attributes(self, given: Sequence[Mapping[str, Any]], group: Folder) -> None:
+        """Raise VectorFileError unless all cases ask for these sizes and forms."""
+        both = (*self.operator.inputs, *self.operator.outputs)
+        inside = [group.group("inputs"), group.group("outputs")]
+        tensors = [t for t in both if t.required or any(t.name in folder for folder in inside)]
+        wanted = [t.form(self.attributes) for t in tensors]
+        for one in {id(one): one for one in given}.values():
+            attributes = self.operator.with_defaults(one)
+            self._check_sizes(attributes, group.where)
+            if any(t.form(attributes) is not form for t, form in zip(tensors, wanted, strict=True)):
+                raise VectorFileError(
+                    f"{group.where}: the cases with attributes {one} need other shapes"
+                )
+
+    def _check_sizes(self, attributes: Mapping[str, Any], where: str) -> None:
+        symbols = {axis: symbol for symbol, axis in self.operator.sizes.items()}
+        wanted = {"direction": len(self.operator.directions(attributes))}
+        hidden = self.operator.setting("hidden")
+        if hidden and hidden.name in attributes:
+            wanted["hidden"] = attributes[hidden.name]
+        for axis, length in wanted.items():
+            symbol = symbols.get(axis)
+            if symbol and self.sizes[symbol] != length:
+                raise VectorFileError(
+                    f"{where}: {symbol} is {self.sizes[symbol]}; "
+                    f"expected {length} from the attributes"
+                )
+
+    def answer(self, group: Folder) -> StoredAnswer:
+        """The outputs and tolerances below `group`."""
+        outputs = self.folder(group, "outputs", self.operator.outputs)
+        classes = group.group("tolerance").groups()
+        return StoredAnswer(
+            outputs, {name: self._limits(arrays, outputs) for name, arrays in classes.items()}
         )
+
+    def folder(self, parent: Folder, name: str, wanted: Sequence[Tensor]) -> dict[str, Stored]:
+        """The tensors in the group `name`, those that must be there and those that are."""
+        inside = parent.group(name)
+        self._check_names(inside, wanted)
+        stored = {}
+        for tensor in wanted:
+            if tensor.name in inside or tensor.required:
+                data = stored[tensor.name] = inside.dataset(tensor.name)
+                allowed = self.operator.types[tensor.type]
+                floating = allowed == self.operator.dtypes()
+                self._check_type(data, tensor, (self.dtype,) if floating else allowed)
+        return stored
+
+    def _limits(self, arrays: Folder, outputs: Mapping[str, Stored]) -> dict[str, Stored]:
+        """The tolerances of one class, one dataset for each output."""
+        self._check_names(arrays, self.operator.outputs)
+        stored = {}
+        for tensor in self.operator.outputs:
+            if tensor.name in outputs:
+                data = stored[tensor.name] = arrays.dataset(tensor.name)
+                self._check_type(data, tensor, ("float32",))
+        return stored
+
+    def _check_names(self, group: Folder, wanted: Sequence[Tensor]) -> None:
+        known = [tensor.name for tensor in wanted]
+        for found in group.names:
+            if found not in known:
+                raise VectorFileError(
+                    f"{group.where}/{found}: {self.operator.name} has no such tensor"
+                )
+
+    def _check_type(self, data: Stored, tensor: Tensor, dtypes: Sequence[str]) -> None:
+        shape = (self.rows, *self.operator.shape(tensor, self.attributes, self.sizes))
+        if data.shape != shape or data.dtype not in dtypes:
+            expected = f"{' or '.join(dtypes)} {shape}"
+            raise VectorFileError(
+                f"{data.where}: is {data.dtype} {data.shape}; expected {expected}"
+            )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ..cases.errors import VectorFileError
-from ..cases.operators import OPERATORS
-from .block_reader import StoredBlock, stored_block
-from .case import Case
-from .digest import block_paths, content_digest, tolerance_digest
-from .hdf5 import VECTORS, Stored, attribute, open_file
+from ..cases.operators.known import OPERATORS
+from ..cases.selection import may_select, selected
+from .block_reader import Parsed, open_block, read_ids
+from .digest import blocks_of, content_datasets, digest, tolerance_datasets
+from .folder import Folder
+from .hdf5 import VECTORS, open_file
+from .stored import Stored
+from .stored_block import StoredBlock
 
-CORE = Path(__file__).parent
+KEPT_BYTES = 96 << 20
+"""So much of a file is kept from when its digests are computed, and not read again."""
 
 
 @dataclass(frozen=True)
@@ -25,106 +29,110 @@ class VectorFile:
     path: Path
     relative: str
     operator: str
+    theme: str
     generator: str
     seed: int
     content_sha256: str
-    file: Any
-    datasets: dict[str, Stored] = field(default_factory=dict)
+    root: Folder
+    parsed: Parsed = field(default_factory=dict)
 
-    def blocks(self) -> Iterator[StoredBlock]:
-        """The blocks of the file, each checked against the operator's description."""
-        paths = block_paths(self.file)
-        if not paths:
+    @property
+    def prefix(self) -> str:
+        """What every id in the file begins with."""
+        return f"{self.operator}/{self.theme}/"
+
+    @cached_property
+    def groups(self) -> Mapping[str, Folder]:
+        """The groups of the blocks, by path, ascending; VectorFileError where there is none."""
+        found = blocks_of(self.root)
+        if not found:
             raise VectorFileError(f"{self.path}: holds no block of cases")
-        seen: set[str] = set()
-        for path in paths:
-            block = stored_block(self.file, path, OPERATORS[self.operator], self.opened)
-            if not seen.isdisjoint(block.ids):
-                [twice, *_] = sorted(seen.intersection(block.ids))
-                raise VectorFileError(
-                    f"{self.path}: /{path}/id: {twice} is in another block already"
-                )
-            seen.update(block.ids)
-            yield block
+        return found
 
-    def opened(self, group: Any, name: str, where: str) -> Stored:
-        """The dataset `name` of `group`, opened and checked once."""
-        key = f"{where}/{name}"
-        if key not in self.datasets:
-            self.datasets[key] = Stored(group, name, where)
-        return self.datasets[key]
+    def ids(self, select: Sequence[str] = ()) -> dict[str, list[str]]:
+        """The ids of every block that holds one which `select` matches, by path, ascending.
 
-    def verify_content(self) -> None:
-        """Raise VectorFileError unless content and tolerances are what their digests say."""
-        for name, digest in (
-            ("content_sha256", content_digest),
-            ("tolerance_sha256", tolerance_digest),
+        Nothing but ids is read, and those only of blocks of dtypes that `select` can match. Raises
+        VectorFileError for an id that stands in two of them.
+        """
+        owner: dict[str, str] = {}
+        found = {}
+        for path, group in self.groups.items():
+            dtype = path.partition("/")[0]
+            if not may_select(f"{self.prefix}{dtype}/", select):
+                continue
+            ids = read_ids(group, dtype, OPERATORS[self.operator], self.theme)
+            for case_id in ids:
+                if owner.setdefault(case_id, path) != path:
+                    raise VectorFileError(
+                        f"{group.where}/id: {case_id} is in another block already"
+                    )
+            if not select or any(selected(case_id, select) for case_id in ids):
+                found[path] = ids
+        return found
+
+    def blocks(self, select: Sequence[str] = ()) -> Iterator[StoredBlock]:
+        """The blocks that hold a case which `select` matches, each checked whole."""
+        return (self.block(path) for path in self.ids(select))
+
+    def block(self, path: str) -> StoredBlock:
+        """The block at `path`, checked against the operator's description."""
+        return open_block(
+            self.groups[path], path, OPERATORS[self.operator], self.theme, self.parsed
+        )
+
+    def verify_content(self, *, keep_inputs: bool = True) -> None:
+        """Raise VectorFileError unless content and tolerances are what their digests say.
+
+        What is read for that is kept, up to KEPT_BYTES, for when the blocks are read; inputs only
+        where they will be.
+        """
+        keep = _Keeper(KEPT_BYTES, keep_inputs)
+        for name, datasets in (
+            ("content_sha256", content_datasets),
+            ("tolerance_sha256", tolerance_datasets),
         ):
-            if digest(self.file, self.opened) != attribute(self.file, name):
+            if digest(self.groups, datasets, keep) != self.root.attribute(name):
                 raise VectorFileError(
                     f"{self.path}: what it holds does not match its {name}; generate the file again"
                 )
 
 
+@dataclass
+class _Keeper:
+    """Keeps datasets while they fit into `room` bytes."""
+
+    room: int
+    inputs: bool
+
+    def __call__(self, path: str, stored: Stored) -> None:
+        wanted = stored.dtype != "text" and (self.inputs or not path.startswith("inputs/"))
+        if wanted and stored.nbytes <= self.room:
+            self.room -= stored.nbytes
+            stored.keep()
+
+
 @contextlib.contextmanager
 def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
     """The vector file at `path`, opened; VectorFileError if it is none."""
-    with open_file(path, VECTORS) as file:
-        operator = attribute(file, "operator")
-        if operator not in OPERATORS:
+    with open_file(path, VECTORS) as root:
+        operator, theme = root.attribute("operator"), root.attribute("theme")
+        if not isinstance(operator, str) or operator not in OPERATORS:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
-        seed = attribute(file, "seed")
+        if not isinstance(theme, str) or not theme or "/" in theme:
+            raise VectorFileError(f"{path}: theme is {theme!r}; expected a name without /")
+        seed = root.attribute("seed")
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
         yield VectorFile(
             path,
             relative or path.name,
             operator,
-            str(attribute(file, "generator")),
+            theme,
+            str(root.attribute("generator")),
             seed,
-            str(attribute(file, "content_sha256")),
-            file,
+            str(root.attribute("content_sha256")),
+            root,
         )
-
-
-def find_vectors(path: Path | None) -> list[tuple[Path, str]]:
-    """The vector files at `path`, a file or a directory, with their relative paths; None: the core.
-
-    Raises VectorFileError where there is none.
-    """
-    root = CORE if path is None else path
-    if not root.exists():
-        raise VectorFileError(
-            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
-        )
-    if root.is_file():
-        return [(root, root.name)]
-    found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
-    if not found:
-        raise VectorFileError(
-            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
-        )
-    return found
-
-
-def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
-    """The cases of a vector file or a directory of them; without a path, of the core vectors.
-
-    Raises VectorFileError for anything that is not a vector file of this format version.
-    """
-    for file, relative in find_vectors(None if path is None else Path(path)):
-        with open_vectors(file, relative) as vectors:
-            for block in vectors.blocks():
-                for rows in block.slices():
-                    yield from rows.cases()
-
-
-def case_ids(path: Path | None) -> Iterator[str]:
-    """The ids of the cases of a vector file or a directory of them; None: of the core vectors."""
-    for file, _ in find_vectors(path):
-        with open_file(file, VECTORS) as opened:
-            for block in block_paths(opened):
-                ids = Stored(opened[block], "id", f"{file}: /{block}")
-                yield from ids.texts(0, ids.shape[0])

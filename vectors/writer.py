@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .case import Block, BlockKey, canonical_json
+from .attributes import write_text_attribute
+from .block import Block, BlockKey, canonical_json
+from .block_reader import TOGETHER
 from .digest import content_digest, tolerance_digest
-from .hdf5 import FORMAT_VERSION, VECTORS, atomic_file, write_array, write_texts
+from .hdf5 import FORMAT_VERSION, VECTORS
+from .writing import atomic_file, write_array, write_texts
 
 
 class VectorWriter:
@@ -28,7 +31,7 @@ class VectorWriter:
         group = self._file.create_group(key.path)
         for symbol, length in key.sizes:
             group.attrs[symbol] = length
-        group.attrs["tier"] = key.tier
+        write_text_attribute(group, "tier", key.tier)
         write_texts(group, "id", list(ids))
         write_texts(group, "attributes", [canonical_json(g) for g in given])
 
@@ -36,45 +39,49 @@ class VectorWriter:
         """Write the rows of `block` from row `start` on."""
         group = self._file[key.path]
         total = group["id"].shape[0]
-        folders = {"inputs": block.inputs, "outputs": block.outputs} | {
-            f"readings/{name}/outputs": arrays for name, arrays in block.readings.items()
-        }
-        for reading, classes in block.tolerances.items():
-            above = f"readings/{reading}/" if reading else ""
-            folders |= {f"{above}tolerance/{name}": arrays for name, arrays in classes.items()}
+        folders = {"inputs": block.inputs}
+        for names, answer in block.answers.items():
+            above = f"readings/{TOGETHER.join(names)}/" if names else ""
+            folders[f"{above}outputs"] = answer.outputs
+            for name, limits in answer.tolerances.items():
+                folders[f"{above}tolerance/{name}"] = limits
         for folder, arrays in folders.items():
             for name, array in arrays.items():
                 write_array(group.require_group(folder), name, start, array, total)
-        if block.probes:
-            if start == 0:
-                write_texts(group, "probe_names", list(block.probes))
-            caught = np.stack(list(block.probes.values()), axis=1).astype(np.uint8)
-            write_array(group, "probes", start, caught, total)
 
     def finish(self) -> None:
         """Take the content digest of what was written."""
         self._file.flush()
         self.content_sha256 = content_digest(self._file)
-        self._file.attrs["content_sha256"] = self.content_sha256
-        self._file.attrs["tolerance_sha256"] = tolerance_digest(self._file)
+        write_text_attribute(self._file, "content_sha256", self.content_sha256)
+        write_text_attribute(self._file, "tolerance_sha256", tolerance_digest(self._file))
 
 
 @contextlib.contextmanager
 def new_vector_file(
-    path: Path, *, operator: str, spec_text: str, seed: int, generator: str, made_from: str
+    path: Path,
+    *,
+    operator: str,
+    theme: str,
+    spec_text: str,
+    seed: int,
+    generator: str,
+    made_from: str,
 ) -> Iterator[VectorWriter]:
     """A vector file being written; it appears at `path`, whole, when the block ends without error.
 
-    `made_from` names everything the file was made from, so that a later `gen` can tell whether it
+    The ids of its cases begin with `<operator>/<theme>/`. `made_from` names everything the file was
+    made from, so that a later `gen` can tell whether it
     would make the same again.
     """
     with atomic_file(path) as file:
-        file.attrs["format"] = VECTORS
+        write_text_attribute(file, "format", VECTORS)
         file.attrs["format_version"] = FORMAT_VERSION
-        file.attrs["operator"] = operator
-        file.attrs["generator"] = generator
+        write_text_attribute(file, "operator", operator)
+        write_text_attribute(file, "theme", theme)
+        write_text_attribute(file, "generator", generator)
         file.attrs["seed"] = seed
-        file.attrs["made_from"] = made_from
+        write_text_attribute(file, "made_from", made_from)
         text = np.frombuffer(spec_text.encode("utf-8"), np.uint8)
         write_array(file, "spec", 0, text, len(text))
         writer = VectorWriter(file)

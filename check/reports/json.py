@@ -1,4 +1,4 @@
-"""The report as strict JSON, version 1 (vectors/FORMAT.md describes it)."""
+"""The report as strict JSON, version 2; the room's README describes it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ...gen.arithmetic import CLASSES
-from ..diagnose import Finding
-from ..grade import Grade
-from ..result import CaseResult, Report
+from ...gen.tolerances.classes import CLASSES
+from ..diagnosis.diagnose import Finding
+from ..judging.case_result import CaseResult
+from ..judging.grade import Grade
+from ..report import Report
 
 _PLURAL = {"error": "errors"}
 _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
@@ -26,10 +27,13 @@ def report_value(report: Report) -> dict[str, Any]:
     """The report as plain data."""
     deciding = [result for result in report.results if result.decides]
     return {
-        "grucible_report": 1,
+        "grucible_report": 2,
         "verdict": report.verdict,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {"path": report.vectors, "files": report.files},
+        "reach": {
+            one.operator: {"supported": one.supported, "cases": one.cases} for one in report.reach
+        },
         "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
         "summary": _counts(deciding)
         | {
@@ -44,7 +48,13 @@ def report_value(report: Report) -> dict[str, Any]:
         "unexplained": report.diagnosis.unexplained,
         "hints": list(report.diagnosis.hints),
         "readings": {
-            ledger: {"followed": dict(followed), "consistent": len(followed) == 1}
+            ledger: {
+                "followed": [
+                    {"reading": " and ".join(names) or None, "cases": count}
+                    for names, count in followed.most_common()
+                ],
+                "consistent": len(followed) == 1,
+            }
             for ledger, followed in report.readings_followed.items()
         },
         "cases": [_case(result) for result in report.results],
@@ -93,10 +103,12 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "worst_abs": _number(result.worst_abs),
         "worst_ulp": _number(result.worst_ulp),
         "where": result.where,
-        "reading": result.reading,
+        "readings": [list(names) for names in result.readings],
         "arithmetic": result.arithmetic or None,
         "message": result.message,
     }
+    if result.must_support:
+        case["must_support"] = True
     if result.expected:
         case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
     return case

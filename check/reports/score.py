@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from ...cases.operators import OPERATORS
+from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ..score import ENOUGH, Score
 

@@ -6,9 +6,11 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.readings import READINGS
-from ..diagnose import Diagnosis, Finding
-from ..result import CaseResult, Report
+from ...cases.operators.readings import READINGS, ReadingNames, about
+from ..diagnosis.diagnose import Diagnosis, Finding
+from ..judging.case_result import CaseResult
+from ..reach import in_words
+from ..report import Report
 
 _SHOWN = 10
 _WIDTH = 80
@@ -22,6 +24,7 @@ BASIS = {
 def report_lines(report: Report) -> Iterator[str]:
     """The lines of the report."""
     yield _headline(report)
+    yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
     yield (
         f"{report.runtime}{version}: {len(report.results)} cases, "
@@ -33,7 +36,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _arithmetic(report)
     yield from _readings(report)
     yield from _failed([r for r in report.unexpected if r.verdict == "failed"])
-    yield from _errors([r for r in report.unexpected if r.verdict == "error"])
+    yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
+    yield from _by_message("unsupported, but --require names them:", report.refused)
     yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
     yield from _expected(report)
     yield from _unsupported(report)
@@ -47,13 +51,22 @@ def _headline(report: Report) -> str:
         if counts[verdict]:
             parts.append(f"{counts[verdict]} {word}")
     if counts["unsupported"]:
-        parts.append(f"{counts['unsupported']} unsupported")
+        refused = len(report.refused)
+        named = f", {refused} of them in spite of --require" if refused else ""
+        parts.append(f"{counts['unsupported']} unsupported{named}")
     if report.expected_failures:
         known = len(report.expected_failures)
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
     return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
+
+
+def _reach(report: Report) -> Iterator[str]:
+    """Which operators the verdict is about, where that is not all of every one."""
+    if report.counts["unsupported"]:
+        for sentence in in_words(report.reach):
+            yield from _wrapped(sentence, indent=2, more=4)
 
 
 def _in_short(diagnosis: Diagnosis) -> str:
@@ -156,15 +169,15 @@ def _readings(report: Report) -> Iterator[str]:
         yield ""
         consistent = "" if len(followed) == 1 else ", not the same in every case"
         yield f"the reading followed where the text is ambiguous (ledger: {ledger}){consistent}:"
-        for name, count in followed.most_common():
-            yield from _wrapped(f"{count:6}  {name}: {_reading(name, ledger)}", indent=0, more=8)
+        for names, count in followed.most_common():
+            yield from _wrapped(f"{count:6}  {_reading(names, ledger)}", indent=0, more=8)
 
 
-def _reading(name: str, ledger: str) -> str:
-    if name in READINGS:
-        return READINGS[name].about
+def _reading(names: ReadingNames, ledger: str) -> str:
+    if names:
+        return f"{' and '.join(names)}: {about(names)}"
     [reading] = [one for one in READINGS.values() if one.ledger == ledger]
-    return f"{reading.stored} (basis: {BASIS[reading.basis]})"
+    return f"as stored: {reading.stored} (basis: {BASIS[reading.basis]})"
 
 
 def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
@@ -188,12 +201,12 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
     yield from _and_more(len(results))
 
 
-def _errors(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The errors, those with the same message together."""
+def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
+    """Cases that gave a message and no outputs, those with the same message together."""
     if not results:
         return
     yield ""
-    yield "errors:"
+    yield title
     by_message: dict[str, list[CaseResult]] = {}
     for result in results:
         by_message.setdefault(result.message, []).append(result)
@@ -204,7 +217,7 @@ def _errors(results: Sequence[CaseResult]) -> Iterator[str]:
         if len(cases) > 1:
             yield f"    and {len(cases) - 1} more"
     if len(groups) > _SHOWN:
-        yield f"  … and {len(groups) - _SHOWN} other errors; --report json=FILE has all of them"
+        yield f"  … and {len(groups) - _SHOWN} other messages; --report json=FILE has all of them"
 
 
 def _missing(results: Sequence[CaseResult]) -> Iterator[str]:

@@ -12,12 +12,12 @@ from onnx import AttributeProto, TensorProto, helper
 from onnx.helper import make_attribute
 
 from ...cases.dtypes import dtype_name
-from ...cases.onnx.operators import GRU
+from ...cases.operators.onnx import GRU
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
-    from ...vectors.case import Case
+    from ...cases.question import Question
 
 IR_VERSION = 10  # of opset 21's time: what the runtimes of today read
 WEIGHTS = frozenset(t.name for t in GRU.inputs if t.role in ("w", "r", "b"))
@@ -31,7 +31,7 @@ _TYPES = {
 _ATTRIBUTE_TYPES = {"float": "FLOAT", "floats": "FLOATS"}
 
 
-class Question(NamedTuple):
+class NodeType(NamedTuple):
     """What a model is made for: everything in a case except its numbers.
 
     `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each
@@ -43,21 +43,21 @@ class Question(NamedTuple):
     outputs: tuple[str, ...]
 
 
-def question(case: Case) -> Question:
-    """What a model must be made for to run `case`."""
-    return Question(
-        json.dumps(dict(case.given), sort_keys=True),
+def node_type(question: Question) -> NodeType:
+    """What a model must be made for to run `question`."""
+    return NodeType(
+        json.dumps(dict(question.given), sort_keys=True),
         tuple(
-            (t.name, case.inputs[t.name].dtype, case.inputs[t.name].shape)
+            (t.name, question.inputs[t.name].dtype, question.inputs[t.name].shape)
             for t in GRU.inputs
-            if t.name in case.inputs
+            if t.name in question.inputs
         ),
-        tuple(t.name for t in GRU.outputs if t.name in case.outputs),
+        tuple(t.name for t in GRU.outputs if t.name in question.outputs),
     )
 
 
 def model(
-    asked: Question, opset: int, constants: Mapping[str, npt.NDArray[Any]] | None = None
+    asked: NodeType, opset: int, constants: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> ModelProto:
     """The model of one GRU node; what is in `constants` is an initializer, the rest are inputs.
 

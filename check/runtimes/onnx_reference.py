@@ -10,12 +10,12 @@ import numpy.typing as npt
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from ...cases.onnx.operators import GRU
-from ..asking import run_as
-from .onnx_model import Question, model, question
+from ...cases.operators.onnx import GRU
+from .converted import run_as
+from .onnx_model import NodeType, model, node_type
 
 if TYPE_CHECKING:
-    from ...vectors.case import Case
+    from ...cases.question import Question
 
 _CACHED_MODELS = 64
 
@@ -24,25 +24,26 @@ class ONNXReference:
     """ONNX GRU on onnx.reference.ReferenceEvaluator, which is written in numpy."""
 
     version = str(onnx.__version__)
+    parallel = True
 
     def __init__(self) -> None:
         self.__doc__ = "GRU on onnx.reference.ReferenceEvaluator"
 
-    def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        """The outputs the evaluator gives for `case`; what it refuses is its own exception."""
-        return run_as(GRU, self._run, case)
+    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        """The outputs the evaluator gives for `question`; what it refuses is its own exception."""
+        return run_as(GRU, self._run, question)
 
-    def _run(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        asked = question(case)
+    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        asked = node_type(question)
         with np.errstate(over="ignore"):
-            outputs = _evaluator(asked, 22 if case.dtype == "bfloat16" else 14).run(
-                list(asked.outputs), dict(case.inputs)
+            outputs = _evaluator(asked, 22 if question.dtype == "bfloat16" else 14).run(
+                list(asked.outputs), dict(question.inputs)
             )
         return dict(zip(asked.outputs, outputs, strict=True))
 
 
 @lru_cache(maxsize=_CACHED_MODELS)
-def _evaluator(asked: Question, opset: int) -> Any:
+def _evaluator(asked: NodeType, opset: int) -> Any:
     return ReferenceEvaluator(model(asked, opset))
 
 

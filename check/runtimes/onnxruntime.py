@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 import onnxruntime as ort
 
-from ...cases.onnx.operators import GRU
-from ..asking import run_as
-from ..runtime import Unsupported
-from .onnx_model import WEIGHTS, Question, model, question
+from ...cases.operators.onnx import GRU
+from .converted import run_as
+from .onnx_model import WEIGHTS, NodeType, model, node_type
+from .runtime import Unsupported
 
 if TYPE_CHECKING:
-    from ...vectors.case import Case
+    from ...cases.question import Question
 
 _CACHED_SESSIONS = 64
 _SILENT = 4  # errors are raised; ONNX Runtime would print them too
@@ -34,6 +34,8 @@ class ONNXRuntime:
     layout.
     """
 
+    parallel = True
+
     def __init__(self, *, constant_weights: bool, opset: int = 14) -> None:
         self.constant_weights, self.opset = constant_weights, opset
         self.version = f"{ort.__version__} CPU"
@@ -43,25 +45,25 @@ class ONNXRuntime:
         )
         self._kept_session = lru_cache(maxsize=_CACHED_SESSIONS)(self._session)
 
-    def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        """The outputs ONNX Runtime gives for `case`, named and shaped as its operator has them.
+    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        """The outputs ONNX Runtime gives for `question`, named and shaped as its operator has them.
 
         Raises Unsupported for what ONNX Runtime does not offer and for what ONNX GRU cannot ask; what
         ONNX Runtime refuses is its own exception.
         """
-        return run_as(GRU, self._run, case)
+        return run_as(GRU, self._run, question)
 
-    def _run(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        if case.attributes["layout"] == 1:
+    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        if question.attributes["layout"] == 1:
             raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
-        if case.dtype in ("float64", "bfloat16"):
-            raise Unsupported(f"ONNX Runtime's GRU has no {case.dtype}")
-        if self.opset < 14 and "layout" in case.given:
+        if question.dtype in ("float64", "bfloat16"):
+            raise Unsupported(f"ONNX Runtime's GRU has no {question.dtype}")
+        if self.opset < 14 and "layout" in question.given:
             raise Unsupported(
                 f"GRU has no layout before opset 14, and the model is of {self.opset}"
             )
-        inputs = dict(case.inputs)
-        asked = question(case)
+        inputs = dict(question.inputs)
+        asked = node_type(question)
         if self.constant_weights:
             constants = {name: inputs.pop(name) for name in WEIGHTS & inputs.keys()}
             session = self._session(asked, constants)
@@ -69,7 +71,7 @@ class ONNXRuntime:
             session = self._kept_session(asked)
         return dict(zip(asked.outputs, session.run(list(asked.outputs), inputs), strict=True))
 
-    def _session(self, asked: Question, constants: dict[str, Any] | None = None) -> Any:
+    def _session(self, asked: NodeType, constants: dict[str, Any] | None = None) -> Any:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1

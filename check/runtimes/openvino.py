@@ -26,11 +26,11 @@ import openvino as ov
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from ...cases.openvino.operators import GRU_SEQUENCE, OPERATORS
-from ..asking import run_as
+from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from .converted import run_as
 
 if TYPE_CHECKING:
-    from ...vectors.case import Case
+    from ...cases.question import Question
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -39,7 +39,7 @@ _DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
 
 
-class _Question(NamedTuple):
+class _NodeType(NamedTuple):
     """What a model is compiled for: everything in a case except the numbers fed to Parameters.
 
     `attributes` is the JSON of the attributes written out; `ports` the name, dtype and shape of
@@ -64,6 +64,8 @@ class OpenVINO:
 
     One object is for one thread at a time: a kept model has one inference request.
     """
+
+    parallel = True
 
     def __init__(self, *, constant_weights: bool, default_precision: bool = False) -> None:
         self.constant_weights = constant_weights
@@ -90,8 +92,8 @@ class OpenVINO:
         """Whether this CPU computes float32 models in bfloat16 where no precision is asked for."""
         return "BF16" in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
-    def __call__(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        """The outputs OpenVINO gives for `case`: `Ho`, or `Y` and `Ho`, shaped as specified.
+    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        """The outputs OpenVINO gives for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 
         Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
         bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
@@ -99,23 +101,25 @@ class OpenVINO:
         raises Unsupported where that cannot be. What OpenVINO refuses is OpenVINO's own exception
         (RuntimeError).
         """
-        operator = _OPERATORS.get(case.operator, GRU_SEQUENCE)
-        return run_as(operator, self._run, case)
+        operator = _OPERATORS.get(question.operator, GRU_SEQUENCE)
+        return run_as(operator, self._run, question)
 
-    def _run(self, case: Case) -> dict[str, npt.NDArray[Any]]:
-        operator = _OPERATORS[case.operator]
-        inputs = {t.name: case.inputs[t.name] for t in operator.inputs if t.name in case.inputs}
-        question = _Question(
-            case.operator,
-            json.dumps(dict(case.given), sort_keys=True),
+    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        operator = _OPERATORS[question.operator]
+        inputs = {
+            t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
+        }
+        node_type = _NodeType(
+            question.operator,
+            json.dumps(dict(question.given), sort_keys=True),
             tuple((name, array.dtype, array.shape) for name, array in inputs.items()),
         )
         if self.constant_weights:
             weights = {t.name for t in operator.inputs if t.role in ("w", "r", "b")}
             constants = {name: inputs.pop(name) for name in weights & inputs.keys()}
-            request = self._request(question, constants)
+            request = self._request(node_type, constants)
         else:
-            request = self._kept_request(question)
+            request = self._kept_request(node_type)
         for index, array in enumerate(inputs.values()):
             _fill(request.get_input_tensor(index), array)
         request.infer()
@@ -125,20 +129,20 @@ class OpenVINO:
         }
 
     def _request(
-        self, question: _Question, constants: Mapping[str, npt.NDArray[Any]] | None = None
+        self, node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]] | None = None
     ) -> Any:
-        """An inference request of the model that answers `question`, given its Constants."""
-        model = _model(question, constants or {})
+        """An inference request of the model of `node_type`, given its Constants."""
+        model = _model(node_type, constants or {})
         return self._core.compile_model(model, "CPU", self._properties).create_infer_request()
 
 
-def _model(question: _Question, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
+def _model(node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
     """The model of one node; its Parameters are the ports that are not in `constants`, in order.
 
     An absent input is an absent port, which only a trailing input can be (here, B).
     """
     nodes, parameters = [], []
-    for name, dtype, shape in question.ports:
+    for name, dtype, shape in node_type.ports:
         element_type = ov.Type.bf16 if dtype == _BFLOAT16 else ov.Type(dtype)
         if name in constants:
             tensor = ov.Tensor(element_type, ov.Shape(list(shape)))
@@ -148,9 +152,9 @@ def _model(question: _Question, constants: Mapping[str, npt.NDArray[Any]]) -> An
             parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
             nodes.append(parameters[-1])
         nodes[-1].set_friendly_name(name)
-    kind, _, opset = question.operator.removeprefix("openvino.").rpartition("-")
-    node = NodeFactory(f"opset{opset}").create(kind, nodes, json.loads(question.attributes))
-    return ov.Model(node.outputs(), parameters, question.operator)
+    kind, _, opset = node_type.operator.removeprefix("openvino.").rpartition("-")
+    node = NodeFactory(f"opset{opset}").create(kind, nodes, json.loads(node_type.attributes))
+    return ov.Model(node.outputs(), parameters, node_type.operator)
 
 
 # A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the views.

@@ -1,4 +1,4 @@
-"""Functions that kernels compute in place of sigmoid, tanh and relu, and how far off they are."""
+"""Approximations of sigmoid and tanh that kernels compute, and how far off they are."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from ...vectors.case import Array
-from .. import float64
+from ...cases.dtypes import Array
+from ...cases.operators import activations
+from ..float64 import Float64
 
+_FLOAT64 = Float64()
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    name: partial(lambda function, v: np.asarray(function(v, 0.0, 0.0)), float64.FUNCTIONS[name])
-    for name in ("sigmoid", "tanh", "relu")
+    "sigmoid": _FLOAT64.sigmoid,
+    "tanh": _FLOAT64.tanh,
 }
 _RANGE = 16.0
-_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:
@@ -57,49 +58,12 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
 }
 """By name: the function that is approximated, its largest error, the approximation."""
 
-REPLACEMENTS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
-    "sigmoid-as-hard-sigmoid": (
-        "sigmoid",
-        "the hard sigmoid max(0, min(1, v/5 + 1/2))",
-        lambda a: np.clip(0.2 * a + 0.5, 0.0, 1.0),
-    ),
-    "sigmoid-as-hard-sigmoid-sixth": (
-        "sigmoid",
-        "the hard sigmoid max(0, min(1, v/6 + 1/2))",
-        lambda a: np.clip(a / 6.0 + 0.5, 0.0, 1.0),
-    ),
-    "sigmoid-as-tanh": ("sigmoid", "tanh", np.tanh),
-    "sigmoid-as-relu": ("sigmoid", "relu", FUNCTIONS["relu"]),
-    "sigmoid-as-linear": ("sigmoid", "the identity", lambda a: a),
-    "tanh-as-sigmoid": ("tanh", "sigmoid", FUNCTIONS["sigmoid"]),
-    "tanh-as-relu": ("tanh", "relu", FUNCTIONS["relu"]),
-    "tanh-as-linear": ("tanh", "the identity", lambda a: a),
-    "tanh-as-hard-tanh": (
-        "tanh",
-        "the hard tanh max(-1, min(1, v))",
-        lambda a: np.clip(a, -1.0, 1.0),
-    ),
-    "tanh-as-scaled-tanh": ("tanh", "1.7159 tanh(2v/3)", lambda a: 1.7159 * np.tanh(a * 2.0 / 3.0)),
-    "tanh-as-softsign": ("tanh", "softsign v/(1 + |v|)", lambda a: a / (1.0 + np.abs(a))),
-    "relu-as-sigmoid": ("relu", "sigmoid", FUNCTIONS["sigmoid"]),
-    "relu-as-tanh": ("relu", "tanh", np.tanh),
-    "relu-as-linear": ("relu", "the identity", lambda a: a),
-    "relu-as-relu6": ("relu", "relu6 min(6, max(0, v))", lambda a: np.clip(a, 0.0, 6.0)),
-    "relu-as-leaky-relu": (
-        "relu",
-        "leaky relu with slope 0.01",
-        lambda a: np.where(a < 0, 0.01 * a, a),
-    ),
-    "softplus-overflows": (
-        "softplus",
-        "log(1 + e^v) in float32, where e^v overflows",
-        lambda a: np.where(a > _LOG_LARGEST, np.inf, np.logaddexp(0.0, a)),
-    ),
-    "relu-as-softplus": ("relu", "softplus log(1 + e^v)", lambda a: np.logaddexp(0.0, a)),
-}
-"""By name: the function that is asked for, and what is computed in its place, in words and in numpy."""
-
 OTHER_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    **{name: function for name, (_, _, function) in APPROXIMATIONS.items()},
-    **{name: function for name, (_, _, function) in REPLACEMENTS.items()},
+    name: function for name, (_, _, function) in APPROXIMATIONS.items()
+} | {
+    mistake.name: mistake.instead
+    for function in activations.FUNCTIONS.values()
+    for mistake in function.mistakes
+    if callable(mistake.instead)
 }
+"""What variants compute that is no activation function of any specification, by name."""

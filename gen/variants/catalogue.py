@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ...cases.readings import READINGS
-from ...cases.signature import Operator
-from ..emulated import (
+from ...cases.operators.readings import READINGS
+from ...cases.operators.signature import Operator
+from .cell import CELL_VARIANTS
+from .emulated import (
     Emulated,
     cut_to_tf32,
     in_float16,
     to_bfloat16,
     to_float16,
 )
-from .cell import CELL_VARIANTS
 from .layout import LAYOUT_VARIANTS
 from .sequence import SEQUENCE_VARIANTS
 from .variant import Variant
@@ -33,9 +33,9 @@ _PRECISION = (
             worse_than=("float64",), arithmetic=Emulated()),
     Variant("float16-accumulation", "products accumulated in float16", kind="precision",
             worse_than=("float64", "float32"), arithmetic=Emulated(multiply=in_float16)),
-    Variant("tf32-products", "the factors of products cut to TF32", kind="precision",
+    Variant("tf32-products", "the operands of products cut to TF32", kind="precision",
             worse_than=("float64", "float32"), arithmetic=Emulated(operand=cut_to_tf32)),
-    Variant("bfloat16-products", "the factors of products rounded to bfloat16", kind="precision",
+    Variant("bfloat16-products", "the operands of products rounded to bfloat16", kind="precision",
             worse_than=("float64", "float32"), arithmetic=Emulated(operand=to_bfloat16)),
     Variant("float16-state", "the state rounded to float16 at every step", kind="precision",
             worse_than=("float64", "float32"), arithmetic=Emulated(kept=to_float16)),

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.activations import Activation, Parameter
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
+from ...cases.dtypes import Array
+from ...cases.operators.activations import FUNCTIONS, Activation
+from ...cases.operators.function import Mistake, Parameter
+from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
-from .approximate import APPROXIMATIONS, REPLACEMENTS
+from .approximate import APPROXIMATIONS
 from .variant import Variant
 from .weights import LINEAR_BEFORE_RESET
 
@@ -22,13 +23,12 @@ IGNORED = ("https://github.com/sonos/tract/issues/2751",)
 SIGMOID, TANH, RELU = Activation("sigmoid"), Activation("tanh"), Activation("relu")
 PRE_ACTIVATIONS = ("a_z", "a_r", "a_h")
 
-Semantics = StackedSemantics
 Rename = Callable[[Activation], Activation]
 Changed = Callable[[Array, Array], Array]
 """A quantity of a step as a function of itself and of the clip (infinite where there is none)."""
 
 
-def _named(f: Rename, g: Rename) -> Callable[[Semantics], Semantics]:
+def _named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
     """Other functions for the gates and for the candidate."""
     return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
 
@@ -38,19 +38,19 @@ def _each(rename: Rename, functions: Any) -> Any:
     return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
-def _instead(name: str, other: str) -> Callable[[Semantics], Semantics]:
+def _instead(name: str, other: str) -> Callable[[StackedSemantics], StackedSemantics]:
     def named(given: Activation) -> Activation:
         return Activation(other) if given.name == name else given
 
     return _named(named, named)
 
 
-def _unclipped(s: Semantics) -> Semantics:
+def _unclipped(s: StackedSemantics) -> StackedSemantics:
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
-def _altered(changes: Mapping[str, Changed]) -> Callable[[Semantics], Alter]:
-    def bound(s: Semantics) -> Alter:
+def _altered(changes: Mapping[str, Changed]) -> Callable[[StackedSemantics], Alter]:
+    def bound(s: StackedSemantics) -> Alter:
         return lambda name, value: changes[name](value, s.clip) if name in changes else value
 
     return bound
@@ -72,18 +72,15 @@ def _clipped(name: str, about: str, at: tuple[str, ...], how: Changed = _both_si
     )
 
 
-def _clipped_inner(s: Semantics) -> Alter:
+def _clipped_inner(s: StackedSemantics) -> Alter:
     """Ht-1*(Rh^T) + Rbh clipped too; where the reset gate is applied before, there is no such term."""
     return lambda name, u: _both_sides(u, s.clip) if name == "u" and s.reset_after else u
 
 
 DEFAULTS = {
-    "affine": Activation("affine", 1.0, 0.0),
-    "leaky-relu": Activation("leaky-relu", 0.01),
-    "thresholded-relu": Activation("thresholded-relu", 1.0),
-    "scaled-tanh": Activation("scaled-tanh", 1.0, 1.0),
-    "hard-sigmoid": Activation("hard-sigmoid", 0.2, 0.5),
-    "elu": Activation("elu", 1.0),
+    name: Activation(name, *function.default)
+    for name, function in FUNCTIONS.items()
+    if function.default
 }
 """What is used where a parameter is ignored; to the precision that a misreading needs."""
 
@@ -105,8 +102,10 @@ def _by_position(given: Sequence[float], place: int, one: Activation) -> float:
 
 
 def _parameters(
-    parameter: Parameter, taken: Callable[[Sequence[float], int, Activation], float], s: Semantics
-) -> Semantics:
+    parameter: Parameter,
+    taken: Callable[[Sequence[float], int, Activation], float],
+    s: StackedSemantics,
+) -> StackedSemantics:
     """Other values of a parameter: what `taken` gives from all that were given in order, the
     position of an activation among all, and it."""
 
@@ -122,7 +121,7 @@ def _parameters(
     return replace(s, f=tuple(found[0::2]), g=tuple(found[1::2]))
 
 
-def _replaced(name: str, other: Activation) -> Callable[[Semantics], Semantics]:
+def _replaced(name: str, other: Activation) -> Callable[[StackedSemantics], StackedSemantics]:
     """`other` for the function `name`, with the parameters that were given where it says NaN."""
 
     def named(given: Activation) -> Activation:
@@ -137,23 +136,19 @@ def _replaced(name: str, other: Activation) -> Callable[[Semantics], Semantics]:
     return _named(named, named)
 
 
-SIMPLER: dict[str, tuple[str, Activation, str, tuple[str, ...]]] = {
-    "affine-as-relu": ("affine", RELU, "relu", ()),
-    "affine-as-tanh": ("affine", TANH, "tanh", ()),
-    "affine-as-linear": ("affine", Activation("affine", 1.0, 0.0), "the identity", ("alpha",)),
-    "leaky-relu-as-relu": ("leaky-relu", RELU, "relu", ()),
-    "thresholded-relu-as-relu": ("thresholded-relu", RELU, "relu", ()),
-    "scaled-tanh-as-tanh": ("scaled-tanh", TANH, "tanh", ("alpha",)),
-    "hard-sigmoid-as-sigmoid": ("hard-sigmoid", SIGMOID, "sigmoid", ()),
-    "hard-sigmoid-unclamped": ("hard-sigmoid", Activation("affine", math.nan, math.nan),
-                               "alpha v + beta, not held to [0, 1]", ()),
-    "elu-as-relu": ("elu", RELU, "relu", ()),
-    "elu-as-leaky-relu": ("elu", Activation("leaky-relu", math.nan), "leaky relu", ()),
-    "softsign-as-tanh": ("softsign", TANH, "tanh", ()),
-    "softplus-as-relu": ("softplus", RELU, "relu", ()),
-}  # fmt: skip
-"""By name: the function that is asked for, what is computed in its place (NaN: the parameter that was
-given), in words, and what else the operator must have."""
+def _mistaken(asked: str, mistake: Mistake) -> Variant:
+    """The function of a mistake in place of the one asked for."""
+    other = mistake.instead
+    instead = (
+        _instead(asked, mistake.name) if callable(other) else _replaced(asked, Activation(*other))
+    )
+    return Variant(
+        mistake.name,
+        f"{asked} computed as {mistake.about}",
+        needs=(f"f.{asked}", *mistake.needs),
+        semantics=instead,
+    )
+
 
 CELL_VARIANTS = (
     Variant("lbr-ignored", "the reset gate applied before the product although {reset_after} is set",
@@ -215,16 +210,7 @@ CELL_VARIANTS = (
             semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
     Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),
             semantics=_named(*[_exchanged] * 2)),
-    *(
-        Variant(name, f"{asked} computed as {about}", needs=(f"f.{asked}",),
-                semantics=_instead(asked, name))
-        for name, (asked, about, _) in REPLACEMENTS.items()
-    ),
-    *(
-        Variant(name, f"{asked} computed as {about}", needs=(f"f.{asked}", *needs),
-                semantics=_replaced(asked, other))
-        for name, (asked, other, about, needs) in SIMPLER.items()
-    ),
+    *(_mistaken(name, mistake) for name, function in FUNCTIONS.items() for mistake in function.mistakes),
     *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
                 function=asked, error=error, needs=(f"f.{asked}",), semantics=_instead(asked, name))

@@ -2,58 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from ...cases.operators import OPERATORS
-from ...cases.semantics import StackedSemantics, stack
-from ...vectors.case import Array, Arrays, Block
-from ...vectors.convert import GruInputs, gru_inputs, operator_outputs
-from ..arithmetic import CHAINS, CLASSES, REQUIRED, Arithmetic
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import STORED, ReadingNames
+from ...vectors.block import Block
+from ...vectors.difference import difference
+from ..stacks import Stack, stacks
+from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, ArithmeticClass
 from .catalogue import variants_of
-from .variant import Variant, outcome
+from .compute import compute
+from .variant import Variant
 
-Stacks = list[tuple[Array, StackedSemantics, GruInputs]]
-"""The rows of a block in groups that can be computed as one, with what they ask for."""
-
-
-def stacks(block: Block) -> Stacks:
-    """The cases of a block, grouped by the place of the reset gate."""
-    operator = OPERATORS[block.operator]
-    meant = [case.semantics for case in block.cases()]
-    found = []
-    for after in (False, True):
-        rows = np.flatnonzero([one.reset_after is after for one in meant])
-        if rows.size:
-            attributes = operator.with_defaults(block.given[rows[0]])
-            inputs = {name: array[rows] for name, array in block.inputs.items()}
-            together = stack([meant[row] for row in rows])
-            found.append((rows, together, gru_inputs(operator, attributes, inputs)))
-    return found
+BATCH_BYTES = 64 << 20
 
 
-def variant_outputs(block: Block, stacked: Stacks, variants: Sequence[Variant]) -> Arrays:
-    """The outputs of a block's cases under all of `variants` at once, in float64."""
-    operator = OPERATORS[block.operator]
-    outputs = {name: np.empty(array.shape) for name, array in block.outputs.items()}
-    for rows, meant, inputs in stacked:
-        y, ho = outcome(variants, meant, inputs)
-        attributes = operator.with_defaults(block.given[rows[0]])
-        shared = {"y": y, "ho": ho}
-        for name, array in operator_outputs(operator, attributes, shared, block.absent).items():
-            outputs[name][rows] = array
+def stacks_of(block: Block) -> list[Stack]:
+    """The cases of a block, stacked."""
+    return list(stacks(OPERATORS[block.operator], block.given, block.inputs))
+
+
+def variant_outputs(
+    block: Block, stacked: Sequence[Stack], combinations: Sequence[Sequence[Variant]]
+) -> Arrays:
+    """The outputs of a block's n cases under each of c combinations of variants, (c, n, …), in
+    float64."""
+    outputs = {
+        name: np.empty((len(combinations), *array.shape))
+        for name, array in block.answer.outputs.items()
+    }
+    for one in stacked:
+        computed = compute(combinations, one.semantics, one.inputs)
+        for place, (y, ho) in enumerate(computed):
+            for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
+                outputs[name][place, one.rows] = array
     return outputs
 
 
-def loosest(block: Block, reading: str = "") -> Arrays:
+def batches(
+    block: Block, combinations: Sequence[Sequence[Variant]]
+) -> Iterator[Sequence[Sequence[Variant]]]:
+    """The combinations in batches whose outputs for a block take no more than BATCH_BYTES."""
+    one = sum(8 * array.size for array in block.answer.outputs.values())
+    size = max(1, BATCH_BYTES // max(1, one))
+    return (combinations[start : start + size] for start in range(0, len(combinations), size))
+
+
+def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
     """By output, the largest tolerance that any class of the dtype admits."""
     last = [chain[-1].name for chain in CHAINS[block.dtype]]
-    limits = block.tolerances[reading]
-    return {name: np.maximum.reduce([limits[one][name] for one in last]) for name in block.outputs}
+    limits = block.answers[reading].tolerances
+    return {
+        name: np.maximum.reduce([limits[one][name] for one in last])
+        for name in block.answer.outputs
+    }
 
 
-def judged(variant: Variant, dtype: str) -> bool:
+def can_be_caught(variant: Variant, dtype: str) -> bool:
     """Whether vectors of a dtype can be asked to catch the variant.
 
     A loss of precision must be worse than the arithmetic that is required, an approximation off by
@@ -68,7 +77,7 @@ def judged(variant: Variant, dtype: str) -> bool:
     return variant.kind == "misreading"
 
 
-def _function_error(one: Arithmetic, function: str) -> float:
+def _function_error(one: ArithmeticClass, function: str) -> float:
     """How far off a class lets a function be: by itself, where its value is 1, and of a
     pre-activation whose three terms, of order one, are stored."""
     relative, absolute = one.sigmoid if function == "sigmoid" else one.tanh
@@ -76,32 +85,39 @@ def _function_error(one: Arithmetic, function: str) -> float:
     return (relative + absolute) * one.unit + one.elementwise + 9.0 * one.stored * steepest
 
 
-def catches(block: Block, only: str = "") -> Iterator[tuple[Variant, Array]]:
+def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `only`, just the variant of that name. A misreading is caught where an output differs from every accepted answer by more than the
-    loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
+    With `names`, just those variants. A misreading is caught where an output differs from every
+    accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
     loss of precision where it does by more than the tolerance of the required class.
     """
-    stacked = stacks(block)
-    answers = {"": block.outputs} | block.readings
-    required = {r: block.tolerances[r][REQUIRED[block.dtype]] for r in answers}
-    admitted = {r: loosest(block, r) for r in answers}
-    for variant in variants_of(OPERATORS[block.operator]):
-        if judged(variant, block.dtype) and only in ("", variant.name):
-            outputs = variant_outputs(block, stacked, [variant])
-            limits = admitted if variant.kind == "misreading" else required
-            yield (
-                variant,
-                np.all([~within(outputs, answers[r], limits[r]) for r in answers], axis=0),
-            )
+    required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
+    admitted = {r: loosest(block, r) for r in block.answers}
+    asked = [
+        variant
+        for variant in variants_of(OPERATORS[block.operator])
+        if can_be_caught(variant, block.dtype) and (not names or variant.name in names)
+    ]
+    stacked = stacks_of(block)
+    for batch in batches(block, [[variant] for variant in asked]):
+        outputs = variant_outputs(block, stacked, batch)
+        near = {
+            limits: [
+                within(outputs, one.outputs, by_reading[reading])
+                for reading, one in block.answers.items()
+            ]
+            for limits, by_reading in (("admitted", admitted), ("required", required))
+        }
+        for place, [variant] in enumerate(batch):
+            limits = "admitted" if variant.kind == "misreading" else "required"
+            yield variant, ~np.any([passed[place] for passed in near[limits]], axis=0)
 
 
 def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:
-    """(n,) whether every element of n cases' `outputs` is within `limits` of `answers`."""
-    found = np.ones(len(next(iter(answers.values()))), bool)
+    """(…, n) whether every element of n cases' `outputs`, (…, n, …), is within `limits` of `answers`."""
+    found: Any = True
     for name, answer in answers.items():
-        with np.errstate(invalid="ignore"):
-            near = np.abs(outputs[name] - answer.astype(np.float64)) <= limits[name]
-        found &= near.reshape(len(found), -1).all(axis=1)
-    return found
+        near = difference(outputs[name], answer.astype(np.float64)) <= limits[name]
+        found = found & near.all(axis=tuple(range(near.ndim - answer.ndim + 1, near.ndim)))
+    return np.asarray(found)

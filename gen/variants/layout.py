@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
-from .variant import Outputs, Run, Variant
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from .variant import Evaluated, Outputs, Variant
 
 _SHARED = {"x": "btf", "h0": "dbf", "y": "dbtf", "ho": "dbf"}
 _WORDS = {"d": "direction", "b": "batch", "t": "time"}
@@ -39,9 +39,9 @@ def _variant(name: str, own: str, other: str) -> Variant:
         h0 = _reshaped(inputs.h0, role, made, taken) if role == "h0" else inputs.h0
         return replace(inputs, x=x, h0=h0)
 
-    def handed_out(run: Run) -> Outputs:
-        y = _reshaped(run.y, role, made, taken) if role == "y" else run.y
-        return y, _reshaped(run.ho, role, made, taken) if role == "ho" else run.ho
+    def handed_out(seen: Evaluated) -> Outputs:
+        y = _reshaped(seen.y, role, made, taken) if role == "y" else seen.y
+        return y, _reshaped(seen.ho, role, made, taken) if role == "ho" else seen.ho
 
     return Variant(
         f"{name}-{made}-as-{taken}",

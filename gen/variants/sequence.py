@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
 from ..gru import in_order, processing_order
-from .variant import Outputs, Run, Variant
+from .variant import Evaluated, Outputs, Variant
 
 LENGTHS = (
     "https://github.com/onnx/onnx-tensorflow/issues/342",
@@ -39,9 +39,9 @@ def _worded(words: Mapping[str, str]) -> Callable[[StackedSemantics], StackedSem
     return change
 
 
-def _reverse(run: Run) -> Array:
+def _reverse(seen: Evaluated) -> Array:
     """Which direction of which case runs backwards, (n, direction)."""
-    return np.asarray(np.array(run.semantics.directions).T != "forward")
+    return np.asarray(np.array(seen.semantics.directions).T != "forward")
 
 
 def _h0(
@@ -60,19 +60,19 @@ def _flipped(array: Array, axis: int) -> Array:
     return np.asarray(np.flip(array, axis))
 
 
-def _processing(run: Run) -> Outputs:
+def _processing(seen: Evaluated) -> Outputs:
     """Y as its steps were taken: for reverse, the first step first."""
-    y = np.empty_like(run.y)
-    for d, direction in enumerate(run.semantics.directions):
-        order = processing_order(direction, run.inputs.lengths, y.shape[-2])
-        y[:, d] = in_order(run.y[:, d], order)
-    return y, run.ho
+    y = np.empty_like(seen.y)
+    for d, direction in enumerate(seen.semantics.directions):
+        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
+        y[:, d] = in_order(seen.y[:, d], order)
+    return y, seen.ho
 
 
-def _past(run: Run) -> Array:
+def _past(seen: Evaluated) -> Array:
     """(n, 1, batch, time, 1): past the row's length."""
-    at = np.arange(run.y.shape[-2])
-    return np.asarray((at >= run.inputs.lengths[..., None])[:, None, :, :, None])
+    at = np.arange(seen.y.shape[-2])
+    return np.asarray((at >= seen.inputs.lengths[..., None])[:, None, :, :, None])
 
 
 def _whole(inputs: GruInputs) -> GruInputs:
@@ -80,30 +80,30 @@ def _whole(inputs: GruInputs) -> GruInputs:
     return replace(inputs, lengths=np.full_like(inputs.lengths, inputs.x.shape[-2]))
 
 
-def _not_zeroed(run: Run) -> Outputs:
-    y, _ = run.again(_whole(run.inputs))
-    forward = ~_reverse(run)[:, :, None, None, None]
-    return np.where(_past(run) & forward, y, run.y), run.ho
+def _not_zeroed(seen: Evaluated) -> Outputs:
+    y, _ = seen.again(_whole(seen.inputs))
+    forward = ~_reverse(seen)[:, :, None, None, None]
+    return np.where(_past(seen) & forward, y, seen.y), seen.ho
 
 
-def _zeroed_only(run: Run) -> Outputs:
+def _zeroed_only(seen: Evaluated) -> Outputs:
     """All steps are taken, and Y is zeroed past the length."""
-    y, ho = run.again(_whole(run.inputs))
-    return np.where(_past(run), 0.0, y), ho
+    y, ho = seen.again(_whole(seen.inputs))
+    return np.where(_past(seen), 0.0, y), ho
 
 
-def _last_state_past(run: Run) -> Outputs:
-    return np.where(_past(run), run.ho[..., None, :], run.y), run.ho
+def _last_state_past(seen: Evaluated) -> Outputs:
+    return np.where(_past(seen), seen.ho[..., None, :], seen.y), seen.ho
 
 
-def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Run], Outputs]:
+def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
     """Ho taken from Y at a time that is a function of the lengths, the time axis and reverse."""
 
-    def change(run: Run) -> Outputs:
-        time = run.y.shape[-2]
-        at = place(run.inputs.lengths[:, None, :], time, _reverse(run)[:, :, None])
-        at = np.clip(np.broadcast_to(at, run.y.shape[:3]), 0, time - 1)
-        return run.y, np.take_along_axis(run.y, at[..., None, None], axis=-2)[..., 0, :]
+    def change(seen: Evaluated) -> Outputs:
+        time = seen.y.shape[-2]
+        at = place(seen.inputs.lengths[:, None, :], time, _reverse(seen)[:, :, None])
+        at = np.clip(np.broadcast_to(at, seen.y.shape[:3]), 0, time - 1)
+        return seen.y, np.take_along_axis(seen.y, at[..., None, None], axis=-2)[..., 0, :]
 
     return change
 
@@ -114,23 +114,23 @@ def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     return replace(inputs, x=x, h0=h0)
 
 
-def _carried_over(run: Run) -> Outputs:
+def _carried_over(seen: Evaluated) -> Outputs:
     """Each row starts from the state that the row before it ended in."""
-    h0 = run.inputs.h0.astype(np.float64)
-    y, ho = run.y, run.ho
+    h0 = seen.inputs.h0.astype(np.float64)
+    y, ho = seen.y, seen.ho
     for row in range(1, h0.shape[2]):
-        empty = run.inputs.lengths[:, None, row - 1, None] == 0
+        empty = seen.inputs.lengths[:, None, row - 1, None] == 0
         h0[:, :, row] = np.where(empty, h0[:, :, row - 1], ho[:, :, row - 1])
-        y, ho = run.again(replace(run.inputs, h0=h0.copy()))
+        y, ho = seen.again(replace(seen.inputs, h0=h0.copy()))
     return y, ho
 
 
-def _sorted_rows(run: Run) -> Outputs:
+def _sorted_rows(seen: Evaluated) -> Outputs:
     """Rows sorted by length, the longest first, for packing, and not sorted back."""
-    order = np.argsort(-run.inputs.lengths, axis=-1, kind="stable")[:, None, :]
+    order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")[:, None, :]
     return (
-        np.take_along_axis(run.y, order[..., None, None], axis=2),
-        np.take_along_axis(run.ho, order[..., None], axis=2),
+        np.take_along_axis(seen.y, order[..., None, None], axis=2),
+        np.take_along_axis(seen.ho, order[..., None], axis=2),
     )
 
 
@@ -151,9 +151,9 @@ SEQUENCE_VARIANTS = (
     Variant("Y-in-processing-order", "{y} of reverse left in the order of processing", needs=("direction", "y.time"),
             links=("https://github.com/webmachinelearning/webnn-baseline/pull/124",), outputs=_processing),
     Variant("Y-directions-exchanged", "the two directions exchanged in {y}", needs=("axis.direction",),
-            outputs=lambda run: (_flipped(run.y, 1), run.ho)),
+            outputs=lambda seen: (_flipped(seen.y, 1), seen.ho)),
     Variant("Ho-directions-exchanged", "the two directions exchanged in {ho}", needs=("axis.direction",),
-            outputs=lambda run: (run.y, _flipped(run.ho, 1))),
+            outputs=lambda seen: (seen.y, _flipped(seen.ho, 1))),
     Variant("lengths-ignored", "{lengths} ignored, every row as long as the time axis", needs=("lengths",),
             links=LENGTHS, inputs=lambda inputs, _: _whole(inputs)),
     Variant("lengths-of-first-row", "the first row's {lengths} used for every row", needs=("lengths",),

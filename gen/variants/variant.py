@@ -6,36 +6,24 @@ writes the equations again. Variants compose: the changes of one follow those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-import numpy as np
-
-from ...cases.semantics import StackedSemantics
-from ...cases.signature import Operator
-from ...vectors.case import Array
-from ...vectors.convert import GruInputs
-from ..float64 import FUNCTIONS, Float64
-from ..gru import Alter, gru
-from .approximate import OTHER_FUNCTIONS
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.signature import Operator
+from ..gru import Alter
 
 Kind = Literal["misreading", "approximation", "precision", "reading"]
 Outputs = tuple[Array, Array]
 """y (n, direction, batch, time, hidden) and ho (n, direction, batch, hidden)."""
 
 
-class _WiderFloat64(Float64):
-    """Float64 that also knows the functions that are computed in place of the right ones."""
-
-    functions = FUNCTIONS | {
-        name: (lambda v, *_, of=function: of(v)) for name, function in OTHER_FUNCTIONS.items()
-    }
-
-
 @dataclass(frozen=True)
-class Run:
+class Evaluated:
     """What a change of the outputs may look at: the true inputs, the semantics, the outputs so far,
     and `again`, which computes the outputs of other inputs in the same way."""
 
@@ -71,7 +59,7 @@ class Variant:
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
     alter: Callable[[StackedSemantics], Alter] | None = None
-    outputs: Callable[[Run], Outputs] | None = None
+    outputs: Callable[[Evaluated], Outputs] | None = None
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
@@ -149,32 +137,3 @@ def gate_order(operator: Operator) -> str:
     """The order in which the operator stacks the gates, such as zrh."""
     [weights] = [t for t in operator.inputs if t.role == "w"]
     return "".join(weights.forms[0].parts)
-
-
-def outcome(variants: Sequence[Variant], semantics: StackedSemantics, inputs: GruInputs) -> Outputs:
-    """y and ho of stacked cases under all of `variants` at once, in float64."""
-    meant = semantics
-    for variant in variants:
-        if variant.semantics:
-            meant = variant.semantics(meant)
-    alters = [variant.alter(semantics) for variant in variants if variant.alter]
-
-    def alter(name: str, value: Array) -> Array:
-        for one in alters:
-            value = one(name, value)
-        return value
-
-    [arithmetic] = [v.arithmetic for v in variants if v.arithmetic] or [_WiderFloat64()]
-
-    def computed(given: GruInputs) -> Outputs:
-        for variant in variants:
-            if variant.inputs:
-                given = variant.inputs(given, semantics)
-        return gru(arithmetic, meant, given, alter=alter)
-
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        y, ho = computed(inputs)
-        for variant in variants:
-            if variant.outputs:
-                y, ho = variant.outputs(Run(inputs, semantics, y, ho, computed))
-    return y, ho

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.semantics import StackedSemantics
-from ...vectors.case import Array, Arrays
-from ...vectors.convert import GruInputs
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
 from .variant import Variant
 
 GATE_ORDER = (

@@ -15,9 +15,9 @@ from benchmarks.measure import Others, Pair, Row, in_turns, seconds, timed, wait
 from benchmarks.memory import megabytes
 from benchmarks.synthetic import write_big_vectors, write_outputs, write_per_case
 
-from grucible.cases.spec import SHIPPED
-from grucible.check.outputs import FromOutputs
-from grucible.check.tolerance import chosen_criteria
+from grucible.cases.specs.spec_file import SHIPPED
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.observed.outputs_file import FromOutputs
 from grucible.check.verdict import judge
 
 RTOL_ATOL = {"float16": (2e-3, 2e-3), "float32": (1e-4, 1e-5), "float64": (1e-10, 1e-12)}
@@ -92,7 +92,7 @@ def reading(directory: Path, rounds: int) -> list[Row]:
                 f"reading {size} and np.abs {seconds(pair.second.wall)}",
                 pair.wall_ratio,
                 "≤",
-                3.0,
+                2.0,
                 pair.cpu_ratio,
                 note,
             )

@@ -20,9 +20,9 @@ from benchmarks.measure import (
 from benchmarks.numpy_gru import evaluate
 
 from grucible import load_vectors
-from grucible.cases.expand import expand_all
-from grucible.cases.spec import SHIPPED, find_specs
-from grucible.gen.files import make_files, plan_files
+from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.spec_file import SHIPPED, find_specs
+from grucible.gen.making.files import make_files, plan_files
 
 OTHER_THEMES = ("sizes", "long", "large")
 
@@ -71,7 +71,7 @@ def _confirm_baseline(out: Path) -> None:
     """A baseline that computes something else would be no baseline."""
     cases = [c for c in load_vectors(out) if c.dtype == "float64" and c.tier == "required"]
     for case, outputs in zip(cases, evaluate(cases), strict=True):
-        for name, expected in case.outputs.items():
+        for name, expected in case.answer.outputs.items():
             np.testing.assert_allclose(outputs[name], expected, 1e-9, 1e-9, err_msg=case.id)
 
 

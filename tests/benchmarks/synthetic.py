@@ -8,17 +8,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from grucible import Case, load_vectors
-from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.check.observe import FromRuntime
-from grucible.check.record import record
-from grucible.check.runtime import Runtime
-from grucible.gen.arithmetic import CLASSES
-from grucible.gen.generate import block_key
-from grucible.gen.inputs import draw_inputs
-from grucible.vectors.case import Arrays, Block
+from grucible import Question, load_vectors
+from grucible.cases.dtypes import FLOAT_TYPES, Arrays
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.readings import STORED
+from grucible.cases.specs.spec_file import load_spec
+from grucible.check.observed.recording import record
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import Runtime
+from grucible.gen.making.chunks import block_key
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.vectors.block import Block
+from grucible.vectors.case import Answer
 from grucible.vectors.writer import new_vector_file
 
 BIG_SPEC = """\
@@ -46,6 +48,7 @@ def write_big_vectors(directory: Path) -> Path:
     with new_vector_file(
         path,
         operator=cases[0].operator,
+        theme="big",
         spec_text=BIG_SPEC,
         seed=0,
         generator="grucible benchmark",
@@ -72,8 +75,7 @@ def write_big_vectors(directory: Path) -> Path:
                         ids,
                         given,
                         stacked,
-                        outputs,
-                        tolerances={"": _limits(dtype, outputs)},
+                        {STORED: Answer(outputs, _limits(dtype, outputs))},
                     ),
                 )
     return path
@@ -96,8 +98,11 @@ def _limits(dtype: str, outputs: Arrays) -> dict[str, Arrays]:
 def write_outputs(vectors: Path, out: Path) -> Path:
     """Outputs that differ from the expected ones in the last place, as those of a good runtime do."""
 
-    def nearly(case: Case) -> Arrays:
-        return {name: np.nextafter(a, np.zeros_like(a)) for name, a in case.outputs.items()}
+    answers = {case.id: case.answer.outputs for case in load_vectors(vectors)}
+
+    def nearly(question: Question) -> Arrays:
+        right = answers[question.id]
+        return {name: np.nextafter(a, np.zeros_like(a)) for name, a in right.items()}
 
     for _ in record(vectors, FromRuntime(Runtime("nearly", "1", nearly)), out):
         pass
@@ -111,7 +116,7 @@ def write_per_case(vectors: Path, outputs: Path, directory: Path) -> tuple[Path,
         with h5py.File(outputs) as stored:
             rows = _rows(stored)
         for number, case in enumerate(load_vectors(vectors)):
-            for name, array in case.outputs.items():
+            for name, array in case.answer.outputs.items():
                 left[f"{number:06}/{name}"] = array
                 right[f"{number:06}/{name}"] = rows[case.id][name]
             left[f"{number:06}"].attrs["id"] = case.id

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grucible.cases.activations import Activation
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.expand import expand, expand_all
-from grucible.cases.operators import OPERATORS
-from grucible.cases.readings import MOST_POINTS, READINGS, TOGETHER, readings_of
-from grucible.cases.semantics import Semantics, semantics
-from grucible.cases.spec import find_specs, load_spec
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read
+from grucible.cases.operators.semantics import Semantics, semantics
+from grucible.cases.specs.spec_file import find_specs, load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
 
@@ -163,7 +163,7 @@ def test_no_case_touches_more_than_two_points_and_every_reading_has_cases(
     alone, together = set(), set()
     for case in shipped:
         assert (case.tier == "ambiguous") == bool(case.readings)
-        single = [name for name in case.readings if TOGETHER not in name]
+        single = [names[0] for names in case.readings if len(names) == 1]
         assert len(single) <= MOST_POINTS
         assert len(case.readings) == 2 ** len(single) - 1
         if len(single) == 1:
@@ -173,14 +173,17 @@ def test_no_case_touches_more_than_two_points_and_every_reading_has_cases(
     assert together >= {name for name in READINGS if not name.startswith("len-zero")}
 
 
-def test_readings_together_are_named_in_one_order() -> None:
-    assert [r.name for r in readings_of("reset-false.before + hard-sigmoid.sixth")] == [
-        "reset-false.before",
-        "hard-sigmoid.sixth",
-    ]
-    for name in ("nothing", "hard-sigmoid.sixth + reset-false.before", "", "len-zero"):
+def test_readings_together_are_named_in_one_order(shipped: list[CaseSpec]) -> None:
+    order = list(READINGS)
+    followed = {names for case in shipped for names in case.readings}
+    assert ("reset-false.before", "hard-sigmoid.sixth") in followed
+    for names in followed:
+        assert list(names) == sorted(set(names), key=order.index)
+    meant = semantics(BNNS, next(c.attributes for c in shipped if c.operator == BNNS.name))
+    assert as_read(STORED, meant) == meant
+    for name in ("nothing", "", "len-zero"):
         with pytest.raises(KeyError):
-            readings_of(name)
+            as_read((name,), meant)
 
 
 @pytest.mark.parametrize("owner", ["openvino", "onnx", "bnnsgraph"])
@@ -205,5 +208,5 @@ def test_what_may_be_zeros_is_zeros_unless_drawn(tmp_path: Path) -> None:
     assert (plain.tier, drawn.tier) == ("required", "ambiguous")
     assert plain.drawn == frozenset()
     assert drawn.drawn == {"inputBias"}
-    assert drawn.readings == ("bias-sum.sum",)
+    assert drawn.readings == (("bias-sum.sum",),)
     assert drawn.id == plain.id + "-inputBias"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grucible.cases.activations import Activation
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import semantics
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.semantics import semantics
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.coverage import pair_coverage
-from grucible.cases.covering import extend
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expand import expand, expand_all
-from grucible.cases.lengths import PATTERNS, lengths
-from grucible.cases.operators import OPERATORS
-from grucible.cases.schema import spec_schema
-from grucible.cases.spec import SHIPPED, find_specs, load_spec
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.expansion.extend import extend
+from grucible.cases.expansion.pairs import pair_coverage
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.specs.length_patterns import PATTERNS, lengths
+from grucible.cases.specs.schema import spec_schema
+from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 
 ONNX = """\
 operator: onnx.GRU-14
@@ -166,8 +166,15 @@ BAD = {
     "one activation": (HEAD + LIST % "{activations: [relu]}", r"expected a list of 2 values"),
     "clip 0": (HEAD + LIST % "{clip: 0}", r"clip: 0; expected a positive number, or absent"),
     "clip nan": (HEAD + LIST % "{clip: .nan}", r"clip: nan; expected a positive number"),
-    "inf as a string": (HEAD + LIST % "{clip: inf}", r"YAML reads inf as a string; write \.inf"),
-    "1e-5 as a string": (HEAD + LIST % "{clip: 1e-5}", r"write 1\.0e-05"),
+    "inf as a string": (
+        HEAD + LIST % "{clip: inf}",
+        r"'inf'; .*\(a text; as a number write \.inf\)",
+    ),
+    "a number in quotes": (HEAD + LIST % "{clip: '1e-5'}", r"as a number write 1e-05"),
+    "a word of YAML 1.1": (
+        HEAD + LIST % "{linear_before_reset: yes}",
+        r"'yes'; expected true or false",
+    ),
     "a number for a boolean": (HEAD + LIST % "{linear_before_reset: 1}", r"expected true or false"),
     "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
     "size true": (HEAD + LIST % "{hidden_size: true}", r"hidden_size: True; expected an integer"),
@@ -240,7 +247,10 @@ BAD = {
     "not YAML": ("a: [1\n", r"not YAML"),
     "an alias bomb": ("a: &a [x, x]\nb: [*a, *a]\n", r":1: anchors and aliases are not allowed"),
     "nested deep": ("a: " + "[" * 5000, r"is nested deeper"),
-    "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: not YAML"),
+    "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: tags are not allowed"),
+    "a tag": (HEAD + LIST % "{clip: !!float 1}", r":5: tags are not allowed; leave .*float out"),
+    "a key that is a list": ("? [a]\n: 2\n", r":1: key \['a'\] is not a string"),
+    "two documents": ("a: 1\n---\nb: 2\n", r":2: a second document starts here"),
     "a key that is no string": ("1: 2\n", r":1: key 1 is not a string"),
     "neither product nor list": (
         HEAD + "cases: [{prodct: {}}]\n",

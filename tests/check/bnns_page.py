@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Case, Unsupported
+from grucible import Question, Unsupported
 
 Array = npt.NDArray[Any]
 
@@ -30,21 +30,21 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def run(case: Case) -> dict[str, Array]:
+def run(question: Question) -> dict[str, Array]:
     """The literal formulas; a reverse output in processing order."""
-    return _gru(case, before=False, time_aligned=False)
+    return _gru(question, before=False, time_aligned=False)
 
 
-def run_before(case: Case) -> dict[str, Array]:
+def run_before(question: Question) -> dict[str, Array]:
     """The reset gate before the product, unless after it is asked for; outputs at their times."""
-    return _gru(case, before=True, time_aligned=True)
+    return _gru(question, before=True, time_aligned=True)
 
 
-def _gru(case: Case, before: bool, time_aligned: bool) -> dict[str, Array]:
-    if case.operator != "bnnsgraph.gru":
-        raise Unsupported(f"{case.operator} is not bnnsgraph.gru")
-    a, dtype = case.attributes, case.inputs["x"].dtype
-    v = {name: array.astype(np.float64) for name, array in case.inputs.items()}
+def _gru(question: Question, before: bool, time_aligned: bool) -> dict[str, Array]:
+    if question.operator != "bnnsgraph.gru":
+        raise Unsupported(f"{question.operator} is not bnnsgraph.gru")
+    a, dtype = question.attributes, question.inputs["x"].dtype
+    v = {name: array.astype(np.float64) for name, array in question.inputs.items()}
     A, RA = ACTIVATIONS[a["activation"]], ACTIVATIONS[a["recurrentActivation"]]
     after = a["applyResetGateAfterMatMul"]
     W_ir, W_in, W_iz = np.split(v["inputHiddenWeight"], 3, axis=-2)

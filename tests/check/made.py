@@ -11,17 +11,25 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Case
+from grucible import Question, load_vectors
 from grucible.cases.dtypes import numpy_dtype
-from grucible.cases.operators import OPERATORS
-from grucible.gen.arithmetic import CLASSES
-from grucible.vectors.case import Block, BlockKey
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import STORED, ReadingNames
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.vectors.block import Block, BlockKey
+from grucible.vectors.case import Answer
 from grucible.vectors.writer import new_vector_file
 
 from .numpy_gru import keeps_h0
 from .numpy_gru import run as numpy_gru
 
 Array = npt.NDArray[Any]
+IMPORT_ANSWER = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from numpy_gru import run as answer
+"""
+"""The beginning of a runtime's module: `answer` gives the right outputs, those of `make_block`."""
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 KEEPS_H0 = "len-zero.initial-state"
 SIZES = {"batch_size": 2, "seq_length": 3, "input_size": 4, "hidden_size": 2, "num_directions": 1}
@@ -56,7 +64,7 @@ def make_block(
         )
         for t in described.inputs
     }
-    readings = (KEEPS_H0,) if tier == "ambiguous" else ()
+    readings: tuple[ReadingNames, ...] = ((KEEPS_H0,),) if tier == "ambiguous" else ()
     key = BlockKey(
         operator=operator,
         dtype=dtype,
@@ -69,17 +77,18 @@ def make_block(
         ),
         forms=(("B", "3H"),),
     )
-    block = Block(key.path, operator, dtype, tier, list(ids), [given] * len(ids), inputs, {})
-    block = replace(
-        block,
-        outputs=stacked(block, numpy_gru) if outputs is None else dict(outputs),
-        readings={name: stacked(block, keeps_h0) for name in readings},
-    )
-    tolerances = {
-        reading: limits(dtype, answers)
-        for reading, answers in ({"": block.outputs} | block.readings).items()
+    asked = {
+        t.name: np.zeros((len(ids), *described.shape(t, attributes, sizes)), numpy_dtype(dtype))
+        for t in described.outputs
     }
-    return key, replace(block, tolerances=tolerances)
+    block = Block(
+        key.path, operator, dtype, tier, list(ids), [given] * len(ids), inputs,
+        {STORED: Answer(asked)},
+    )  # fmt: skip
+    expected = {STORED: stacked(block, numpy_gru) if outputs is None else dict(outputs)}
+    expected |= {names: stacked(block, keeps_h0) for names in readings}
+    answers = {names: Answer(found, limits(dtype, found)) for names, found in expected.items()}
+    return key, replace(block, answers=answers)
 
 
 def limits(dtype: str, answers: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
@@ -96,16 +105,28 @@ def limits(dtype: str, answers: Mapping[str, Array]) -> dict[str, dict[str, Arra
     return found
 
 
-def stacked(block: Block, run: Callable[[Case], Mapping[str, Array]]) -> dict[str, Array]:
-    """What `run` makes of every case of the block, stacked."""
-    answers = [run(case) for case in block.cases()]
+def stacked(block: Block, run: Callable[[Question], Mapping[str, Array]]) -> dict[str, Array]:
+    """What `run` makes of every question of the block, stacked."""
+    answers = [run(question) for question in block.questions()]
     return {name: np.stack([answer[name] for answer in answers]) for name in answers[0]}
+
+
+def answering(vectors: Path | None = None) -> Callable[[Question], dict[str, Array]]:
+    """A runtime that was told the answers: those of the vectors at a path, whatever it is asked."""
+    expected = {case.id: case.answer.outputs for case in load_vectors(vectors)}
+    return lambda question: {name: array.copy() for name, array in expected[question.id].items()}
 
 
 def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = CELL) -> None:
     """Write a vector file of the blocks."""
     with new_vector_file(
-        path, operator=operator, spec_text="", seed=0, generator="test", made_from="test"
+        path,
+        operator=operator,
+        theme="made",
+        spec_text="",
+        seed=0,
+        generator="test",
+        made_from="test",
     ) as writer:
         for key, block in blocks:
             writer.start_block(key, block.ids, block.given)
@@ -116,7 +137,7 @@ def write_outputs(path: Path, vectors: Path) -> None:
     """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(vectors) as expected, h5py.File(path, "w") as outputs:
-        outputs.attrs.update({"format": "grucible outputs", "format_version": 1, "runtime": "mine"})
+        outputs.attrs.update({"format": "grucible outputs", "format_version": 2, "runtime": "mine"})
         for dtype in ("float16", "bfloat16", "float32", "float64"):
             for name, block in expected.get(dtype, {}).items():
                 made = outputs.create_group(f"{dtype}/{name}")

@@ -1,7 +1,7 @@
 """Runtimes that misbehave, each on the cases whose id has `bad` in it; on others they answer.
 
 `grucible check VECTORS --runtime tests/check/misbehaving.py:<name>`. What they answer otherwise is
-what is expected, so that a report tells exactly whom the misbehaviour touched.
+right, so that a report tells exactly whom the misbehaviour touched.
 """
 
 from __future__ import annotations
@@ -12,114 +12,122 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grucible import Case, Unsupported
+from grucible import Question, Unsupported
 
-Runtime = Callable[[Case], Any]
+sys.path.insert(0, str(Path(__file__).parent))
+from numpy_gru import run as answer
+
+Runtime = Callable[[Question], Any]
 
 
 def on_bad_cases(misbehave: Runtime) -> Runtime:
-    def run(case: Case) -> Any:
-        return misbehave(case) if "bad" in case.id else dict(case.outputs)
+    def run(question: Question) -> Any:
+        return misbehave(question) if "bad" in question.id else answer(question)
 
     return run
 
 
 def with_output(change: Callable[[Any], Any]) -> Runtime:
     """Ho as `change` makes it of the expected one."""
-    return on_bad_cases(lambda case: {**case.outputs, "Ho": change(case.outputs["Ho"])})
+    return on_bad_cases(lambda question: {**answer(question), "Ho": change(answer(question)["Ho"])})
 
 
 @on_bad_cases
-def raises(case: Case) -> Any:
-    raise ValueError(f"cannot do\n   {case.dtype}")
+def raises(question: Question) -> Any:
+    raise ValueError(f"cannot do\n   {question.dtype}")
 
 
 @on_bad_cases
-def raises_odd_text(case: Case) -> Any:
-    raise ValueError(f"not a text: \udcff {case.dtype}")
+def raises_odd_text(question: Question) -> Any:
+    raise ValueError(f"not a text: \udcff {question.dtype}")
 
 
 @on_bad_cases
-def raises_long(case: Case) -> Any:
-    raise ValueError("long " * 10_000 + f"the cause {case.dtype}")
+def raises_long(question: Question) -> Any:
+    raise ValueError("long " * 10_000 + f"the cause {question.dtype}")
 
 
 @on_bad_cases
-def unsupported(case: Case) -> Any:
-    raise Unsupported(f"no {case.dtype} here\nnor there")
+def unsupported(question: Question) -> Any:
+    raise Unsupported(f"no {question.dtype} here\nnor there")
 
 
 @on_bad_cases
-def aborts(_: Case) -> Any:
+def aborts(_: Question) -> Any:
     os.abort()
 
 
 @on_bad_cases
-def segfaults(_: Case) -> Any:
+def segfaults(_: Question) -> Any:
     return ctypes.string_at(0)
 
 
 @on_bad_cases
-def divides_by_zero(_: Case) -> Any:
+def divides_by_zero(_: Question) -> Any:
     os.kill(os.getpid(), signal.SIGFPE)  # what an integer division by zero does to a process
 
 
 @on_bad_cases
-def killed(_: Case) -> Any:
+def killed(_: Question) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @on_bad_cases
-def exits(_: Case) -> Any:
+def exits(_: Question) -> Any:
     sys.exit(3)
 
 
 @on_bad_cases
-def exits_quietly(_: Case) -> Any:
+def exits_quietly(_: Question) -> Any:
     os._exit(0)
 
 
 @on_bad_cases
-def interrupts(_: Case) -> Any:
+def interrupts(_: Question) -> Any:
     raise KeyboardInterrupt
 
 
 @on_bad_cases
-def hangs(_: Case) -> Any:
+def hangs(_: Question) -> Any:
     while True:
         time.sleep(60)
 
 
 @on_bad_cases
-def hangs_in_c(_: Case) -> Any:
+def hangs_in_c(_: Question) -> Any:
     return ctypes.PyDLL(None).sleep(3600)  # never gives the GIL back
 
 
 @on_bad_cases
-def recurses(case: Case) -> Any:
-    return recurses(case)
+def recurses(question: Question) -> Any:
+    return recurses(question)
 
 
-def prints(case: Case) -> Any:
+def prints(question: Question) -> Any:
     print("to standard output")
     sys.stdout.flush()
     os.write(1, b"and past Python\n")
-    return dict(case.outputs)
+    return answer(question)
 
 
 returns_none = on_bad_cases(lambda _: None)
-returns_list = on_bad_cases(lambda case: list(case.outputs.values()))
-returns_array = on_bad_cases(lambda case: case.outputs["Ho"])
+returns_list = on_bad_cases(lambda question: list(answer(question).values()))
+returns_array = on_bad_cases(lambda question: answer(question)["Ho"])
 returns_nothing = on_bad_cases(lambda _: {})
-returns_less = on_bad_cases(lambda case: {"Ho": case.outputs["Ho"]})
-returns_more = on_bad_cases(lambda case: {**case.outputs, "Z": case.outputs["Ho"]})
-returns_other_names = on_bad_cases(lambda case: {n.lower(): v for n, v in case.outputs.items()})
-returns_names_that_are_numbers = on_bad_cases(lambda case: dict(enumerate(case.outputs.values())))
-returns_unpicklable = on_bad_cases(lambda case: dict.fromkeys(case.outputs, lambda: 0))
+returns_less = on_bad_cases(lambda question: {"Ho": answer(question)["Ho"]})
+returns_more = on_bad_cases(lambda question: {**answer(question), "Z": answer(question)["Ho"]})
+returns_other_names = on_bad_cases(
+    lambda question: {n.lower(): v for n, v in answer(question).items()}
+)
+returns_names_that_are_numbers = on_bad_cases(
+    lambda question: dict(enumerate(answer(question).values()))
+)
+returns_unpicklable = on_bad_cases(lambda question: dict.fromkeys(answer(question), lambda: 0))
 wrong_shape = with_output(lambda ho: ho[..., :-1])
 transposed = with_output(lambda ho: ho.T)
 scalar = with_output(lambda ho: ho.flat[0])

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Case, Unsupported
+from grucible import Question, Unsupported
 
 Array = npt.NDArray[Any]
-Runtime = Callable[[Case], Mapping[str, Array]]
+Runtime = Callable[[Question], Mapping[str, Array]]
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "sigmoid": lambda v: np.asarray(0.5 * np.tanh(0.5 * v) + 0.5),
@@ -26,15 +26,15 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 BACKWARDS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
-def run(case: Case, mistake: str = "", arithmetic: str = "float64") -> dict[str, Array]:
+def run(question: Question, mistake: str = "", arithmetic: str = "float64") -> dict[str, Array]:
     """GRUCell-3 and GRUSequence-5, or all but one thing of them."""
-    if not case.operator.startswith("openvino."):
+    if not question.operator.startswith("openvino."):
         raise Unsupported("OpenVINO's operators alone")
-    a = case.attributes
+    a = question.attributes
     after = a["linear_before_reset"]
     parts = 4 if after else 3
-    x = {name: array.astype(arithmetic) for name, array in case.inputs.items()}
-    dtype = case.inputs["X"].dtype
+    x = {name: array.astype(arithmetic) for name, array in question.inputs.items()}
+    dtype = question.inputs["X"].dtype
     clip = np.inf if mistake == "clip ignored" else a["clip"]
 
     def activation(name: str, v: Array) -> Array:
@@ -74,7 +74,7 @@ def run(case: Case, mistake: str = "", arithmetic: str = "float64") -> dict[str,
     batch, time, _ = x["X"].shape
     backwards = BACKWARDS[a["direction"]]
     y, ho = np.zeros((batch, len(backwards), time, a["hidden_size"])), np.zeros_like(h0)
-    lengths = case.inputs["sequence_lengths"]
+    lengths = question.inputs["sequence_lengths"]
     if mistake == "sequence_lengths ignored":
         lengths = np.full_like(lengths, time)
     for row, length in enumerate(lengths):

@@ -4,7 +4,7 @@ diagnosed as. The diagnosis shares no code with these."""
 from __future__ import annotations
 
 CLIP = 'np.clip(v, -a["clip"], a["clip"])'
-LENGTHS = 'enumerate(case.inputs["sequence_lengths"])'
+LENGTHS = 'enumerate(question.inputs["sequence_lengths"])'
 RECURRENT = "r * (h @ Rh.T + rbh[0]) if rbh else (r * h) @ Rh.T"
 STEP = 'h = Y[row, d, t] = Ho[row, d] = step(x["X"][row, t], h, W[d], R[d], B[d])'
 RESULT = 'return {"Y": Y.astype(dtype), "Ho": Ho.astype(dtype)}'
@@ -63,10 +63,10 @@ BUGS: dict[str, tuple[tuple[str, str], ...]] = {
     "reverse-ignored": (("reverse=backwards", "reverse=False"),),
     "reverse-assumed": (("reverse=backwards", "reverse=True"),),
     "lengths-ignored": (
-        (LENGTHS, 'enumerate([Y.shape[2]] * len(case.inputs["sequence_lengths"]))'),
+        (LENGTHS, 'enumerate([Y.shape[2]] * len(question.inputs["sequence_lengths"]))'),
     ),
     "lengths-of-first-row": (
-        (LENGTHS, 'enumerate([case.inputs["sequence_lengths"][0]] * len(Y))'),
+        (LENGTHS, 'enumerate([question.inputs["sequence_lengths"][0]] * len(Y))'),
     ),
     "lengths-one-short": (("range(length)", "range(length - 1)"),),
     "length-0-as-1": (("range(length)", "range(max(length, 1))"),),

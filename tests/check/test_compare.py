@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from grucible.check.compare import Comparison, compare
-from grucible.check.tolerance import Tolerance
-from grucible.vectors.case import Block
+from grucible.cases.operators.readings import STORED
+from grucible.check.judging.compare import Comparison, compare
+from grucible.check.judging.criterion import Tolerance
+from grucible.vectors.block import Block
+from grucible.vectors.case import Answer
 
 Array = npt.NDArray[Any]
 finfo: Any = ml_dtypes.finfo
@@ -55,8 +57,10 @@ def under(
 ) -> Comparison:
     """Compare with what a tolerance admits of the expected values."""
     rows = len(next(iter(expected.values())))
-    block = Block("", "", dtype, "required", [""] * rows, [{}] * rows, {}, expected)
-    admitted = tolerance.admitted(block, "")
+    block = Block(
+        "", "", dtype, "required", [""] * rows, [{}] * rows, {}, {STORED: Answer(expected)}
+    )
+    admitted = tolerance.admitted(block, STORED)
     return compare(expected, observed, admitted, dtype, signed_zero=signed_zero)
 
 

@@ -10,13 +10,13 @@ import h5py
 import numpy as np
 import pytest
 
-from grucible import Case, Report, verify
+from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
-from grucible.gen.arithmetic import CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CLASSES, REQUIRED
 from grucible.vectors.digest import tolerance_digest
 
 from .conftest import HERE, Command
-from .made import KEEPS_H0, SEQUENCE, Array, make_block, write_outputs, write_vectors
+from .made import KEEPS_H0, SEQUENCE, Array, answering, make_block, write_outputs, write_vectors
 from .numpy_gru import keeps_h0
 
 DTYPES = sorted(CLASSES)
@@ -34,16 +34,18 @@ def halves(tmp_path: Path) -> Path:
 
 def half(dtype: str) -> Array:
     _, block = make_block(["x"], dtype=dtype)
-    return HALF.astype(block.outputs["Ho"].dtype)
+    return HALF.astype(block.answer.outputs["Ho"].dtype)
 
 
-def off(arithmetic: str = "", *, further: bool = False) -> Any:
-    """A runtime with one element off by just the tolerance of a class (by default the required
-    one's), or by the least that is more."""
+def off(vectors: Path, *, further: bool = False) -> Any:
+    """A runtime with one element off by just the tolerance of the required class, or by the least
+    that is more."""
+    cases = {case.id: case for case in load_vectors(vectors)}
 
-    def run(case: Case) -> dict[str, Array]:
-        ho = case.outputs["Ho"].copy()
-        limit = case.tolerances[arithmetic or REQUIRED[case.dtype]]["Ho"]
+    def run(question: Question) -> dict[str, Array]:
+        answer = cases[question.id].answer
+        ho = answer.outputs["Ho"].copy()
+        limit = answer.tolerances[REQUIRED[question.dtype]]["Ho"]
         wanted = ho[1, 0].astype(np.float64) + limit[1, 0]
         ho[1, 0] = wanted
         assert ho[1, 0] == wanted
@@ -59,14 +61,14 @@ def verdicts(report: Report) -> dict[str, str]:
 
 
 def test_a_difference_of_just_the_tolerance_passes(halves: Path) -> None:
-    report = verify(halves, runtime=off())
+    report = verify(halves, runtime=off(halves))
     assert verdicts(report) == dict.fromkeys(DTYPES, "passed")
     assert [result.worst_ratio for result in report.results] == [1.0] * 4
     assert {result.where for result in report.results} == {"Ho[1, 0]"}
 
 
 def test_the_least_more_than_the_tolerance_fails(halves: Path) -> None:
-    report = verify(halves, runtime=off(further=True))
+    report = verify(halves, runtime=off(halves, further=True))
     assert verdicts(report) == dict.fromkeys(DTYPES, "failed")
     assert all(1.0 < result.worst_ratio <= 1.5 for result in report.results)
 
@@ -91,29 +93,33 @@ def test_so_it_is_with_outputs_made_elsewhere(
 def test_every_element_has_its_own_tolerance(tmp_path: Path) -> None:
     """What passes at one element of a case fails at another, whose tolerance is smaller."""
     key, block = make_block(["a", "b"], outputs={"Ho": np.full((2, 2, 2), 0.5, np.float32)})
-    block.tolerances[""]["float32"]["Ho"][1, 0, 1] /= 2
+    block.answer.tolerances["float32"]["Ho"][1, 0, 1] /= 2
     write_vectors(tmp_path / "cell.h5", (key, block))
 
-    def run(case: Case) -> dict[str, Array]:
-        ho = case.outputs["Ho"].copy()
+    right = answering(tmp_path / "cell.h5")
+
+    def run(question: Question) -> dict[str, Array]:
+        ho = right(question)["Ho"]
         ho[0, 1] += np.float32(2.0**-20)
         return {"Ho": ho}
 
     assert verdicts(verify(tmp_path / "cell.h5", runtime=run)) == {"a": "passed", "b": "failed"}
 
 
-@pytest.mark.parametrize(("tighter", "verdict"), [("", "passed"), (KEEPS_H0, "failed")])
-def test_a_reading_has_its_own_tolerances(tighter: str, verdict: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tighter", "verdict"), [((), "passed"), ((KEEPS_H0,), "failed")])
+def test_a_reading_has_its_own_tolerances(
+    tighter: tuple[str, ...], verdict: str, tmp_path: Path
+) -> None:
     """The answers of a reading are not judged by the tolerances of the stored ones."""
     key, block = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
-    for limit in block.tolerances[tighter]["float32"].values():
+    for limit in block.answers[tighter].tolerances["float32"].values():
         limit /= 1024
     write_vectors(tmp_path / "zero.h5", (key, block), operator=SEQUENCE)
 
-    def run(case: Case) -> dict[str, Array]:
+    def run(question: Question) -> dict[str, Array]:
         return {
             name: array + np.where(array == 0, 0, np.float32(2.0**-21))
-            for name, array in keeps_h0(case).items()
+            for name, array in keeps_h0(question).items()
         }
 
     report = verify(tmp_path / "zero.h5", runtime=run)
@@ -139,7 +145,7 @@ def test_another_class_may_be_demanded(
     arithmetic: list[str], failed: set[str], halves: Path
 ) -> None:
     """The runtime is off by just what the required class admits: a better one admits less."""
-    report = verify(halves, runtime=off(), arithmetic=arithmetic)
+    report = verify(halves, runtime=off(halves), arithmetic=arithmetic)
     assert {i for i, verdict in verdicts(report).items() if verdict == "failed"} == failed
 
 
@@ -161,9 +167,9 @@ def test_on_the_command_line(
     runtime.write_text(
         "import numpy as np\n"
         "UNITS = {'float16': 2.0**-7, 'bfloat16': 2.0**-4}\n"
-        "def run(case):\n"
-        "    unit = case.outputs['Ho'].dtype.type(UNITS.get(case.dtype, 0))\n"
-        "    return {'Ho': case.outputs['Ho'] + unit}\n"
+        "def run(question):\n"
+        "    shape, dtype = question.outputs['Ho']\n"
+        "    return {'Ho': np.full(shape, 0.5 + UNITS.get(question.dtype, 0), dtype)}\n"
     )
     arguments = ["check", halves, "--runtime", f"{runtime}:run", *options]
     ended = command(*arguments, "--json")
@@ -216,7 +222,7 @@ def test_vectors_without_a_class_are_refused(
         f"halves.h5: /float32/{name}/tolerance/bfloat16-gemm: is missing; generate the file again"
     )
     with pytest.raises(VectorFileError, match=re.escape(says)):
-        verify(halves, runtime=off(), arithmetic=arithmetic)
+        verify(halves, runtime=off(halves), arithmetic=arithmetic)
     ended = command("check", halves, "--runtime", f"{HERE / 'numpy_gru.py'}:run")
     assert says in ended.said_in_one_line()
 

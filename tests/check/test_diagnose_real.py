@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible import Case, Unsupported, verify
+from grucible import Question, Unsupported, verify
 
 
 def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:
@@ -45,22 +45,22 @@ def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
 
     core = ov.Core()
 
-    def run(case: Case) -> dict[str, Any]:
-        if set(case.given) - {"hidden_size", "direction", "activations", "linear_before_reset"}:
+    def run(question: Question) -> dict[str, Any]:
+        if set(question.given) - {"hidden_size", "direction", "activations", "linear_before_reset"}:
             raise Unsupported("this shows where all is default")
-        if case.attributes["activations"] != ["sigmoid", "tanh"]:
+        if question.attributes["activations"] != ["sigmoid", "tanh"]:
             raise Unsupported("this shows where all is default")
-        fed = [case.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
+        fed = [question.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
         parameters = [
             Parameter(ov.Type(array.dtype), ov.PartialShape([-1, *array.shape[1:]]))
             for array in fed
         ]
         node = opset5.gru_sequence(
             *parameters,
-            *(Constant(case.inputs[name]) for name in ("W", "R", "B")),
-            hidden_size=case.attributes["hidden_size"],
-            direction=case.attributes["direction"],
-            linear_before_reset=bool(case.attributes["linear_before_reset"]),
+            *(Constant(question.inputs[name]) for name in ("W", "R", "B")),
+            hidden_size=question.attributes["hidden_size"],
+            direction=question.attributes["direction"],
+            linear_before_reset=bool(question.attributes["linear_before_reset"]),
         )
         model = ov.Model(node.outputs(), parameters, "dynamic")
         properties = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}

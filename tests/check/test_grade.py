@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible import Case, Report, Unsupported, verify
+from grucible import Question, Report, Unsupported, load_vectors, verify
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.gen.arithmetic import CLASSES
-from grucible.vectors.case import Block, BlockKey
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.vectors.block import Block, BlockKey
 
-from .made import SEQUENCE, Array, make_block, write_vectors
+from .made import SEQUENCE, Array, answering, make_block, write_vectors
 from .numpy_gru import in_float32, keeps_h0, run
 
 FLOAT16 = [one.name for one in CLASSES["float16"]]
-Runtime = Callable[[Case], Mapping[str, Array]]
+Runtime = Callable[[Question], Mapping[str, Array]]
 
 
 def observed(report: Report) -> dict[str, str]:
@@ -64,9 +64,9 @@ def test_demanding_float32_of_float64_vectors_lets_it_pass() -> None:
 
 
 def test_one_hopeless_case_leaves_none() -> None:
-    def hopeless(case: Case) -> dict[str, Array]:
-        outputs = run(case)
-        if case.id == "openvino.GRUCell-3/core/float16/lbr-relu_relu-noB":
+    def hopeless(question: Question) -> dict[str, Array]:
+        outputs = run(question)
+        if question.id == "openvino.GRUCell-3/core/float16/lbr-relu_relu-noB":
             outputs["Ho"] = outputs["Ho"] + outputs["Ho"].dtype.type(100)
         return outputs
 
@@ -91,25 +91,27 @@ def test_one_hopeless_case_leaves_none() -> None:
 # of made ones, where a case is off by so many limits of a class
 
 
-def off_by(classes: Mapping[str, str], share: float = 1.0) -> Runtime:
+def off_by(vectors: Path, classes: Mapping[str, str], share: float = 1.0) -> Runtime:
     """A runtime that is off, in the case of an id, by that share of the tolerance of a class."""
+    answers = {case.id: case.answer for case in load_vectors(vectors)}
 
-    def answer(case: Case) -> dict[str, Array]:
-        if case.id not in classes:
-            return dict(case.outputs)
-        limits = case.tolerances[classes[case.id]]
+    def run_off(question: Question) -> dict[str, Array]:
+        answer = answers[question.id]
+        if question.id not in classes:
+            return dict(answer.outputs)
+        limits = answer.tolerances[classes[question.id]]
         return {
             name: (array.astype(np.float64) + share * limits[name]).astype(array.dtype)
-            for name, array in case.outputs.items()
+            for name, array in answer.outputs.items()
         }
 
-    return answer
+    return run_off
 
 
 def halves(ids: list[str], dtype: str, **options: Any) -> tuple[BlockKey, Block]:
     """Cases whose answers are 0.5: sums with tolerances, which are powers of two, are exact."""
     _, block = make_block(ids, dtype=dtype)
-    ho = np.full_like(block.outputs["Ho"], 0.5)
+    ho = np.full_like(block.answer.outputs["Ho"], 0.5)
     return make_block(ids, dtype=dtype, outputs={"Ho": ho}, **options)
 
 
@@ -118,14 +120,16 @@ def test_each_case_has_its_best_class(tmp_path: Path) -> None:
     ids = [one.name for one in CLASSES["float32"]]
     key, block = halves(ids, "float32")
     for number, name in enumerate(ids):
-        block.tolerances[""][name]["Ho"][...] = 2.0 ** (number - 20)
+        block.answer.tolerances[name]["Ho"][...] = 2.0 ** (number - 20)
     write_vectors(tmp_path / "cell.h5", (key, block))
-    report = verify(tmp_path / "cell.h5", runtime=off_by({i: i for i in ids}))
+    report = verify(tmp_path / "cell.h5", runtime=off_by(tmp_path / "cell.h5", {i: i for i in ids}))
     assert {r.id: r.arithmetic for r in report.results} == {i: i for i in ids}
     assert {r.id: r.verdict for r in report.results} == {
         i: "passed" if i == "float32" else "failed" for i in ids
     }
-    report = verify(tmp_path / "cell.h5", runtime=off_by({i: i for i in ids}, 1024.0))
+    report = verify(
+        tmp_path / "cell.h5", runtime=off_by(tmp_path / "cell.h5", {i: i for i in ids}, 1024.0)
+    )
     assert {r.arithmetic for r in report.results} == {""}
 
 
@@ -136,12 +140,13 @@ def test_the_grade_is_the_worst_case_s(tmp_path: Path) -> None:
         "float16-state": {"b": "float16-state"},
         "": {"a": "float16-state", "b": "hopeless"},
     }.items():
-        runtime = off_by({i: c for i, c in classes.items() if c != "hopeless"})
+        known = {i: c for i, c in classes.items() if c != "hopeless"}
+        runtime = off_by(tmp_path / "cell.h5", known)
 
-        def answer(case: Case, runtime: Runtime = runtime, classes: Any = classes) -> Any:
-            if classes.get(case.id) == "hopeless":
-                return {"Ho": np.full_like(case.outputs["Ho"], np.nan)}
-            return runtime(case)
+        def answer(question: Question, runtime: Runtime = runtime, classes: Any = classes) -> Any:
+            if classes.get(question.id) == "hopeless":
+                return question.buffers()
+            return runtime(question)
 
         assert verify(tmp_path / "cell.h5", runtime=answer).grades["float16"].observed == wanted
 
@@ -149,7 +154,7 @@ def test_the_grade_is_the_worst_case_s(tmp_path: Path) -> None:
 def test_classes_of_which_neither_is_better(tmp_path: Path) -> None:
     """float16-state and tf32 each hold one case alone: only what holds both is observed."""
     key, block = halves(["a", "b"], "float32")
-    limits = block.tolerances[""]
+    limits = block.answer.tolerances
     for name, of_a, of_b in (
         ("float32", 1, 1),
         ("float16-state", 4, 2),
@@ -159,9 +164,8 @@ def test_classes_of_which_neither_is_better(tmp_path: Path) -> None:
     ):
         limits[name]["Ho"][...] = np.array([of_a, of_b]).reshape(2, 1, 1) * 2.0**-20
     write_vectors(tmp_path / "cell.h5", (key, block))
-    report = verify(
-        tmp_path / "cell.h5", runtime=off_by({"a": "bfloat16-operands", "b": "bfloat16-operands"})
-    )
+    worst = dict.fromkeys("ab", "bfloat16-operands")
+    report = verify(tmp_path / "cell.h5", runtime=off_by(tmp_path / "cell.h5", worst))
     assert dict(report.grades["float32"].holds) == {
         "float32": 0,
         "float16-state": 1,
@@ -181,13 +185,13 @@ def test_only_deciding_cases_that_were_compared_are_graded(tmp_path: Path) -> No
         halves(["unsupported-too"], "float32"),
     )
 
-    def answer(case: Case) -> dict[str, Array]:
-        if "unsupported" in case.id:
+    def answer(question: Question) -> dict[str, Array]:
+        if "unsupported" in question.id:
             raise Unsupported("not this")
-        if case.id == "error":
+        if question.id == "error":
             raise ValueError("cannot")
-        change = np.nan if case.id == "special" else 0
-        return {"Ho": case.outputs["Ho"] + case.outputs["Ho"].dtype.type(change)}
+        shape, dtype = question.outputs["Ho"]
+        return {"Ho": np.full(shape, np.nan if question.id == "special" else 0.5, dtype)}
 
     report = verify(tmp_path / "cell.h5", runtime=answer)
     grade = report.grades["float16"]
@@ -213,7 +217,7 @@ def test_either_reading_holds_a_class(tmp_path: Path) -> None:
 
 def test_a_grade_is_given_whatever_is_demanded(tmp_path: Path) -> None:
     write_vectors(tmp_path / "cell.h5", halves(["a", "b"], "float16"))
-    runtime = off_by({"a": "float16-state"})
+    runtime = off_by(tmp_path / "cell.h5", {"a": "float16-state"})
     demands: list[dict[str, Any]] = [{"ulp": 0.0}, {"rtol": 1.0}, {"arithmetic": ["float32"]}]
     for options in demands:
         report = verify(tmp_path / "cell.h5", runtime=runtime, **options)
@@ -233,7 +237,7 @@ def vacuous(tmp_path: Path) -> Path:
     """Two files; in `some.h5` of three elements that are not padding one tolerance is vacuous."""
     ho = np.array([[[0.5, 0.05], [0.0, -0.25]]], np.float32)
     key, block = make_block(["a"], outputs={"Ho": ho})
-    limits = block.tolerances[""]
+    limits = block.answer.tolerances
     limits["float32"]["Ho"][...] = [[[0.5, 0.0999], [0.0, 0.2499]]]
     limits["tf32"]["Ho"][...] = [[[0.5, 0.1], [0.0, np.inf]]]
     write_vectors(tmp_path / "v" / "some.h5", (key, block))
@@ -242,12 +246,8 @@ def vacuous(tmp_path: Path) -> Path:
     return tmp_path / "v"
 
 
-def answers(case: Case) -> dict[str, Array]:
-    return dict(case.outputs)
-
-
 def test_the_vacuous_share_is_reported(vacuous: Path) -> None:
-    report = verify(vacuous, runtime=answers)
+    report = verify(vacuous, runtime=answering(vacuous))
     grade = report.grades["float32"]
     assert dict(grade.elements) == {"some.h5": 3, "sound.h5": 8}
     assert grade.vacuous_share == pytest.approx(1 / 11)
@@ -266,13 +266,16 @@ def test_the_vacuous_share_is_reported(vacuous: Path) -> None:
 def test_an_element_that_must_be_exact_counts(tmp_path: Path) -> None:
     """A tolerance of zero is not padding where a coarser class admits something."""
     key, block = halves(["a"], "float16")
-    block.tolerances[""]["float32"]["Ho"][...] = [[[0.0, 0.5], [0.0, 0.0]]]
+    block.answer.tolerances["float32"]["Ho"][...] = [[[0.0, 0.5], [0.0, 0.0]]]
     write_vectors(tmp_path / "cell.h5", (key, block))
-    report = verify(tmp_path / "cell.h5", runtime=answers, arithmetic=["float32"])
+    report = verify(
+        tmp_path / "cell.h5", runtime=answering(tmp_path / "cell.h5"), arithmetic=["float32"]
+    )
     assert report.grades["float16"].vacuous_share == pytest.approx(1 / 4)
 
 
 def test_the_vacuous_share_is_that_of_what_is_required(vacuous: Path) -> None:
+    answers = answering(vacuous)
     report = verify(vacuous, runtime=answers, arithmetic=["tf32"])
     assert report.grades["float32"].vacuous_share == pytest.approx(3 / 11)
     report = verify(vacuous, runtime=answers, atol=0.3)  # of padding it says nothing

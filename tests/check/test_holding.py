@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from grucible.check.grade import holding
-from grucible.gen.arithmetic import CHAINS, CLASSES, REQUIRED
+from grucible.check.judging.grade import holding
+from grucible.gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 
 from .made import Array
 

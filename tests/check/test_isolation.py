@@ -16,7 +16,7 @@ from grucible.check.reports.terminal import report_lines
 
 from . import misbehaving
 from .conftest import HERE, Command, strict_json
-from .made import make_block, write_vectors
+from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MISBEHAVING = HERE / "misbehaving.py"
 
@@ -163,15 +163,18 @@ def test_a_crash_costs_one_case_of_many(tmp_path: Path, command: Command) -> Non
     assert [c["verdict"] for c in report["cases"]] == ["error", *["passed"] * 3] * 3
 
 
-CRASHES_LATER = """
+CRASHES_LATER = (
+    IMPORT_ANSWER
+    + """
 import os, threading, time
-def run(case):
-    if "bad" in case.id:
+def run(question):
+    if "bad" in question.id:
         threading.Timer(0.05, os.abort).start()
     else:
         time.sleep(0.3)
-    return dict(case.outputs)
+    return answer(question)
 """
+)
 
 
 def test_a_crash_between_cases_is_not_the_end(tmp_path: Path, command: Command) -> None:
@@ -184,18 +187,21 @@ def test_a_crash_between_cases_is_not_the_end(tmp_path: Path, command: Command) 
     assert verdicts in (["passed", "error", "passed"], ["error", "passed", "passed"])
 
 
-LOADS_ONCE = """
+LOADS_ONCE = (
+    IMPORT_ANSWER
+    + """
 import os
 from pathlib import Path
 lock = Path(__file__).with_suffix(".lock")
 if lock.exists():
     raise OSError("the device is still in use")
 lock.touch()
-def run(case):
-    if "bad" in case.id:
+def run(question):
+    if "bad" in question.id:
         os.abort()
-    return dict(case.outputs)
+    return answer(question)
 """
+)
 
 
 def test_a_runtime_that_does_not_come_back_is_not_the_end(tmp_path: Path, command: Command) -> None:
@@ -209,17 +215,17 @@ def test_a_runtime_that_does_not_come_back_is_not_the_end(tmp_path: Path, comman
     assert "the device is still in use" in ended.report["cases"][2]["message"]
 
 
-def test_the_same_case_as_in_this_process(tmp_path: Path, command: Command) -> None:
-    """What crosses the pipe is the whole case, but for tolerances: bfloat16, infinity, readings."""
+def test_the_same_question_as_in_this_process(tmp_path: Path, command: Command) -> None:
+    """What crosses the pipe is the whole question: bfloat16, attributes, what is asked for."""
     (tmp_path / "told.py").write_text(
-        "import ml_dtypes, math\n"
-        "def run(case):\n"
-        "    assert case.inputs['X'].dtype == ml_dtypes.bfloat16, case.inputs['X'].dtype\n"
-        "    assert case.attributes['activations'] == ['sigmoid', 'tanh']\n"
-        "    assert case.given == {'hidden_size': 2, 'clip': 0.5}\n"
-        "    assert (case.operator, case.dtype) == ('openvino.GRUCell-3', 'bfloat16')\n"
-        "    assert case.tier == 'required'\n"
-        "    return dict(case.outputs)\n"
+        f"{IMPORT_ANSWER}import ml_dtypes\n"
+        "def run(question):\n"
+        "    assert question.inputs['X'].dtype == ml_dtypes.bfloat16, question.inputs['X'].dtype\n"
+        "    assert question.attributes['activations'] == ['sigmoid', 'tanh']\n"
+        "    assert question.given == {'hidden_size': 2, 'clip': 0.5}\n"
+        "    assert (question.operator, question.dtype) == ('openvino.GRUCell-3', 'bfloat16')\n"
+        "    assert question.outputs == {'Ho': ((2, 2), ml_dtypes.bfloat16)}\n"
+        "    return answer(question)\n"
     )
     write_vectors(tmp_path / "cell.h5", make_block(["a"], dtype="bfloat16"))
     ended = command("check", tmp_path / "cell.h5", "--runtime", f"{tmp_path / 'told.py'}:run")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grucible import Case, load_vectors, verify
+from grucible import Question, load_vectors, verify
 from grucible.check.reports.terminal import report_lines
 
 from .conftest import HERE, Command
@@ -93,42 +93,45 @@ def length_zero(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("runtime", "reading"), [("run", "stored"), ("keeps_h0", KEEPS_H0)])
+@pytest.mark.parametrize(("runtime", "reading"), [("run", []), ("keeps_h0", [KEEPS_H0])])
 def test_either_reading_is_accepted_and_named(
-    runtime: str, reading: str, length_zero: Path, command: Command
+    runtime: str, reading: list[str], length_zero: Path, command: Command
 ) -> None:
     ended = command(
         "check", length_zero, "--runtime", f"{HERE / 'numpy_gru.py'}:{runtime}", "--json"
     )
     assert ended.status == 0
     assert ended.report["verdict"] == "conforms"
-    assert {c["id"]: (c["verdict"], c["reading"], c["tier"]) for c in ended.report["cases"]} == {
-        "zero-a": ("passed", reading, "ambiguous"),
-        "zero-b": ("passed", reading, "ambiguous"),
-        "full": ("passed", "either", "ambiguous"),
+    assert {c["id"]: (c["verdict"], c["readings"], c["tier"]) for c in ended.report["cases"]} == {
+        "zero-a": ("passed", [reading], "ambiguous"),
+        "zero-b": ("passed", [reading], "ambiguous"),
+        "full": ("passed", [[], [KEEPS_H0]], "ambiguous"),
     }
     text = command("check", length_zero, "--runtime", f"{HERE / 'numpy_gru.py'}:{runtime}").out
     assert "\nthe reading followed where the text is ambiguous (ledger: len-zero):\n" in text
-    assert f"     2  {reading}: the last state of a row of length 0 is " in text
+    assert (
+        f"     2  {''.join(reading) or 'as stored'}: the last state of a row of length 0 is "
+        in text
+    )
     assert "not the same in every case" not in text
 
 
 def test_neither_reading_fails(length_zero: Path) -> None:
-    def neither(case: Case) -> dict[str, Array]:
-        outputs = run(case)
+    def neither(question: Question) -> dict[str, Array]:
+        outputs = run(question)
         return outputs | {"Ho": outputs["Ho"] + 1}
 
     report = verify(length_zero, runtime=neither)
     assert report.verdict == "does not conform"
     assert [r.verdict for r in report.results] == ["failed"] * 3
-    assert [r.reading for r in report.results] == [""] * 3
+    assert [r.readings for r in report.results] == [()] * 3
 
 
 def test_one_output_of_each_reading_fails(tmp_path: Path) -> None:
     """All outputs must follow the same reading."""
     path = tmp_path / "mixed.h5"
     key, block = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
-    block.readings[KEEPS_H0]["Y"] += 1
+    block.answers[(KEEPS_H0,)].outputs["Y"] += 1
     write_vectors(path, (key, block), operator=SEQUENCE)
     report = verify(path, runtime=keeps_h0)
     assert [r.verdict for r in report.results] == ["failed"]
@@ -151,10 +154,10 @@ def test_cells_are_checked_as_well(tmp_path: Path) -> None:
 def test_a_runtime_may_give_the_same_array_each_time(tmp_path: Path) -> None:
     """Native runtimes write into one buffer: what they wrote must be taken before the next case."""
     write_vectors(tmp_path / "cell.h5", make_block(["a", "b", "c"]))
-    kept = run(next(iter(load_vectors(tmp_path / "cell.h5"))))
+    kept = run(next(iter(load_vectors(tmp_path / "cell.h5"))).question)
 
-    def in_place(case: Case) -> dict[str, Array]:
-        for name, array in run(case).items():
+    def in_place(question: Question) -> dict[str, Array]:
+        for name, array in run(question).items():
             kept[name][...] = array
         return kept
 

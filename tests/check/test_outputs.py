@@ -264,7 +264,7 @@ HO = f"{F32}/outputs/Ho"
 BAD: dict[str, tuple[Change, str]] = {
     "format": (lambda f: f.attrs.update({"format": "grucible vectors"}),
                "format is 'grucible vectors'; expected 'grucible outputs'"),
-    "version": (lambda f: f.attrs.update({"format_version": 2}), "format_version is 2"),
+    "version": (lambda f: f.attrs.update({"format_version": 1}), "format_version is 1"),
     "shape": (put(HO, np.zeros((5, 2, 3), "f4")),
               r"/outputs/Ho: is float32 \(5, 2, 3\); expected float32 \(5, 2, 2\)"),
     "shape transposed": (put(HO, np.zeros((2, 2, 5), "f4")), r"is float32 \(2, 2, 5\)"),
@@ -386,10 +386,10 @@ def test_outputs_in_slices(
     vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However the vectors are cut, rows match by id."""
-    from grucible.vectors import block_reader
+    from grucible.vectors import stored_block
 
     edit(outputs, rows(F32, [2, 0, 4, 3]))
     whole = verdicts(command, vectors, outputs)
-    monkeypatch.setattr(block_reader, "SLICE_BYTES", 1)
+    monkeypatch.setattr(stored_block, "SLICE_BYTES", 1)
     assert verdicts(command, vectors, outputs) == whole
     assert whole[2]["case-1"] == "missing"

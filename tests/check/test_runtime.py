@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import RuntimeNotUsable
-from grucible.check import runtime
-from grucible.check.runtime import load_runtime, registered_runtimes
+from grucible.check.runtimes import runtime
+from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MODULES = {
-    "good": '"""A module."""\ndef run(case):\n    """Echoes what is expected.\n\n    More."""\n    return dict(case.outputs)\n',
+    "good": f'"""A module."""\n{IMPORT_ANSWER}def run(question):\n    """Answers right.\n\n    More."""\n    return answer(question)\n',
     "imports_nothing": "import a_module_that_is_not_there\n",
-    "not_python": "def run(case:\n",
+    "not_python": "def run(question:\n",
     "raises": "raise RuntimeError('no licence\\nwas found')\n",
     "exits": "import sys\nsys.exit('bye')\n",
     "aborts": "import os\nos.abort()\n",
@@ -113,8 +113,8 @@ def test_an_object_with_a_call_is_a_function(modules: Path) -> None:
         "class Engine:\n"
         '    """An engine."""\n'
         "    version = 7\n"
-        "    def __call__(self, case):\n"
-        "        return dict(case.outputs)\n"
+        "    def __call__(self, question):\n"
+        "        return question.buffers()\n"
         "engine = Engine()\n"
     )
     loaded = load_runtime("./rt_object.py:engine")
@@ -122,7 +122,7 @@ def test_an_object_with_a_call_is_a_function(modules: Path) -> None:
 
 
 def test_the_about_line_is_the_first_of_the_docstring(modules: Path) -> None:
-    assert load_runtime(f"{modules / 'rt_good.py'}:run").about == "Echoes what is expected."
+    assert load_runtime(f"{modules / 'rt_good.py'}:run").about == "Answers right."
 
 
 def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
@@ -181,8 +181,8 @@ class Engine:
     @property
     def version(self):
         raise RuntimeError('no device')
-    def __call__(self, case):
-        return dict(case.outputs)
+    def __call__(self, question):
+        return question.buffers()
 engine = Engine()
 """
 

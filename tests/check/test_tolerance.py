@@ -14,9 +14,11 @@ import pytest
 from grucible import GrucibleError
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import VectorFileError
-from grucible.check.compare import compare
-from grucible.check.tolerance import Demanded, Tolerance, chosen_criteria, spacing
-from grucible.vectors.case import Block
+from grucible.cases.operators.readings import STORED
+from grucible.check.judging.compare import compare
+from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria, spacing
+from grucible.vectors.block import Block
+from grucible.vectors.case import Answer
 
 Array = npt.NDArray[Any]
 finfo: Any = ml_dtypes.finfo
@@ -26,7 +28,9 @@ DTYPES = sorted(FLOAT_TYPES)
 def block_of(outputs: dict[str, Array], dtype: str) -> Block:
     """A block of which only the answers are looked at."""
     rows = len(outputs["Y"])
-    return Block("b", "", dtype, "required", [""] * rows, [{}] * rows, {}, outputs)
+    return Block(
+        "b", "", dtype, "required", [""] * rows, [{}] * rows, {}, {STORED: Answer(outputs)}
+    )
 
 
 def numbers_of(dtype: str) -> Array:
@@ -88,7 +92,7 @@ def test_ulps_admit_so_many_neighbours(dtype: str, ulps: float) -> None:
         found = compare(
             {"Y": expected.reshape(1, 1)},
             {"Y": observed.reshape(1, 1)},
-            Tolerance(ulps=ulps).admitted(block_of({"Y": expected.reshape(1, 1)}, dtype), ""),
+            Tolerance(ulps=ulps).admitted(block_of({"Y": expected.reshape(1, 1)}, dtype), STORED),
             dtype,
             signed_zero=False,
         )
@@ -108,7 +112,7 @@ def test_rtol_and_atol_are_numpys(rtol: float, atol: float, dtype: str) -> None:
         observed = (expected + scale).astype(dtype)
     observed[4:8] = [[np.nan], [np.inf], [0.0], [-np.inf]]
     observed[8:12] = expected[8:12]
-    admitted = Tolerance(rtol, atol).admitted(block_of({"Y": expected}, dtype), "")
+    admitted = Tolerance(rtol, atol).admitted(block_of({"Y": expected}, dtype), STORED)
     found = compare({"Y": expected}, {"Y": observed}, admitted, dtype, signed_zero=False)
     wanted = []
     for e, o in zip(expected.astype(np.float64), observed.astype(np.float64), strict=True):
@@ -123,10 +127,11 @@ def test_rtol_and_atol_are_numpys(rtol: float, atol: float, dtype: str) -> None:
 
 def test_the_admitted_difference_is_of_the_expected_value() -> None:
     outputs = {"Y": np.array([0.0, -4.0, np.inf, np.nan], np.float32)}
-    block = replace(block_of(outputs, "float32"), readings={"r": {"Y": outputs["Y"] * 2}})
+    answers = {STORED: Answer(outputs), ("r",): Answer({"Y": outputs["Y"] * 2})}
+    block = replace(block_of(outputs, "float32"), answers=answers)
     tolerance = Tolerance(0.5, 1.0)
-    assert tolerance.admitted(block, "")["Y"].tolist() == [1.0, 3.0, 1.0, 1.0]
-    assert tolerance.admitted(block, "r")["Y"].tolist() == [1.0, 5.0, 1.0, 1.0]
+    assert tolerance.admitted(block, STORED)["Y"].tolist() == [1.0, 3.0, 1.0, 1.0]
+    assert tolerance.admitted(block, ("r",))["Y"].tolist() == [1.0, 5.0, 1.0, 1.0]
 
 
 def test_each_dtype_has_a_class_that_is_required() -> None:
@@ -140,14 +145,13 @@ def test_each_dtype_has_a_class_that_is_required() -> None:
 
 def test_a_demanded_class_admits_what_the_block_holds() -> None:
     limits = {"Y": np.ones(1, np.float32)}, {"Y": np.zeros(1, np.float32)}
-    block = replace(
-        block_of({"Y": np.ones(1)}, "float32"),
-        tolerances={"": {"a": limits[0]}, "r": {"a": limits[1]}},
-    )
-    assert Demanded("a").admitted(block, "") is limits[0]
-    assert Demanded("a").admitted(block, "r") is limits[1]
+    outputs = {"Y": np.ones(1)}
+    answers = {STORED: Answer(outputs, {"a": limits[0]}), ("r",): Answer(outputs, {"a": limits[1]})}
+    block = replace(block_of(outputs, "float32"), answers=answers)
+    assert Demanded("a").admitted(block, STORED) is limits[0]
+    assert Demanded("a").admitted(block, ("r",)) is limits[1]
     with pytest.raises(VectorFileError, match="/b: holds no tolerance for b arithmetic; generate"):
-        Demanded("b").admitted(block, "")
+        Demanded("b").admitted(block, STORED)
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from grucible import Case, GrucibleError, Report, Unsupported, verify
-from grucible.check.expectations import Expectation
-from grucible.check.observe import Observed, Status
+from grucible import GrucibleError, Question, Report, Unsupported, verify
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.judging.expectations import Expectation
+from grucible.check.observed.source import Observed, Status
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.check.tolerance import chosen_criteria
 from grucible.check.verdict import judge
-from grucible.vectors.case import Block
+from grucible.vectors.block import Block
 
-from .made import CELL, SEQUENCE, make_block, write_vectors
+from .made import CELL, SEQUENCE, answering, make_block, write_vectors
 from .numpy_gru import run
 
 # What may be true of a case, by a word of its id. `expected` is what the expectations name.
@@ -58,7 +58,7 @@ class Planned:
 
     def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
         words = [case_id.split("/")[0].split("-")[-1] for case_id in block.ids]
-        outputs = {name: array.copy() for name, array in block.outputs.items()}
+        outputs = {name: array.copy() for name, array in block.answer.outputs.items()}
         for row, word in enumerate(words):
             if word == "failed":
                 outputs["Ho"][row] += int(block.ids[row][-1])
@@ -233,7 +233,9 @@ def test_selecting_nothing_is_an_error(all_kinds: Path) -> None:
 
 def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> None:
     key, block = make_block(["special"], dtype=dtype, tier="nonportable")
-    ho = np.resize(np.array(expected, block.outputs["Ho"].dtype), block.outputs["Ho"].shape)
+    ho = np.resize(
+        np.array(expected, block.answer.outputs["Ho"].dtype), block.answer.outputs["Ho"].shape
+    )
     write_vectors(
         path,
         make_block(["plain"]),
@@ -245,8 +247,11 @@ def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> No
 def test_nonportable_cases_are_reported_and_decide_nothing(value: float, tmp_path: Path) -> None:
     nonportable(tmp_path / "special.h5", [-0.0, 1.0, np.nan, np.inf])
 
-    def runtime(case: Case) -> dict[str, np.ndarray]:
-        return run(case) if case.id == "plain" else {"Ho": np.full_like(case.outputs["Ho"], value)}
+    def runtime(question: Question) -> dict[str, np.ndarray]:
+        if question.id == "plain":
+            return run(question)
+        shape, dtype = question.outputs["Ho"]
+        return {"Ho": np.full(shape, value, dtype)}
 
     report = verify(tmp_path / "special.h5", runtime=runtime)
     assert (report.verdict, report.exit_status) == ("conforms", 0)
@@ -263,16 +268,14 @@ def test_the_sign_of_zero_counts_in_nonportable_cases_alone(
 ) -> None:
     zeros = {"Ho": np.zeros((1, 2, 2), np.float32)}
     write_vectors(tmp_path / "zero.h5", make_block(["zero"], tier=tier, outputs=zeros))
-    report = verify(tmp_path / "zero.h5", runtime=lambda case: {"Ho": -case.outputs["Ho"]})
+    right = answering(tmp_path / "zero.h5")
+    report = verify(tmp_path / "zero.h5", runtime=lambda asked: {"Ho": -right(asked)["Ho"]})
     assert [r.verdict for r in report.results] == [verdict]
 
 
 def test_infinities_in_the_report_are_texts(tmp_path: Path) -> None:
     write_vectors(tmp_path / "cell.h5", make_block(["a"]))
-    report = verify(
-        tmp_path / "cell.h5",
-        runtime=lambda case: {"Ho": np.full_like(case.outputs["Ho"], np.nan)},
-    )
+    report = verify(tmp_path / "cell.h5", runtime=Question.buffers)
     (case,) = report_value(report)["cases"]
     assert (case["worst_ratio"], case["worst_abs"], case["worst_ulp"]) == ("inf", "inf", "inf")
     assert case["verdict"] == "failed"
@@ -282,8 +285,10 @@ def test_infinities_in_the_report_are_texts(tmp_path: Path) -> None:
 def test_where_is_the_worst_element(tmp_path: Path) -> None:
     write_vectors(tmp_path / "s.h5", make_block(["a"], operator=SEQUENCE), operator=SEQUENCE)
 
-    def runtime(case: Case) -> dict[str, np.ndarray]:
-        outputs = {name: array.copy() for name, array in case.outputs.items()}
+    right = answering(tmp_path / "s.h5")
+
+    def runtime(question: Question) -> dict[str, np.ndarray]:
+        outputs = right(question)
         outputs["Y"][1, 0, 2, 1] += 0.5
         outputs["Ho"][0, 0, 1] += 0.25
         return outputs
@@ -296,12 +301,12 @@ def test_where_is_the_worst_element(tmp_path: Path) -> None:
 def test_verify_in_this_process_reports_exceptions(tmp_path: Path) -> None:
     write_vectors(tmp_path / "cell.h5", make_block(["a", "b", "c"]), operator=CELL)
 
-    def runtime(case: Case) -> dict[str, np.ndarray]:
-        if case.id == "a":
+    def runtime(question: Question) -> dict[str, np.ndarray]:
+        if question.id == "a":
             raise ZeroDivisionError("here")
-        if case.id == "b":
+        if question.id == "b":
             raise Unsupported("not this")
-        return run(case)
+        return run(question)
 
     report = verify(str(tmp_path / "cell.h5"), runtime=runtime)
     assert [(r.id, r.verdict, r.message) for r in report.results] == [

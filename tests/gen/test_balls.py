@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from grucible.cases.activations import TAKES, Activation
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.gen import exact
-from grucible.gen.balls import BallArithmetic, Balls, round_balls
-from grucible.gen.wide_balls import WideBallArithmetic, WideBalls, round_wide_balls
+from grucible.cases.operators.activations import FUNCTIONS, Activation
+from grucible.gen.exact import enclosures as exact
+from grucible.gen.exact.balls import BallArithmetic, Balls, round_balls
+from grucible.gen.exact.wide_balls import WideBallArithmetic, WideBalls, round_wide_balls
 
 NARROW = ["float16", "bfloat16", "float32"]
 BITS = 2400  # points next to 0 are exact
@@ -103,7 +103,7 @@ def test_products_of_matrices_are_enclosed(kind: type[Any], n: int) -> None:
     x = random_balls(kind, 5, (2, 3, n))
     x.rad[0] = 0.0
     matrix = np.random.default_rng(6).uniform(-1.0, 1.0, (2, 4, n))
-    found = KINDS[kind].product(x, KINDS[kind].factor(matrix))
+    found = KINDS[kind].product(x, KINDS[kind].weight(matrix))
     at = np.array(points(x, 7), object).reshape(x.shape)
     weights = np.array([Fraction(w) for w in matrix.ravel().tolist()], object).reshape(matrix.shape)
     expected = [
@@ -120,7 +120,7 @@ def test_products_of_matrices_are_enclosed(kind: type[Any], n: int) -> None:
 def test_what_rounds_is_in_the_radius(kind: type[Any]) -> None:
     arithmetic = KINDS[kind]
     x = arithmetic.numbers(np.full((1, 1, 3), 0.1))
-    product = arithmetic.product(x, arithmetic.factor(np.array([[[1e16, 1.0, -1e16]]])))
+    product = arithmetic.product(x, arithmetic.weight(np.array([[[1e16, 1.0, -1e16]]])))
     holds(product, [Fraction(0.1)])
     tenths = arithmetic.numbers(np.full(1, 0.1))
     tiny = arithmetic.numbers(np.full(1, 1e-40))
@@ -146,7 +146,7 @@ def _activations() -> list[Activation]:
     """Every function, with parameters of both signs and none."""
     values = {"alpha": (0.75, -1.5, 0.0), "beta": (0.5, -2.0)}
     found = []
-    for name, takes in TAKES.items():
+    for name, takes in ((name, one.takes) for name, one in FUNCTIONS.items()):
         for alpha in values["alpha"] if "alpha" in takes else (0.0,):
             for beta in values["beta"] if "beta" in takes else (0.0,):
                 found.append(Activation(name, alpha, beta))
@@ -199,7 +199,7 @@ def test_nothing_is_claimed_of_what_is_not_finite(
     arithmetic = KINDS[kind]
     with np.errstate(all="ignore"):
         balls = arithmetic.numbers(np.array([[unusable, 1.0]]))
-        one = arithmetic.factor(np.ones((1, 2)))
+        one = arithmetic.weight(np.ones((1, 2)))
         for value in (
             arithmetic.activation(function, balls[:, :1], math.inf),
             arithmetic.activation(function, arithmetic.product(balls, one), 0.5),
@@ -215,7 +215,7 @@ def test_a_sum_that_overflows_on_the_way_is_not_claimed(kind: type[Any]) -> None
     arithmetic = KINDS[kind]
     huge = arithmetic.numbers(np.array([[1e308, 1e308, -1e308, -1e308]]))  # the sum is 0
     with np.errstate(all="ignore"):
-        product = arithmetic.product(huge, arithmetic.factor(np.ones((1, 4))))
+        product = arithmetic.product(huge, arithmetic.weight(np.ones((1, 4))))
         for function in ("affine", "tanh", "relu", "softsign"):
             value = arithmetic.activation(Activation(function, 1.0), product, 0.5)
             values, decided = ROUND[kind](value, FLOAT_TYPES["float32"])

@@ -5,22 +5,27 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.spec import find_specs
-from grucible.gen.balls import Balls, round_balls
-from grucible.gen.decided import decided_by_balls
-from grucible.gen.generate import block_key, exact_answer, make_chunk
-from grucible.gen.inputs import draw_inputs
-from grucible.gen.wide_balls import WideBalls, round_wide_balls
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import as_read
+from grucible.cases.operators.semantics import one_of
+from grucible.cases.specs.spec_file import find_specs
+from grucible.gen.exact.answers import decided_by_balls, exact_outputs
+from grucible.gen.exact.balls import Balls, round_balls
+from grucible.gen.exact.enclosures import outputs_by_arb
+from grucible.gen.exact.wide_balls import WideBalls, round_wide_balls
+from grucible.gen.making.chunks import block_key
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.stacks import Stack, stacks
 from oracle import round_once
 
 
@@ -87,38 +92,47 @@ def _sample() -> list[list[CaseSpec]]:
     return groups
 
 
+def _stacks(cases: list[CaseSpec]) -> Iterator[Stack]:
+    drawn = [draw_inputs(case, 1, 0) for case in cases]
+    inputs = {name: np.stack([one[name] for one in drawn]) for name in drawn[0]}
+    return stacks(OPERATORS[cases[0].operator], [case.given for case in cases], inputs)
+
+
+ROLES = ("y", "ho")
+
+
 def test_what_is_decided_is_arb_s() -> None:
-    decided = dict.fromkeys(FLOAT_TYPES, 0)
-    left = dict.fromkeys(FLOAT_TYPES, 0)
+    seen, open_ = dict.fromkeys(FLOAT_TYPES, 0), dict.fromkeys(FLOAT_TYPES, 0)
     for cases in _sample():
-        drawn = {case.id: draw_inputs(case, 1, 0) for case in cases}
-        found = decided_by_balls(cases, drawn)
-        for case in cases:
-            operator = OPERATORS[case.operator]
-            for reading in ("", *case.readings):
-                if case.id not in found[reading]:
-                    left[case.dtype] += 1
-                    continue
-                decided[case.dtype] += 1
-                outputs = exact_answer(
-                    operator, case.attributes, case.dtype, drawn[case.id], reading, case.absent
-                )
-                assert outputs.keys() == found[reading][case.id].keys()
-                for name, expected in outputs.items():
-                    got = found[reading][case.id][name]
-                    assert got.dtype == expected.dtype
-                    np.testing.assert_array_equal(got, expected, case.id)
-                    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), case.id)
+        kind = FLOAT_TYPES[cases[0].dtype]
+        for stack in _stacks(cases):
+            for reading in ((), *cases[0].readings):
+                meant = as_read(reading, stack.semantics)
+                found, decided = decided_by_balls(meant, stack.inputs, kind, ROLES)
+                open_[kind.name] += int((~decided).sum())
+                seen[kind.name] += int(decided.sum())
+                for row in np.flatnonzero(decided).tolist():
+                    by_arb = outputs_by_arb(one_of(meant, row), stack.inputs.rows(row), kind, ROLES)
+                    for role, expected in by_arb.items():
+                        got, where = found[role][row], cases[stack.rows[row]].id
+                        assert got.dtype == expected.dtype
+                        np.testing.assert_array_equal(got, expected, where)
+                        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), where)
     for dtype in FLOAT_TYPES:
-        assert decided[dtype] > 2 * left[dtype]
-    assert sum(left.values()) > 0  # infinite inputs are among them
+        assert seen[dtype] > 2 * open_[dtype]
+    assert sum(open_.values()) > 0  # infinite inputs are among them
 
 
-def test_a_case_that_balls_leave_open_is_answered_all_the_same() -> None:
+def test_what_balls_leave_open_is_answered_all_the_same() -> None:
     [spec] = [spec for spec in find_specs() if spec.path == "onnx/gru/activations"]
     cases = [case for case in expand(spec, ["float64"]) if "Softplus" in case.id][:2]
-    drawn = {case.id: draw_inputs(case, 0, 0) for case in cases}
-    assert cases
-    assert not decided_by_balls(cases, drawn)[""]
-    for case in make_chunk(cases, 0).cases():
-        assert all(np.isfinite(output).all() for output in case.outputs.values())
+    kind = FLOAT_TYPES["float64"]
+    for stack in _stacks(cases):
+        assert not decided_by_balls(stack.semantics, stack.inputs, kind, ROLES)[1].any()
+        found, undecided = exact_outputs(stack.semantics, stack.inputs, kind, ROLES)
+        assert not undecided.any()
+        for row in range(len(stack)):
+            meant = one_of(stack.semantics, row)
+            by_arb = outputs_by_arb(meant, stack.inputs.rows(row), kind, ROLES)
+            for role, expected in by_arb.items():
+                np.testing.assert_array_equal(found[role][row], expected)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from grucible.gen import elementary, wide_elementary
-from grucible.gen.elementary import EXP_ERROR, TINY, UNIT, Value
+from grucible.gen.exact import elementary, wide_elementary
+from grucible.gen.exact.elementary import EXP_ERROR, TINY, UNIT, Value
 from grucible.vectors.case import Array
 
 BITS = 200

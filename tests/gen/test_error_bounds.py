@@ -10,31 +10,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.activations import Activation
-from grucible.cases.case_spec import CaseSpec
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.semantics import Semantics, semantics, stack
-from grucible.cases.spec import find_specs
-from grucible.gen.activation_error import remainder, shape, slope, undecided
-from grucible.gen.arithmetic import (
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import GruInputs, gru_inputs
+from grucible.cases.operators.semantics import Semantics, semantics, stack
+from grucible.cases.specs.spec_file import find_specs
+from grucible.gen.exact.enclosures import outputs_by_arb as exact_outputs
+from grucible.gen.float64 import Float64
+from grucible.gen.gru import gru
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.activation_error import Curves, shape
+from grucible.gen.tolerances.classes import (
     BFLOAT16_OPERANDS,
     FLOAT16,
     FLOAT16_STATE,
     FLOAT32,
     FLOAT64,
-    Arithmetic,
+    ArithmeticClass,
 )
-from grucible.gen.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
-from grucible.gen.exact import exact_outputs
-from grucible.gen.float64 import Float64
-from grucible.gen.function_error import function_error, underflow_growth
-from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
-from grucible.gen.stored_tolerance import against_answer, round_to, round_up
-from grucible.gen.tolerance import blend_rounding, error_bounds
-from grucible.vectors.convert import GruInputs, gru_inputs
+from grucible.gen.tolerances.error_arithmetic import blend_rounding
+from grucible.gen.tolerances.function_error import function_error, underflow_growth
+from grucible.gen.tolerances.march import error_bounds
+from grucible.gen.tolerances.stored import against_answer, round_to, round_up
+from grucible.gen.tolerances.units import Units
+from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 
@@ -58,7 +60,7 @@ def _unstacked(inputs: GruInputs) -> GruInputs:
     return GruInputs(inputs.x[0], inputs.h0[0], inputs.lengths[0], *gates)
 
 
-def _worst(case: CaseSpec, one: Arithmetic, runtime: Any) -> tuple[float, float]:
+def _worst(case: CaseSpec, one: ArithmeticClass, runtime: Any) -> tuple[float, float]:
     """The largest |computed - exact| / bound of a case, and its median bound of Ho."""
     meant, inputs = _one(case, seed=99)
     _, _, y_bounds, ho_bounds, _ = error_bounds(stack([meant]), inputs, [one])
@@ -177,6 +179,10 @@ def _exact(function: Activation, v: Any) -> Any:
     return FORMULAS[function.name](v, mpmath.mpf(function.alpha), mpmath.mpf(function.beta))
 
 
+def _curves(function: Activation, clip: float) -> Curves:
+    return Curves((function,), np.full((1, 1, 1), clip), Units([FLOAT32]))
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
 def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> None:
@@ -189,8 +195,11 @@ def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> No
 
     with mpmath.workprec(200):
         for reach in (1e-12, 1e-6, 1e-3, 0.1, 1.0, 5.0):
-            bound = remainder(function, a, clip, np.full(a.shape, reach))
-            slopes = slope(function, a, clip)
+            curves, row = _curves(function, clip), a[None, None]
+            inside = curves.inside(row)
+            slope, half_second = curves.slopes(row, inside)
+            wide = np.full((1, 1, 1, len(a)), reach)
+            bound, slopes = curves.remainder(row, inside, wide, half_second)[0, 0, 0], slope[0, 0]
             for at, limit, rise in zip(a, bound, slopes, strict=True):
                 for share in (-1.0, -0.4, 0.3, 1.0):
                     x, d = mpmath.mpf(float(at)), mpmath.mpf(share * reach)
@@ -198,18 +207,45 @@ def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> No
                     assert rest <= limit * (1 + 1e-9) + abs(d) * 1e-15, (at, reach, share)
 
 
-def test_what_may_be_on_either_side_of_a_break_is_undecided() -> None:
+def test_what_may_be_on_either_side_of_a_break_straddles_it() -> None:
     threshold, hard = Activation("thresholded-relu", 0.5), Activation("hard-sigmoid", 0.25, 0.5)
-    a, reach = np.array([0.4, 0.49, 0.5, 0.51, 0.6, 1.99, -2.0, 7.0]), np.full(8, 0.02)
-    found = undecided(threshold, a, np.inf, reach)
-    assert found.tolist() == [False, True, True, True, False, False, False, False]
-    found = undecided(hard, a, np.inf, reach)
-    assert found.tolist() == [False, False, False, False, False, True, True, False]
+    a, reach = np.array([0.4, 0.49, 0.5, 0.51, 0.6, 1.99, -2.0, 7.0]), np.full((8, 1, 1, 1), 0.02)
+
+    def straddling(function: Activation, clip: float) -> list[bool]:
+        curves, rows = _curves(function, clip), a[:, None, None]
+        if not curves.guarded:
+            return []
+        found: list[bool] = curves.straddles(curves.inside(rows), reach).ravel().tolist()
+        return found
+
+    assert straddling(threshold, np.inf) == [False, True, True, True, False, False, False, False]
+    assert straddling(hard, np.inf) == [False, False, False, False, False, True, True, False]
     # what is clipped to the threshold itself is on its edge, whatever it was
-    assert undecided(threshold, a, 0.5, reach).tolist() == [False] + [True] * 5 + [False, True]
-    assert not undecided(hard, a, 1.0, reach).any()  # clipped away
+    assert straddling(threshold, 0.5) == [False] + [True] * 5 + [False, True]
+    assert not any(straddling(hard, 1.0))  # clipped away
     for smooth in ("relu", "tanh"):
-        assert not undecided(Activation(smooth), a, np.inf, reach).any()
+        assert not any(straddling(Activation(smooth), np.inf))
+
+
+def test_functions_of_a_stack_are_bounded_as_each_alone() -> None:
+    """Breaks of one are not breaks of another, whatever they are stacked with."""
+    rng = np.random.default_rng(12)
+    clips = rng.choice([0.5, 1.0, np.inf], len(FUNCTIONS))
+    a, units = rng.normal(0, 1, (len(FUNCTIONS), 3, 20)), Units([FLOAT32, FLOAT16])
+    reach = 10.0 ** rng.uniform(-9, 0, (len(FUNCTIONS), 3, 2, 20))
+
+    def found(functions: tuple[Activation, ...], at: slice) -> list[Any]:
+        curves, v = Curves(functions, clips[at].reshape(-1, 1, 1), units), a[at]
+        inside = curves.inside(v)
+        slope, half_second = curves.slopes(v, inside)
+        rest = curves.remainder(v, inside, reach[at], half_second)
+        straddles = curves.straddles(inside, reach[at])
+        return [slope, rest, straddles, curves.rounding(np.abs(v), reach[at], reach[at])]
+
+    together = found(tuple(FUNCTIONS), slice(None))
+    for row, function in enumerate(FUNCTIONS):
+        for both, alone in zip(together, found((function,), slice(row, row + 1)), strict=True):
+            np.testing.assert_allclose(both[row], alone[0], rtol=1e-13)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)

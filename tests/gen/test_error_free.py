@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from grucible.gen.error_free import divide, quick_two_sum, slices, two_product, two_sum
+from grucible.gen.exact.error_free import divide, quick_two_sum, slices, two_product, two_sum
 from grucible.vectors.case import Array
 
 

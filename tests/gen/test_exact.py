@@ -10,15 +10,18 @@ import pytest
 from oracles import assert_rounds_to, exact_outputs, products
 
 from grucible import Case
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.draws import DRAWS
-from grucible.cases.expand import expand
-from grucible.cases.operators import OPERATORS
-from grucible.cases.spec import find_specs
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.cases.operators.readings import STORED
+from grucible.cases.question import TensorType
+from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
-from grucible.gen.generate import make_chunk
 from grucible.gen.gru import gru
-from grucible.vectors.convert import gru_inputs, operator_outputs
+from grucible.gen.making.chunks import make_chunk
+from grucible.vectors.case import Answer
 from oracle import FRACTIONS, MPMATH, round_once
 
 SPECS = {spec.path: spec for spec in find_specs()}
@@ -46,7 +49,13 @@ def _first_steps(case: Case, steps: int) -> Case:
     inputs, taken = dict(case.inputs), slice(-steps, None) if late else slice(steps)
     inputs["X"] = inputs["X"][:, taken]
     inputs["sequence_lengths"] = np.full_like(inputs["sequence_lengths"], steps)
-    return replace(case, inputs=inputs, outputs={"Y": case.outputs["Y"][:, :, taken]})
+    y = case.answer.outputs["Y"][:, :, taken]
+    asked = {"Y": TensorType(y.shape, y.dtype)}
+    return replace(
+        case,
+        question=replace(case.question, inputs=inputs, outputs=asked),
+        answers={STORED: Answer({"Y": y})},
+    )
 
 
 @pytest.mark.parametrize(("path", "dtype"), THEMES)
@@ -60,9 +69,9 @@ def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
             steps //= 2
         if steps < whole:
             case = _first_steps(case, steps)
-        for reading, outputs in ({"": case.outputs} | dict(case.readings)).items():
-            for name, values in exact_outputs(case, MPMATH, reading).items():
-                assert_rounds_to(values, outputs[name], case)
+        for names, answer in case.answers.items():
+            for name, values in exact_outputs(case.question, MPMATH, names).items():
+                assert_rounds_to(values, answer.outputs[name], case.question)
 
 
 RELU_RELU = ["*[-/]relu_relu*", "*[-/]Relu_Relu*", "*-relu-relu-*"]
@@ -78,10 +87,12 @@ def test_relu_relu_is_exact(dtype: str) -> None:
         chosen = [c for c in expand(spec, [dtype], RELU_RELU) if _products(c) <= MOST_PRODUCTS]
         for one in sorted(chosen, key=lambda c: hashlib.sha256(c.id.encode()).digest())[:6]:
             case = make_chunk([one], seed=0).case(0)
-            exact = exact_outputs(case, FRACTIONS)
+            exact = exact_outputs(case.question, FRACTIONS)
             for name, values in exact.items():
                 for value, number in zip(
-                    np.array(values, object).ravel(), case.outputs[name].ravel(), strict=True
+                    np.array(values, object).ravel(),
+                    case.answer.outputs[name].ravel(),
+                    strict=True,
                 ):
                     assert round_once(value, dtype) == number, (case.id, value)
             count += 1
@@ -101,7 +112,7 @@ def test_special_values_are_where_float64_has_them(draw: str) -> None:
             with np.errstate(all="ignore"):
                 y, ho = gru(Float64(), case.semantics, inputs)
             guide = operator_outputs(operator, case.attributes, {"y": y, "ho": ho}, spec.absent)
-            for name, stored in case.outputs.items():
+            for name, stored in case.answer.outputs.items():
                 np.testing.assert_array_equal(np.isnan(stored), np.isnan(guide[name]), case.id)
                 np.testing.assert_array_equal(
                     np.isposinf(stored), np.isposinf(guide[name]), case.id
@@ -116,20 +127,22 @@ def test_special_values_follow_the_extended_reals() -> None:
         if spec.dtype == "float32" and spec.absent == frozenset():
             by_draw.setdefault(spec.draw, []).append(make_chunk([spec], seed=0).case(0))
     for case in by_draw["nan"]:
-        Ho = case.outputs["Ho"]
+        Ho = case.answer.outputs["Ho"]
         assert np.isnan(Ho[0]).any()
         assert np.isnan(Ho[-1]).any()
         assert np.isfinite(Ho[1]).all()
-    assert any(np.isinf(case.outputs["Ho"]).any() for case in by_draw["overflow"])
+    assert any(np.isinf(case.answer.outputs["Ho"]).any() for case in by_draw["overflow"])
     for case in by_draw["signed-zero"]:
-        for output in case.outputs.values():
+        for output in case.answer.outputs.values():
             assert not np.signbit(output[output == 0]).any()  # +0 is the one rule
     tiny = float(np.finfo(np.float32).tiny)
-    assert any((np.abs(case.outputs["Ho"]) < tiny).any() for case in by_draw["subnormal"])
+    assert any((np.abs(case.answer.outputs["Ho"]) < tiny).any() for case in by_draw["subnormal"])
 
 
 def test_every_reading_of_an_ambiguous_case_differs() -> None:
     for spec in expand(SPECS["openvino/gru_sequence/with_zero"], ["float32"]):
         case = make_chunk([spec], seed=0).case(0)
-        for outputs in case.readings.values():
-            assert any((outputs[name] != case.outputs[name]).any() for name in outputs)
+        stored, *others = (answer.outputs for answer in case.answers.values())
+        assert others
+        for outputs in others:
+            assert any((outputs[name] != stored[name]).any() for name in outputs)

@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.draws import DRAWS
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.gen import generate
-from grucible.gen.arithmetic import CLASSES
-from grucible.gen.bounds import GATE, GATE_FLOOR, Bounds
-from grucible.gen.generate import ATTEMPTS, CaseFailed, make_chunk
-from grucible.gen.inputs import draw_inputs
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.readings import STORED
+from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making import answers
+from grucible.gen.making import chunks as generate
+from grucible.gen.making.chunks import ATTEMPTS, CaseFailed, make_chunk
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.gen.tolerances.conditioning import GATE, GATE_FLOOR, objections
+from grucible.gen.tolerances.march import ErrorBounds
 
 SPEC = """\
 operator: openvino.GRUSequence-5
@@ -96,9 +100,14 @@ class Watched:
 
 
 def object_to(monkeypatch: pytest.MonkeyPatch, verdicts: list[str]) -> None:
-    """Let the gate say this of the first bounds it sees, the next …; the last goes on for ever."""
+    """Let the gate say this of the first case it sees, the next …; the last goes on for ever."""
     left = iter(verdicts)
-    monkeypatch.setattr(Bounds, "objection", lambda _: next(left, verdicts[-1]))
+
+    def objections(under: Mapping[Any, ErrorBounds], *_: Any) -> dict[int, str]:
+        said = [next(left, verdicts[-1]) for _ in under[STORED].ho]
+        return {row: why for row, why in enumerate(said) if why}
+
+    monkeypatch.setattr(answers, "objections", objections)
 
 
 def test_what_the_gate_objects_to_is_drawn_again(
@@ -161,11 +170,26 @@ def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Pat
 # what it objects to
 
 
-def bounds(x: list[float], float32: list[float], dtype: str = "float32") -> tuple[Any, Any]:
-    """Values, and bounds of the class float32; those of every other class are vacuous."""
-    found = np.full((len(x), len(CLASSES[dtype])), np.inf)
-    found[:, [one.name for one in CLASSES[dtype]].index("float32")] = float32
-    return np.array(x), found
+def bounds(
+    x: list[float],
+    float32: list[float],
+    dtype: str = "float32",
+    ho: tuple[Any, Any] = ([1.0], [0.0]),
+) -> ErrorBounds:
+    """Values of y (and of ho), and bounds of the class float32; those of every other class are vacuous."""
+
+    def found(values: list[float]) -> Any:
+        each = np.full((1, len(values), len(CLASSES[dtype])), np.inf)
+        each[..., [one.name for one in CLASSES[dtype]].index("float32")] = values
+        return each
+
+    straddles = np.zeros((1, len(CLASSES[dtype])), bool)
+    return ErrorBounds(np.array([x]), np.array([ho[0]]), found(float32), found(ho[1]), straddles)
+
+
+def objection(under: Mapping[Any, ErrorBounds], dtype: str = "float32") -> str:
+    """What the gate says of one case."""
+    return objections(under, ("y", "ho"), dtype).get(0, "")
 
 
 SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
@@ -193,7 +217,7 @@ SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
 def test_the_share_of_sharp_elements(
     x: list[float], float32: list[float], share: str | None, dtype: str
 ) -> None:
-    said = Bounds(dtype, {"": {"y": bounds(x, float32, dtype)}}).objection()
+    said = objection({STORED: bounds(x, float32, dtype)}, dtype)
     assert said == (
         "float32 arithmetic is proven to be within 0.001 of the value for only "
         f"{share} of the elements of y"
@@ -203,14 +227,25 @@ def test_the_share_of_sharp_elements(
 
 
 def test_every_output_under_every_reading_must_be_sharp() -> None:
-    good, bad = bounds([1.0], [1e-6]), bounds([1.0], [1.0])
+    good = bounds([1.0], [1e-6], ho=([1.0], [1e-6]))
+    bad = {
+        "y": bounds([1.0], [1.0], ho=([1.0], [1e-6])),
+        "ho": bounds([1.0], [1e-6], ho=([1.0], [1.0])),
+    }
+    other = ("len-zero.initial-state",)
     for reading, role, end in (
-        ("", "y", "of y"),
-        ("", "ho", "of ho"),
-        ("len-zero.initial-state", "y", "of y under len-zero.initial-state"),
-        ("len-zero.initial-state", "ho", "of ho under len-zero.initial-state"),
+        (STORED, "y", "of y"),
+        (STORED, "ho", "of ho"),
+        (other, "y", "of y under len-zero.initial-state"),
+        (other, "ho", "of ho under len-zero.initial-state"),
     ):
-        under = {r: {"y": good, "ho": good} for r in ("", "len-zero.initial-state")}
-        assert Bounds("float32", under).objection() == ""
-        under[reading][role] = bad
-        assert Bounds("float32", under).objection().endswith(end)
+        under = {STORED: good, other: good}
+        assert objection(under) == ""
+        under[reading] = bad[role]
+        assert objection(under).endswith(end)
+
+
+def test_only_outputs_that_are_asked_for_must_be_sharp() -> None:
+    dull = {STORED: bounds([1.0], [1.0], ho=([1.0], [1e-6]))}
+    assert objections(dull, ("ho",), "float32") == {}
+    assert list(objections(dull, ("y",), "float32")) == [0]

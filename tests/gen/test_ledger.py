@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.cases.operators import OPERATORS
-from grucible.gen.generate import exact_answer
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.readings import ReadingNames
+from grucible.gen.exact.answers import exact_answer
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 RELU = ["relu", "relu"]
@@ -41,7 +42,7 @@ def cell(
 
 
 def sequence(
-    lengths: list[int], *, direction: str, reading: str = "", scale: float = 1.0
+    lengths: list[int], *, direction: str, reading: ReadingNames = (), scale: float = 1.0
 ) -> dict[str, Any]:
     """A GRUSequence-5 that counts: Ht = g(x_t + Ht-1) with z = 0, so states are running sums.
 
@@ -155,7 +156,7 @@ def test_bidi_layout() -> None:
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_len_zero_both_readings(direction: str) -> None:
     stored = sequence([0, 3], direction=direction)
-    other = sequence([0, 3], direction=direction, reading="len-zero.initial-state")
+    other = sequence([0, 3], direction=direction, reading=("len-zero.initial-state",))
     assert (stored["Y"][0] == 0).all()
     assert (other["Y"][0] == 0).all()
     assert (stored["Ho"][0] == 0).all()

@@ -9,9 +9,10 @@ import pytest
 from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case
-from grucible.cases.expand import expand
-from grucible.cases.spec import load_spec
-from grucible.gen.generate import make_chunk
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.readings import STORED
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making.chunks import make_chunk
 from oracle import MPMATH
 
 THEME = """\
@@ -54,24 +55,27 @@ def test_every_accepted_answer_is_the_oracle_s_and_differs(
     given: dict[str, object], readings: list[str], tmp_path: Path
 ) -> None:
     case = made(tmp_path, **given)
-    expected = [*readings, " + ".join(readings)] if len(readings) == 2 else readings
-    assert list(case.readings) == expected
-    answers = {"": case.outputs} | dict(case.readings)
-    for name, outputs in answers.items():
-        for output, values in exact_outputs(case, MPMATH, name).items():
-            assert_rounds_to(values, outputs[output], case)
-    distinct = {tuple(a.tobytes() for a in outputs.values()) for outputs in answers.values()}
-    assert len(distinct) == len(answers)
+    alone = [(name,) for name in readings]
+    expected = [*alone, tuple(readings)] if len(readings) == 2 else alone
+    assert list(case.answers) == [STORED, *expected]
+    for names, answer in case.answers.items():
+        for output, values in exact_outputs(case.question, MPMATH, names).items():
+            assert_rounds_to(values, answer.outputs[output], case.question)
+    found = [answer.outputs.values() for answer in case.answers.values()]
+    distinct = {tuple(array.tobytes() for array in outputs) for outputs in found}
+    assert len(distinct) == len(found)
 
 
 def test_reverse_in_processing_order_and_in_time(tmp_path: Path) -> None:
     case = made(tmp_path, direction="reverse")
-    stored, timed = case.outputs, case.readings["reverse-order.time"]
+    stored = case.answer.outputs
+    timed = case.answers[("reverse-order.time",)].outputs
     np.testing.assert_array_equal(stored["output"], timed["output"][::-1])
     np.testing.assert_array_equal(stored["output"][-1], stored["hiddenStates"])
     np.testing.assert_array_equal(stored["hiddenStates"], timed["hiddenStates"])
     last = made(tmp_path, direction="reverse", sequence="false")
-    np.testing.assert_array_equal(last.outputs["output"][0], last.outputs["hiddenStates"])
+    outputs = last.answer.outputs
+    np.testing.assert_array_equal(outputs["output"][0], outputs["hiddenStates"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from grucible.gen.arithmetic import CHAINS, CLASSES
-from grucible.gen.emulated import run
-from grucible.gen.generate import make_chunk
-from grucible.vectors.case import Block
+from grucible.gen.making.chunks import make_chunk
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
+from grucible.gen.variants.emulated import emulate
+from grucible.vectors.block import Block
 from validation.measure import Ratios, shipped_blocks
 from validation.members import MEMBERS, MISTAKES, Member
 from validation.random_cases import random_blocks
@@ -40,7 +40,7 @@ def _blocks(dtype: str) -> tuple[Block, ...]:
 def _ratios(member: Member) -> Ratios:
     ratios = Ratios()
     for block in _blocks(member.dtype):
-        ratios.see(block, run(member.emulated, block), member.arithmetic)
+        ratios.see(block, emulate(member.emulated, block), member.arithmetic)
     return ratios
 
 
@@ -55,7 +55,7 @@ def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
 def test_a_mistake_is_caught(mistake: str) -> None:
     ratios = Ratios()
     for block, _ in shipped_blocks(None, "float32"):
-        ratios.see(block, run(MISTAKES[mistake], block), "float32")
+        ratios.see(block, emulate(MISTAKES[mistake], block), "float32")
     assert ratios.alarms > ratios.cases / 2
 
 
@@ -80,7 +80,7 @@ def test_a_member_of_a_coarser_class_breaks_the_finer_one(
         if (member.dtype, member.arithmetic) == (dtype, coarse):
             ratios = Ratios()
             for block in _blocks(dtype):
-                ratios.see(block, run(member.emulated, block), fine)
+                ratios.see(block, emulate(member.emulated, block), fine)
             assert ratios.alarms > 0, member.about
 
 
@@ -107,10 +107,10 @@ def _some(dtype: str) -> list[Block]:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tolerance_is_at_least_that_of_the_better_class(dtype: str) -> None:
     for block in _blocks(dtype):
-        limits = block.tolerances[""]
+        limits = block.answer.tolerances
         for chain in CHAINS[dtype]:
             for better, worse in pairwise(chain):
-                for output in block.outputs:
+                for output in block.answer.outputs:
                     assert (limits[better.name][output] <= limits[worse.name][output]).all()
 
 
@@ -118,9 +118,9 @@ def test_padding_admits_nothing() -> None:
     for block in _blocks("float32"):
         if "sequence_lengths" not in block.inputs:
             continue
-        time = np.arange(block.outputs["Y"].shape[3])
+        time = np.arange(block.answer.outputs["Y"].shape[3])
         past = time >= block.inputs["sequence_lengths"][:, :, None]
-        for limits in block.tolerances[""].values():
+        for limits in block.answer.tolerances.values():
             y = np.moveaxis(limits["Y"], 3, 2)  # n, batch, time, direction, hidden
             assert (y[past] == 0).all()
             assert (y[~past] > 0).all()
@@ -131,15 +131,17 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
     together = make_chunk(cases, seed=0)
     for row in (0, len(cases) - 1):
         alone = make_chunk([cases[row]], seed=0)
-        for name, limits in alone.tolerances[""].items():
+        for name, limits in alone.answer.tolerances.items():
             for output, limit in limits.items():
-                np.testing.assert_array_equal(limit[0], together.tolerances[""][name][output][row])
+                np.testing.assert_array_equal(
+                    limit[0], together.answer.tolerances[name][output][row]
+                )
 
 
 def _chunk() -> list:  # type: ignore[type-arg]
-    from grucible.cases.expand import expand
-    from grucible.cases.spec import find_specs
-    from grucible.gen.generate import chunks
+    from grucible.cases.expansion.expand import expand
+    from grucible.cases.specs.spec_file import find_specs
+    from grucible.gen.making.chunks import chunks
 
     [spec] = [s for s in find_specs() if s.path == "openvino/gru_sequence/attributes"]
     _, parts = next(iter(chunks(expand(spec, ["float32"]))))

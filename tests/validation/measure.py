@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible.check.compare import compare
-from grucible.vectors.case import Block
-from grucible.vectors.reader import find_vectors, open_vectors
+from grucible.check.judging.compare import compare
+from grucible.vectors.block import Block
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
 
 Array = npt.NDArray[Any]
 Run = Callable[[Block], Mapping[str, Array]]
@@ -31,9 +32,9 @@ class Ratios:
     def see(self, block: Block, outputs: Mapping[str, Array], arithmetic: str) -> None:
         """Add the cases of a block, by the tolerances of a class."""
         found = compare(
-            block.outputs,
+            block.answer.outputs,
             outputs,
-            block.tolerances[""][arithmetic],
+            block.answer.tolerances[arithmetic],
             block.dtype,
             signed_zero=False,
         )
@@ -68,6 +69,6 @@ def median_tolerance(blocks: Iterable[Block], arithmetic: str, unit: float) -> f
     limits = [
         limit[limit > 0].astype(np.float64)
         for block in blocks
-        for limit in block.tolerances[""][arithmetic].values()
+        for limit in block.answer.tolerances[arithmetic].values()
     ]
     return float(np.median(np.concatenate(limits))) / unit

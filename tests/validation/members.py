@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grucible.gen.emulated import (
+from grucible.gen.variants.emulated import (
     BFLOAT16,
     BLENDS,
     SIGMOIDS,
@@ -46,9 +46,9 @@ def _float32(dtype: str) -> list[Member]:
         for blend in BLENDS
     ]
     return found + [
-        Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid=form))
+        Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid_form=form))
         for form in SIGMOIDS
-        if form != Emulated.sigmoid
+        if form != Emulated.sigmoid_form
     ]
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from grucible.cases.activations import TAKES
-from grucible.cases.case_spec import CaseSpec
-from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.operators import OPERATORS
-from grucible.cases.signature import Operator
-from grucible.gen.bounds import bound_cases
-from grucible.gen.exact import Undecided
-from grucible.gen.generate import block_of, evaluate, peaks
-from grucible.vectors.case import Array, Arrays, Block
+from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.operators.activations import FUNCTIONS
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.signature import Operator
+from grucible.gen.making.answers import Drawn, answered, peaks
+from grucible.gen.making.chunks import block_key
+from grucible.gen.stacks import Stack, stacks
+from grucible.vectors.block import Block
 
 OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
 ACTIVATIONS = [[f, g] for f in ("sigmoid", "tanh", "relu") for g in ("sigmoid", "tanh", "relu")]
@@ -57,33 +57,44 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
         }
         after = bool(rng.integers(2))
         operator = (OPENVINO, ONNX)[number // PER_BLOCK % 2]
-        cases, drawn = [], {}
+        cases, drawn = [], []
         for _ in range(PER_BLOCK):
             asked = _onnx if operator is ONNX else _openvino
             given = asked(rng, after, number) | _shared(rng, sizes)
-            case = _case(rng, f"random/{seed}/{number}", dtype, operator, sizes, given)
-            cases.append(case)
-            drawn[case.id] = _inputs(rng, case)
+            cases.append(_case(rng, f"random/{seed}/{number}", dtype, operator, sizes, given))
+            drawn.append(_inputs(rng, cases[-1]))
             number += 1
-        peak = peaks(cases, drawn)
-        limit = FLOAT_TYPES[dtype].largest / 4
-        cases = [
-            case
-            for case in cases
-            if peak[case.id] < (OVERFLOWS if "Softplus" in case.given["activations"] else limit)
-        ]
-        bounds = bound_cases(cases, drawn)
-        rows = {}
-        for case in cases:
-            try:
-                rows[case.id] = evaluate(case, drawn[case.id], bounds[case.id])
-            except Undecided:
-                continue
-        kept = [case for case in cases if case.id in rows][: count - made]
-        made += len(kept)
-        if kept:
-            block = block_of(kept, [rows[case.id] for case in kept])
-            yield block, np.array([peak[case.id] for case in kept])
+        inputs = {name: np.stack([one[name] for one in drawn]) for name in drawn[0]}
+        for stack in stacks(operator, [case.given for case in cases], inputs):
+            mine = [cases[row] for row in stack.rows]
+            block, peak = _answered(stack, mine, inputs)
+            rows = np.arange(len(block))[: count - made]
+            made += len(rows)
+            if len(rows):
+                yield block.rows(rows), peak[rows]
+
+
+def _answered(stack: Stack, cases: list[CaseSpec], inputs: Arrays) -> tuple[Block, Array]:
+    """The block of the cases of a stack that do not overflow and can be rounded, whatever their
+    conditioning, and their largest intermediates."""
+    dtype, peak = cases[0].dtype, peaks(stack)
+    softplus = np.array(["Softplus" in case.given["activations"] for case in cases])
+    limit = np.where(softplus, OVERFLOWS, FLOAT_TYPES[dtype].largest / 4)
+    fits = np.flatnonzero(peak < limit)
+    every = np.ones(len(fits), bool)
+    found = answered(Drawn(stack.only(fits), dtype, (), frozenset(), planted=every, exempt=every))
+    at = stack.rows[fits[found.kept]]
+    block = Block(
+        path=block_key(cases[0]).path,
+        operator=cases[0].operator,
+        dtype=dtype,
+        tier="required",
+        ids=[cases[row].id for row in fits[found.kept]],
+        given=[cases[row].given for row in fits[found.kept]],
+        inputs={name: array[at] for name, array in inputs.items()},
+        answers=dict(found.answers),
+    )
+    return block, peak[fits[found.kept]]
 
 
 def _openvino(_: Any, after: bool, number: int) -> dict[str, Any]:
@@ -97,7 +108,7 @@ def _onnx(rng: Any, after: bool, _: int) -> dict[str, Any]:
     given: dict[str, Any] = {"activations": names, "linear_before_reset": int(after)}
     for name in names:
         function = activations.choices[name].name
-        for parameter in TAKES[function]:
+        for parameter in FUNCTIONS[function].takes:
             value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
             given.setdefault(f"activation_{parameter}", []).append(value)
     return given

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Unsupported
-from grucible.cases.activations import Activation
-from grucible.cases.operators import OPERATORS
-from grucible.check.asking import run_as
-from grucible.vectors.case import Block, Case
-from grucible.vectors.convert import gru_inputs, operator_outputs
+from grucible import Question, Unsupported
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.check.runtimes.converted import run_as
+from grucible.vectors.block import Block
 
 Array = npt.NDArray[Any]
 SEQUENCE = OPERATORS["openvino.GRUSequence-5"]
@@ -64,16 +64,16 @@ def real_runtimes(dtype: str) -> list[Real]:
 
 
 def _by_case(
-    runtime: Callable[[Case], Mapping[str, Array]],
+    runtime: Callable[[Question], Mapping[str, Array]],
 ) -> Callable[[Block], Iterator[tuple[Block, Mapping[str, Array]]]]:
     def run(block: Block) -> Iterator[tuple[Block, Mapping[str, Array]]]:
         outputs: list[Mapping[str, Array]] = []
         rows = []
-        for row, case in enumerate(block.cases()):
-            if any(fnmatchcase(case.id, glob) for glob in KNOWN):
+        for row, question in enumerate(block.questions()):
+            if any(fnmatchcase(question.id, glob) for glob in KNOWN):
                 continue
             try:
-                outputs.append(runtime(case))
+                outputs.append(runtime(question))
             except Exception:  # not offered, or refused, such as a cell without B
                 continue
             rows.append(row)
@@ -91,15 +91,15 @@ def _stacked(
         yield block.rows(np.array(rows)), {n: np.stack([one[n] for one in given]) for n in names}
 
 
-def torch_gru(case: Case) -> Mapping[str, Array]:
-    """A case of GRUSequence-5 on torch.nn.GRU, which has sigmoid, tanh, no clip and the reset gate
+def torch_gru(question: Question) -> Mapping[str, Array]:
+    """A question of GRUSequence-5 on torch.nn.GRU, which has sigmoid, tanh, no clip and the reset gate
     after."""
-    meant, dtype = case.semantics, case.dtype
+    meant, dtype = question.semantics, question.dtype
     if {*meant.f} != {Activation("sigmoid")} or {*meant.g} != {Activation("tanh")}:
         raise Unsupported("other activations")
     if not meant.reset_after or np.isfinite(meant.clip):
         raise Unsupported("clip, or the reset gate before")
-    inputs = gru_inputs(SEQUENCE, case.attributes, case.inputs)
+    inputs = gru_inputs(SEQUENCE, question.attributes, question.inputs)
     torch = import_module("torch")
     kind = getattr(torch, dtype)
 
@@ -137,4 +137,4 @@ def torch_gru(case: Case) -> Mapping[str, Array]:
                     )
                     last = last[0, 0].to(torch.float64).numpy()
                     ho[d, row] = last.astype(np.float32 if kind != torch.float64 else None)
-    return operator_outputs(SEQUENCE, case.attributes, {"y": y, "ho": ho})
+    return operator_outputs(SEQUENCE, question.attributes, {"y": y, "ho": ho})

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from grucible.vectors.case import Block
+    from grucible.vectors.block import Block
 
 Array = npt.NDArray[Any]
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -87,10 +87,10 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
 
 
 def _emulation(emulated):  # type: ignore[no-untyped-def]
-    from grucible.gen.emulated import run
+    from grucible.gen.variants.emulated import emulate
 
-    def runs(block: Block) -> Iterator[tuple[Block, dict[str, object]]]:
-        yield block, run(emulated, block)
+    def runs(block: Block) -> Iterator[tuple[Block, dict[str, Array]]]:
+        yield block, emulate(emulated, block)
 
     return runs
 

@@ -21,6 +21,7 @@ from .handmade import (
     READING,
     REQUIRED,
     TIME,
+    fixed,
     put_texts,
     sign,
 )
@@ -73,8 +74,19 @@ def rewrite(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
 
 
 def attribute(where: str, name: str, value: Any) -> Callable[[Path], None]:
+    """Set an attribute; a text with a fixed length, a list of texts as h5py writes it."""
+
     def change(file: Any) -> None:
-        file[where].attrs[name] = value
+        file[where].attrs[name] = fixed(value) if isinstance(value, str) else value
+
+    return edit(change)
+
+
+def variable(where: str, name: str) -> Callable[[Path], None]:
+    """Let a text attribute that is there be of variable length, as h5py writes a str."""
+
+    def change(file: Any) -> None:
+        file[where].attrs[name] = file[where].attrs[name].decode()
 
     return edit(change)
 
@@ -242,19 +254,33 @@ DAMAGES = [
     Damage("truncated-by-1", "truncated", rewrite(lambda raw: raw[:-1])),
     Damage("format-other", "format is 'grucible outputs'; expected 'grucible vectors'",
            attribute("/", "format", "grucible outputs")),
-    Damage("format-absent", "format is ''; expected", no_attribute("/", "format")),
-    Damage("format-a-number", "format is ''; expected", attribute("/", "format", 7)),
-    Damage("version-2", "format_version is 2; .*version 1", attribute("/", "format_version", 2)),
+    Damage("format-absent", "format is None; expected", no_attribute("/", "format")),
+    Damage("format-a-number", "format is 7; expected", attribute("/", "format", 7)),
+    Damage("version-1", "format_version is 1; .*reads 2; make the file again with: grucible gen",
+           attribute("/", "format_version", 1)),
+    Damage("version-3", "format_version is 3; .*reads 2", attribute("/", "format_version", 3)),
     Damage("version-absent", "format_version is None", no_attribute("/", "format_version")),
-    Damage("version-array", "format_version", attribute("/", "format_version", [1, 1])),
+    Damage("version-array", "format_version", attribute("/", "format_version", [2, 2])),
     Damage("operator-unknown", "operator is 'onnx.LSTM-14'; expected one of openvino.GRUCell-3",
            attribute("/", "operator", "onnx.LSTM-14")),
+    Damage("theme-absent", "theme is None; expected a name", no_attribute("/", "theme")),
+    Damage("theme-empty", "theme is ''; expected a name", attribute("/", "theme", "\0")),
+    Damage("theme-slash", "theme is 'a/b'; expected a name", attribute("/", "theme", "a/b")),
+    Damage("theme-other", r"/id: '.*/handmade/.*' does not begin with openvino.GRUSequence-5/other/",
+           attribute("/", "theme", "other")),
     Damage("operator-absent", "operator is None", no_attribute("/", "operator")),
     Damage("operator-array", "operator", attribute("/", "operator", [1, 2])),
     Damage("operator-other", "", attribute("/", "operator", "openvino.GRUCell-3")),
     Damage("seed-a-text", "seed", attribute("/", "seed", "many")),
     Damage("seed-array", "seed", attribute("/", "seed", [1, 2])),
     Damage("seed-nan", "seed", attribute("/", "seed", float("nan"))),
+    *(
+        Damage(f"variable-{name}", f"attribute {name} is a text of variable length", variable("/", name))
+        for name in ("format", "operator", "theme")
+    ),
+    Damage("variable-tier", "attribute tier is a text of variable length", variable(BLOCK, "tier")),
+    Damage("variable-mark", "attribute dtype is a text of variable length",
+           variable(f"{BIDIRECTIONAL.path}/inputs/X", "dtype")),
     # blocks
     Damage("dataset-at-root", "/surprise: is not a group", put("surprise", np.zeros(3))),
     Damage("dtype-unknown", "/float8/.*: dtype is not one of float32, float16",
@@ -323,7 +349,11 @@ DAMAGES = [
     Damage("ids-twice", "id and attributes are not one row per case, each id once",
            texts(f"{BLOCK}/id", ["a", "b", "a"]), signed=True),
     Damage("ids-twice-across-blocks", "twice|already|second time|another block",
+           edit(lambda file: file.copy(BLOCK, f"{BLOCK}-again")), signed=True),
+    Damage("ids-of-another-dtype", f"/id: '{REQUIRED.ids()[0]}' does not begin with .*/bfloat16/",
            texts(f"{BIDIRECTIONAL.path}/id", REQUIRED.ids()[:2]), signed=True),
+    Damage("ids-of-another-operator", "/id: 'onnx.GRU-14/handmade/float32/a' does not begin with",
+           texts(f"{BLOCK}/id", [*REQUIRED.ids()[:2], "onnx.GRU-14/handmade/float32/a"]), signed=True),
     Damage("length-too-long", f"has a length of {TIME + 1}; expected 0 to {TIME}",
            element(LENGTHS, 0, TIME + 1), signed=True),
     Damage("length-negative", f"has a length of -1; expected 0 to {TIME}",
@@ -333,7 +363,7 @@ DAMAGES = [
     Damage("ids-none", "id and attributes are not one row per case",
            put(f"{BLOCK}/id", np.zeros((0,), "S1")), signed=True),
     Damage("ids-fewer", "id and attributes are not one row per case",
-           texts(f"{BLOCK}/id", ["a", "b"]), signed=True),
+           texts(f"{BLOCK}/id", REQUIRED.ids()[:2]), signed=True),
     Damage("ids-newline", "attributes of |/id: ", _newline_ids, signed=True),
     Damage("attributes-not-json", "attributes of openvino.*/forward-a: ", given("{clip}"), signed=True),
     Damage("attributes-list", "attributes are not a JSON object", given("[]"), signed=True),
@@ -388,7 +418,7 @@ DAMAGES = [
            put(f"{BLOCK}/tolerance", h5py.SoftLink(f"/{AMBIGUOUS.path}/tolerance"))),
     Damage("tolerance-class-a-dataset", "/tolerance/tf32: is not a group", put(LIMITS, np.zeros(3, "f4"))),
     Damage("tolerance-no-output", "/tolerance/tf32/Ho: is missing", delete(f"{LIMITS}/Ho"), signed=True),
-    Damage("tolerance-extra", "/tolerance/tf32/Z: openvino.GRUSequence-5 has no such output",
+    Damage("tolerance-extra", "/tolerance/tf32/Z: openvino.GRUSequence-5 has no such tensor",
            put(f"{LIMITS}/Z", np.zeros((3, 2), "f4")), signed=True),
     Damage("tolerance-of-reading-missing", f"readings/{READING}/tolerance: is missing",
            delete(f"{AMBIGUOUS.path}/readings/{READING}/tolerance"), signed=True),
@@ -412,6 +442,21 @@ DAMAGES = [
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),
 ]  # fmt: skip
+
+# What is wrong with other blocks than the required one, which `show` of a case of that does not look at.
+ELSEWHERE = [
+    damage
+    for damage in DAMAGES
+    if damage.name.startswith("reading")
+    or damage.name
+    in (
+        "variable-mark",
+        "dtype-unknown",
+        "dtype-float16-of-bfloat16",
+        "bfloat16-unmarked",
+        "tolerance-of-reading-missing",
+    )
+]
 
 # What is wrong with the last case alone, which `show` of the first does not look at.
 LAST = [

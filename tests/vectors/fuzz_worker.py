@@ -18,8 +18,8 @@ from pathlib import Path
 
 from grucible import GrucibleError, load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.check.outputs import FromOutputs
-from grucible.check.tolerance import chosen_criteria
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.observed.outputs_file import FromOutputs
 from grucible.check.verdict import judge
 
 SECONDS = 5
@@ -42,7 +42,7 @@ def read_vectors(path: Path) -> None:
     for case in load_vectors(path):
         assert case.id
         assert case.inputs
-        assert case.outputs
+        assert case.answer.outputs
 
 
 def judged(vectors: Path, outputs: Path) -> None:

@@ -67,13 +67,14 @@ BLOCKS = (REQUIRED, BIDIRECTIONAL, AMBIGUOUS)
 
 
 def write_handmade(path: Path) -> None:
-    """Write the handmade vector file, signed; its attributes are h5py's, of variable length."""
+    """Write the handmade vector file, signed."""
     random = np.random.default_rng(20240229)
     with h5py.File(path, "w", libver=("earliest", "v110")) as file:
-        file.attrs["format"] = "grucible vectors"
-        file.attrs["format_version"] = 1
-        file.attrs["operator"] = "openvino.GRUSequence-5"
-        file.attrs["generator"] = "by hand"
+        file.attrs["format"] = fixed("grucible vectors")
+        file.attrs["format_version"] = 2
+        file.attrs["operator"] = fixed("openvino.GRUSequence-5")
+        file.attrs["theme"] = fixed("handmade")
+        file.attrs["generator"] = fixed("by hand")
         file.attrs["seed"] = 0
         file["spec"] = np.frombuffer(b"about: handmade\n", np.uint8)
         for block in BLOCKS:
@@ -89,7 +90,7 @@ def _write_block(group: Any, block: HandmadeBlock, random: np.random.Generator) 
         "hidden_size": HIDDEN,
         "num_directions": block.directions,
     }
-    for name, value in {**sizes, "tier": block.tier}.items():
+    for name, value in {**sizes, "tier": fixed(block.tier)}.items():
         group.attrs[name] = value
     count, directions = len(block.cases), block.directions
     put_texts(group, "id", block.ids())
@@ -133,7 +134,7 @@ def put_numbers(group: Any, name: str, values: npt.NDArray[Any], dtype: str) -> 
     """Write a dataset of numbers; bfloat16 as marked uint16, the upper half of a float32."""
     if dtype == "bfloat16":
         group[name] = (values.astype("<f4").view("<u4") >> 16).astype("<u2")
-        group[name].attrs["dtype"] = "bfloat16"
+        group[name].attrs["dtype"] = fixed("bfloat16")
     else:
         group[name] = values.astype(np.dtype(dtype).newbyteorder("<"))
 
@@ -171,13 +172,14 @@ def _described(path: str, data: Any) -> bytes:
     if values.dtype.kind == "S":
         dtype, held = "text", b"".join(text + b"\n" for text in values.tolist())
     else:
-        dtype = data.attrs.get("dtype", values.dtype.name)
+        mark = data.attrs.get("dtype", values.dtype.name)
+        dtype = mark.decode() if isinstance(mark, bytes) else mark
         held = values.astype(values.dtype.newbyteorder("<")).tobytes()
     return f"{path} {dtype} {'x'.join(map(str, data.shape))}\n".encode() + held
 
 
 def fixed(text: str) -> npt.NDArray[Any]:
-    """A text attribute of fixed length, as C, MATLAB and Fortran write it."""
+    """A text attribute of fixed length."""
     return np.array(text.encode(), h5py.string_dtype("utf-8", len(text.encode())))
 
 
@@ -204,8 +206,8 @@ def copy_with_fixed_texts(source: Path, path: Path) -> None:
 def sign(path: Path) -> None:
     """Store the digests of the content and the tolerances that the file now has."""
     digests = {
-        "content_sha256": content_sha256(path),
-        "tolerance_sha256": tolerance_sha256(path),
+        "content_sha256": fixed(content_sha256(path)),
+        "tolerance_sha256": fixed(tolerance_sha256(path)),
     }
     with h5py.File(path, "r+") as file:
         file.attrs.update(digests)

@@ -11,7 +11,8 @@ from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 
 from .conftest import Command
-from .damage import DAMAGES, FLIPS, LAST, Damage
+from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
+from .handmade import REQUIRED
 
 
 def ids_of(damages: list[Damage]) -> list[str]:
@@ -52,7 +53,19 @@ def test_check_refuses_in_one_line(
     check_one_line(*command("check", handmade, "--outputs", outputs), handmade, says)
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=ids_of(DAMAGES))
+@pytest.mark.parametrize("damage", ELSEWHERE, ids=ids_of(ELSEWHERE))
+def test_show_does_not_read_what_it_is_not_asked_for(
+    damage: Damage, handmade: Path, command: Command
+) -> None:
+    damage(handmade)
+    status, out, err = command("show", handmade, REQUIRED.ids()[0])
+    assert (status, out.splitlines()[0], err) == (0, REQUIRED.ids()[0], "")
+
+
+SHOWN = [damage for damage in DAMAGES if damage not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("damage", SHOWN, ids=ids_of(SHOWN))
 def test_show_refuses_in_one_line(damage: Damage, handmade: Path, command: Command) -> None:
     damage(handmade)
     check_one_line(*command("show", handmade, "*forward-a"), handmade, damage.says)

@@ -13,9 +13,11 @@ import pytest
 import grucible
 from grucible import Case, load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.vectors import block_reader
-from grucible.vectors.hdf5 import attribute
-from grucible.vectors.reader import case_ids, find_vectors, open_vectors
+from grucible.cases.operators.readings import STORED
+from grucible.vectors import stored_block
+from grucible.vectors.attributes import attribute
+from grucible.vectors.find import case_ids, find_vectors
+from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE
 from .handmade import (
@@ -53,12 +55,13 @@ def test_every_case_as_it_was_written(handmade: Path) -> None:
                 for name in group["inputs"]:
                     same_bits(case.inputs[name], group["inputs"][name][row])
                 for name in group["outputs"]:
-                    same_bits(case.outputs[name], group["outputs"][name][row])
+                    same_bits(case.answer.outputs[name], group["outputs"][name][row])
                 assert set(case.inputs) == set(group["inputs"])
-                assert set(case.outputs) == {"Y", "Ho"}
+                assert set(case.answer.outputs) == {"Y", "Ho"}
                 assert case.inputs["X"].dtype == DTYPES[block.dtype]
                 assert case.inputs["sequence_lengths"].dtype == block.lengths
-                assert set(case.readings) == ({block.reading} if block.reading else set())
+                read = {(block.reading,)} if block.reading else set()
+                assert set(case.answers) == {STORED} | read
 
 
 def same_bits(array: np.ndarray, stored: np.ndarray) -> None:
@@ -71,17 +74,17 @@ def test_outputs_of_a_reading(handmade: Path) -> None:
     with h5py.File(handmade) as file:
         for name in ("Y", "Ho"):
             stored = file[f"{AMBIGUOUS.path}/readings/{READING}/outputs/{name}"][1]
-            same_bits(case.readings[READING][name], stored)
-            assert case.outputs[name].tobytes() != stored.tobytes()
+            same_bits(case.answers[(READING,)].outputs[name], stored)
+            assert case.answer.outputs[name].tobytes() != stored.tobytes()
 
 
 def test_tolerances_of_every_class(handmade: Path) -> None:
-    """A case has those of the stored answers; a block those of each reading as well."""
+    """Each answer has its own: of a case, and of a block."""
     cases = by_id(handmade)
     with h5py.File(handmade) as file, open_vectors(handmade) as vectors:
         for block in BLOCKS:
             for row, case_id in enumerate(block.ids()):
-                tolerances = cases[case_id].tolerances
+                tolerances = cases[case_id].answer.tolerances
                 assert set(tolerances) == set(ARITHMETIC[block.dtype])
                 for one, arrays in tolerances.items():
                     assert set(arrays) == {"Y", "Ho"}
@@ -89,12 +92,14 @@ def test_tolerances_of_every_class(handmade: Path) -> None:
                         same_bits(array, file[f"{block.path}/tolerance/{one}/{name}"][row])
                         assert array.dtype == np.float32
         [ambiguous] = [b for b in vectors.blocks() if b.path == AMBIGUOUS.path]
-        held = ambiguous.read(1, 2).tolerances
-        assert set(held) == {"", READING}
+        held = ambiguous.read(1, 2).answers
+        assert set(held) == {STORED, (READING,)}
+        case = cases[AMBIGUOUS.ids()[1]]
         for one in ARITHMETIC["float16"]:
             stored = file[f"{AMBIGUOUS.path}/readings/{READING}/tolerance/{one}/Y"][1:2]
-            same_bits(held[READING][one]["Y"], stored)
-            assert held[""][one]["Y"].tobytes() != stored.tobytes()
+            same_bits(held[(READING,)].tolerances[one]["Y"], stored)
+            same_bits(case.answers[(READING,)].tolerances[one]["Y"], stored[0])
+            assert held[STORED].tolerances[one]["Y"].tobytes() != stored.tobytes()
 
 
 def test_a_tolerance_may_be_zero_or_infinite(handmade: Path) -> None:
@@ -102,7 +107,7 @@ def test_a_tolerance_may_be_zero_or_infinite(handmade: Path) -> None:
     with h5py.File(handmade, "r+") as file:
         file[f"{REQUIRED.path}/tolerance/float32/Ho"][0] = [[[0.0, np.inf]], [[-0.0, 1.0]]]
     case = by_id(handmade)[REQUIRED.ids()[0]]
-    assert case.tolerances["float32"]["Ho"].ravel().tolist() == [0.0, np.inf, 0.0, 1.0]
+    assert case.answer.tolerances["float32"]["Ho"].ravel().tolist() == [0.0, np.inf, 0.0, 1.0]
 
 
 def test_bfloat16_has_its_values(handmade: Path) -> None:
@@ -151,11 +156,13 @@ def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> Non
 
 def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the slices, the same cases in the same order."""
-    whole = [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)]
-    monkeypatch.setattr(block_reader, "SLICE_BYTES", 1)
+    whole = [(case.id, case.answer.outputs["Y"].tobytes()) for case in load_vectors(handmade)]
+    monkeypatch.setattr(stored_block, "SLICE_BYTES", 1)
     with open_vectors(handmade) as vectors:
         assert all(len(rows) == 1 for block in vectors.blocks() for rows in block.slices())
-    assert [(case.id, case.outputs["Y"].tobytes()) for case in load_vectors(handmade)] == whole
+    assert [
+        (case.id, case.answer.outputs["Y"].tobytes()) for case in load_vectors(handmade)
+    ] == whole
 
 
 @pytest.mark.parametrize("what", ["absent", "directory without .h5"])

@@ -14,28 +14,33 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.check.outputs import new_outputs_file
-from grucible.vectors.block_reader import StoredBlock
-from grucible.vectors.case import BlockKey
-from grucible.vectors.hdf5 import atomic_file
+from grucible.check.observed.outputs_file import new_outputs_file
+from grucible.vectors.block import BlockKey
 from grucible.vectors.reader import open_vectors
+from grucible.vectors.stored_block import StoredBlock
 from grucible.vectors.writer import new_vector_file
+from grucible.vectors.writing import atomic_file
 
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256
 
-PROVENANCE = {"spec_text": "about: ü\n", "seed": 3, "generator": "test 1", "made_from": "{}"}
+PROVENANCE: dict[str, Any] = {
+    "spec_text": "about: ü\n",
+    "seed": 3,
+    "generator": "test 1",
+    "made_from": "{}",
+}
 
 
-def key_of(block: StoredBlock) -> BlockKey:
+def key_of(block: StoredBlock, group: Any) -> BlockKey:
     """The key of a block that is in a file."""
     operator, attributes = block.operator, block.operator.with_defaults(block.given[0])
     return BlockKey(
         operator=operator.name,
         dtype=block.dtype,
         tier=block.tier,
-        readings=tuple(block.readings),
-        sizes=tuple(block.sizes.items()),
+        readings=tuple(names for names in block.answers if names),
+        sizes=tuple((symbol, int(group.attribute(symbol))) for symbol in operator.sizes),
         absent=tuple(t.name for t in operator.inputs if t.name not in block.inputs),
         types=tuple(
             (
@@ -56,10 +61,12 @@ def written_again(source: Path, path: Path, rows: int) -> None:
     """The vectors in `source`, written by grucible, some rows at a time."""
     with (
         open_vectors(source) as vectors,
-        new_vector_file(path, operator=vectors.operator, **PROVENANCE) as writer,  # type: ignore[arg-type]
+        new_vector_file(
+            path, operator=vectors.operator, theme=vectors.theme, **PROVENANCE
+        ) as writer,
     ):
         for block in vectors.blocks():
-            key = key_of(block)
+            key = key_of(block, vectors.groups[block.path])
             writer.start_block(key, block.ids, block.given)
             for start in range(0, len(block), rows):
                 writer.write(key, start, block.read(start, start + rows))
@@ -75,13 +82,14 @@ def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: 
     assert tolerance_sha256(again) == tolerance_sha256(CORE / relative)
     with h5py.File(again) as file, h5py.File(CORE / relative) as core:
         assert dict(file.attrs) == {
-            "format": "grucible vectors",
-            "format_version": 1,
+            "format": b"grucible vectors",
+            "format_version": 2,
             "operator": core.attrs["operator"],
-            "generator": "test 1",
+            "theme": core.attrs["theme"],
+            "generator": b"test 1",
             "seed": 3,
-            "made_from": "{}",
-            "content_sha256": digest,
+            "made_from": b"{}",
+            "content_sha256": digest.encode(),
             "tolerance_sha256": core.attrs["tolerance_sha256"],
         }
         assert bytes(file["spec"][()]).decode() == "about: ü\n"
@@ -96,21 +104,23 @@ def test_ambiguous_blocks_are_written_again(handmade: Path, tmp_path: Path) -> N
         assert one.given == other.given
         for name, array in one.inputs.items():
             assert array.tobytes() == other.inputs[name].tobytes()
-        for reading, outputs in one.readings.items():
-            for name, array in outputs.items():
-                assert array.tobytes() == other.readings[reading][name].tobytes()
+        assert one.answers.keys() == other.answers.keys()
+        for names, answer in one.answers.items():
+            for name, array in answer.outputs.items():
+                assert array.tobytes() == other.answers[names].outputs[name].tobytes()
     np.testing.assert_equal(tolerances_in(tmp_path / "again.h5"), tolerances_in(handmade))
 
 
-def tolerances_in(path: Path) -> list[dict[str, Any]]:
-    """The tolerances of each block of a file."""
+def tolerances_in(path: Path) -> list[dict[Any, Any]]:
+    """The tolerances of each block of a file, by the readings that are followed."""
     with open_vectors(path) as vectors:
-        return [block.read(0, len(block)).tolerances for block in vectors.blocks()]
+        whole = [block.read(0, len(block)) for block in vectors.blocks()]
+    return [{names: a.tolerances for names, a in block.answers.items()} for block in whole]
 
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
-        new_vector_file(path, operator="openvino.GRUCell-3", **PROVENANCE)  # type: ignore[arg-type]
+        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)  # type: ignore[arg-type]
         if kind == "vectors"
         else new_outputs_file(path, "runtime", "1")
     )
@@ -183,7 +193,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 import h5py
-from grucible.vectors.hdf5 import atomic_file
+from grucible.vectors.writing import atomic_file
 source, path = Path(sys.argv[1]), Path(sys.argv[2])
 print("started", flush=True)
 while True:

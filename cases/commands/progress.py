@@ -1,0 +1,41 @@
+"""A progress bar over cases, on stderr where that is a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+
+class Progress:
+    """How far a command is, drawn as a bar; without one, nothing is drawn."""
+
+    def __init__(self, bar: ProgressBar[int] | None = None) -> None:
+        self._bar = bar
+
+    def advance(self, cases: int) -> None:
+        """So many cases more are done."""
+        if self._bar:
+            self._bar.update(cases)
+
+    def say(self, line: str) -> None:
+        """Print a line to standard output; the bar goes on below it."""
+        if self._bar:
+            click.echo("\r\033[K", nl=False, err=True)
+        click.echo(line)
+
+
+@contextlib.contextmanager
+def progress_over(what: str, cases: int) -> Iterator[Progress]:
+    """The progress of doing `what` to so many cases; silent where stderr is no terminal."""
+    if not cases or not sys.stderr.isatty():
+        yield Progress()
+        return
+    with click.progressbar(length=cases, label=what, show_pos=True, file=sys.stderr) as bar:
+        yield Progress(bar)

@@ -1,0 +1,247 @@
+"""Asking one operator's question as another's: the same question, or a reason why not.
+
+Derived from the operators' descriptions; there is no operator by name in here. The question is the
+same where both operators mean the same GRU (`operators.semantics`) of the same numbers: activations,
+clip, the place of the reset gate, directions, lengths. Layout, gate order, the form of the biases
+and how a left-out input is understood are no part of it. A sum of two biases must be exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
+from .operators.activations import Activation
+from .operators.attribute import Attribute
+from .operators.known import OPERATORS
+from .operators.layout import (
+    GruInputs,
+    gru_inputs,
+    operator_inputs,
+    operator_outputs,
+    shared_outputs,
+)
+from .operators.semantics import Semantics, semantics
+from .operators.signature import Operator
+from .question import Question, TensorType
+
+
+class NotExpressible(Exception):
+    """The other operator cannot ask the same question; the message says what it lacks."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A `question` of another operator that asks what the `original` asks."""
+
+    original: Question
+    question: Question
+
+    def answer(self, outputs: Mapping[str, Array]) -> Arrays:
+        """The outputs of the other operator as those of the original, in its order and layout."""
+        source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
+        shared = shared_outputs(target, self.question.attributes, outputs)
+        if "y" not in shared:
+            shared["y"] = np.expand_dims(shared["ho"], -2)  # one step, all rows of length 1
+        meant, other = self.original.semantics, self.question.semantics
+        if meant.y_order != other.y_order:  # every row is as long as the time axis
+            turned = [
+                np.flip(part, -2) if word == "reverse" else part
+                for word, part in zip(meant.directions, shared["y"], strict=True)
+            ]
+            shared["y"] = np.stack(turned)
+        absent = {t.name for t in source.outputs} - self.original.outputs.keys()
+        return operator_outputs(source, self.original.attributes, shared, absent)
+
+
+def ask(question: Question, target: Operator) -> Asked:
+    """`question` as one of `target`. Raises NotExpressible with what `target` lacks."""
+    source = OPERATORS[question.operator]
+    if question.dtype not in target.dtypes():
+        raise NotExpressible(f"{target.name} has no {question.dtype}")
+    meant = question.semantics
+    shared = gru_inputs(source, question.attributes, question.inputs)
+    roles = {t.role_in(question.attributes) for t in source.outputs if t.name in question.outputs}
+    attributes = _attributes(target, meant, shared, wants_y="y" in roles)
+    filled = target.with_defaults(attributes)
+    _same(target, meant, semantics(target, filled))
+    absent = _absent(source, target, question)
+    inputs = _inputs(target, filled, shared, meant, absent)
+    sizes = _sizes(target, shared)
+    types = {t.name: _dtype(target, t.type, question.dtype) for t in target.inputs}
+    dtype = FLOAT_TYPES[question.dtype].numpy
+    asked = Question(
+        id=question.id,
+        operator=target.name,
+        dtype=question.dtype,
+        given=attributes,
+        inputs={name: array.astype(types[name]) for name, array in inputs.items()},
+        outputs={t.name: TensorType(target.shape(t, filled, sizes), dtype) for t in target.outputs},
+    )
+    return Asked(question, asked)
+
+
+def _sizes(target: Operator, shared: GruInputs) -> dict[str, int]:
+    """The target's sizes, from the inputs in the shared layout."""
+    directions, batch, hidden = shared.h0.shape
+    of = {
+        "batch": batch,
+        "time": shared.x.shape[-2],
+        "input": shared.x.shape[-1],
+        "hidden": hidden,
+        "direction": directions,
+    }
+    return {symbol: of[axis] for symbol, axis in target.sizes.items()}
+
+
+def _dtype(target: Operator, variable: str, dtype: str) -> Any:
+    of = target.types[variable]
+    return numpy_dtype(dtype if of == target.dtypes() else of[0])
+
+
+def _attributes(
+    target: Operator, meant: Semantics, shared: GruInputs, *, wants_y: bool
+) -> dict[str, Any]:
+    """The target's attributes that come nearest to what is meant."""
+    functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
+    inside = "rh" in shared.b
+    wanted: dict[str, Any] = {
+        "hidden": shared.h0.shape[-1],
+        "direction": meant.directions,
+        "reset_after": meant.reset_after,
+        "bias_inside": inside,
+        "sequence": wants_y,
+        "clip": None if math.isinf(meant.clip) else meant.clip,
+        "f": meant.f[0],
+        "g": meant.g[0],
+        "alpha": [f.alpha for f in functions if "alpha" in f.takes] or None,
+        "beta": [f.beta for f in functions if "beta" in f.takes] or None,
+    }
+    found: dict[str, Any] = {}
+    for attribute in target.attributes:
+        if attribute.sets == "activations":
+            named = functions if attribute.per_direction else functions[:2]
+            found[attribute.name] = [_spelled(target, attribute, f) for f in named]
+        elif attribute.sets in wanted and wanted[attribute.sets] is not None:
+            value = wanted[attribute.sets]
+            if attribute.choices:
+                value = _spelled(target, attribute, value)
+            found[attribute.name] = value
+    return found
+
+
+def _spelled(target: Operator, attribute: Attribute, meaning: Any) -> Any:
+    """The attribute's own word for a meaning; of activations, that with its parameters if it sets
+    none apart."""
+    free = target.setting("alpha") is not None
+    for word, meant in attribute.choices.items():
+        if meant == meaning:
+            return word
+        both = isinstance(meaning, Activation) and isinstance(meant, Activation)
+        if free and both and meant.name == meaning.name:
+            return word
+    plain = isinstance(meaning, tuple) and not isinstance(meaning, Activation)
+    word = " and ".join(meaning) if plain else str(meaning)
+    raise NotExpressible(f"{target.name} has no {attribute.name} {word}")
+
+
+def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
+    """Raise NotExpressible unless both mean the same GRU, but for the order of y."""
+    side = "after" if meant.reset_after else "before"
+    own = "activations of their own for each direction"
+    lacks = {
+        "directions": " and ".join(meant.directions),
+        "clip": f"clip {meant.clip:.9g}" if target.setting("clip") else "clip",
+        "reset_after": f"reset gate applied {side} the product with R",
+        "f": own,
+        "g": own,
+        "empty_row": "other state of a row of length 0",
+        "biases": "other meaning of the biases",
+    }
+    for name, word in lacks.items():
+        if getattr(meant, name) != getattr(other, name):
+            raise NotExpressible(f"{target.name} has no {word}")
+
+
+def _absent(source: Operator, target: Operator, question: Question) -> set[str]:
+    """What the target leaves out: what it may, and the question does."""
+    roles = {t.role for t in source.inputs if t.name in question.inputs}
+    return {t.name for t in target.inputs if not t.required and t.role not in roles}
+
+
+def _inputs(
+    target: Operator,
+    attributes: Mapping[str, Any],
+    shared: GruInputs,
+    meant: Semantics,
+    absent: set[str],
+) -> Arrays:
+    time = shared.x.shape[-2]
+    axes = set(target.sizes.values())
+    if "time" not in axes and time > 1:
+        raise NotExpressible(f"{target.name} has no time axis, and the case {time} steps")
+    whole = bool((shared.lengths == time).all())
+    if not target.tensor("lengths") and not whole:
+        raise NotExpressible(f"{target.name} has no lengths, and the rows differ in length")
+    if meant.y_order != target.always.get("y_order", "time") and not whole:
+        raise NotExpressible(f"{target.name} has y in another order, and the rows differ in length")
+    parts = [
+        part
+        for t in target.present(target.inputs, absent)
+        if t.role == "b"
+        for part in t.form(attributes).parts
+    ]
+    inside = meant.reset_after and "rh" in shared.b
+    return operator_inputs(
+        target, attributes, replace(shared, b=_biases(target, shared, parts, inside=inside)), absent
+    )
+
+
+def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bool) -> Arrays:
+    """The biases in the target's parts: a sum split into itself and zero, two added up exactly."""
+    found: Arrays = {}
+    zero = np.zeros(shared.h0.shape[:1] + shared.h0.shape[-1:], shared.x.dtype)
+    for gate in "zrh":
+        given = {
+            part: shared.b[part] for part in (gate, f"w{gate}", f"r{gate}") if part in shared.b
+        }
+        wanted = [part for part in (gate, f"w{gate}", f"r{gate}") if part in parts]
+        if not wanted:
+            continue
+        if gate == "h" and inside:
+            inner, outer = given.pop("rh"), _sum(target, list(given.values()) or [zero])
+            if "rh" not in wanted:
+                raise NotExpressible(
+                    f"{target.name} has no bias inside the product with the reset gate"
+                )
+            found |= dict.fromkeys(wanted, zero) | {"rh": inner}
+            found[next(part for part in wanted if part != "rh")] = outer
+            continue
+        if set(wanted) == set(given):
+            found |= given
+            continue
+        outside = [part for part in wanted if part != "rh" or gate != "h"] or wanted
+        found |= dict.fromkeys(wanted, zero)
+        found[outside[0]] = _sum(target, list(given.values()) or [zero])
+    return found
+
+
+def _sum(target: Operator, biases: list[Array]) -> Array:
+    """The sum of some biases in their dtype. Raises NotExpressible where it is not exact."""
+    total = biases[0].astype(np.float64)
+    exact = np.ones(total.shape, bool)
+    for bias in biases[1:]:
+        other = bias.astype(np.float64)
+        wide = total + other
+        back = wide - total  # Knuth's two-sum: what the rounding of a sum loses, exactly
+        exact &= (total - (wide - back)) + (other - back) == 0.0
+        total = wide
+    narrow: Array = total.astype(biases[0].dtype)
+    if not (exact & (narrow.astype(np.float64) == total)).all():
+        raise NotExpressible(f"{target.name} has one bias, and the sum of two is not exact")
+    return narrow

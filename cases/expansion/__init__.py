@@ -1,0 +1,1 @@
+"""From case specs to cases: products, covering arrays and lists."""

@@ -1,0 +1,141 @@
+"""From a case spec to its cases: products, covering arrays and lists, each case with a stable id."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..dtypes import FLOAT_TYPES
+from ..errors import GrucibleError
+from ..operators.known import OPERATORS
+from ..operators.signature import Operator
+from ..selection import selected
+from ..specs.draws import DRAWS
+from ..specs.factors import NEEDED, factors
+from ..specs.spec_file import CaseSpecFile
+from ..specs.spec_model import Assignment, Covering, Listing, Product
+from .assignments import is_excluded
+from .case_spec import CaseSpec, case_of, shared_dict
+from .covering_arrays import rows_of
+
+
+def expand(
+    spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
+) -> list[CaseSpec]:
+    """The cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
+
+    Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
+    lengths that do not fit the sizes.
+    """
+    theme = _theme(spec)
+    found: dict[str, CaseSpec] = {}
+    for index in range(len(spec.model.cases)):
+        for assignment in _assignments(spec, index):
+            for case in _cases(theme, index, assignment):
+                if case.id in found:
+                    raise spec.document.error(("cases", index), f"makes {case.id} a second time")
+                found[case.id] = case
+    return [
+        case
+        for case in found.values()
+        if (not dtypes or case.dtype in dtypes) and selected(case.id, select)
+    ]
+
+
+def expand_all(
+    specs: Sequence[CaseSpecFile], dtypes: Sequence[str] = (), select: Sequence[str] = ()
+) -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
+    """The cases of each spec; GrucibleError where nothing is selected or two specs share an id."""
+    expanded = [(spec, expand(spec, dtypes, select)) for spec in specs]
+    owner: dict[str, CaseSpecFile] = {}
+    for spec, cases in expanded:
+        for case in cases:
+            if case.id in owner:
+                other = owner[case.id].document.name
+                raise GrucibleError(
+                    f"{spec.document.name}: makes {case.id}, which {other} makes too"
+                )
+            owner[case.id] = spec
+    if not owner:
+        wanted = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
+        raise GrucibleError(
+            f"no case is selected by {wanted}; see them with: grucible cases --list"
+        )
+    return [(spec, cases) for spec, cases in expanded if cases]
+
+
+def check_dtypes(dtypes: Sequence[str]) -> None:
+    """Raise GrucibleError for a name that is not a dtype of any case."""
+    for name in dtypes:
+        if name not in FLOAT_TYPES:
+            raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
+
+
+@dataclass(frozen=True)
+class _Theme:
+    """What the cases of a spec have unless they name it: a value of each factor, and its part of ids.
+
+    What all cases of the theme share is named by the theme, and not again by every id.
+    """
+
+    spec: CaseSpecFile
+    operator: Operator
+    values: Assignment
+    tokens: dict[str, str]
+
+
+def _theme(spec: CaseSpecFile) -> _Theme:
+    known = factors(spec.model.operator)
+    shared = spec.model.sizes | spec.model.fixed
+    values = {name: shared.get(name, factor.default) for name, factor in known.items()}
+    tokens = {
+        name: "" if name in shared or factor.default is NEEDED else factor.token(factor.default)
+        for name, factor in known.items()
+    }
+    return _Theme(spec, OPERATORS[spec.model.operator], values, tokens)
+
+
+def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
+    """What entry `index` of a spec enumerates."""
+    match spec.model.cases[index]:
+        case Listing(list=listed):
+            yield from listed
+        case Product(product=values, exclude=excluded):
+            for row in itertools.product(*values.values()):
+                assignment = dict(zip(values, row, strict=True))
+                if not is_excluded(assignment, excluded):
+                    yield assignment
+        case Covering() as array:
+            yield from rows_of(spec, index, array)
+
+
+def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
+    """The case of each dtype; they share everything but the dtype."""
+    spec, operator = theme.spec, theme.operator
+    known = factors(operator.name)
+    values = theme.values | assignment
+    for name, value in values.items():
+        if value is NEEDED:
+            place = "sizes" if known[name].is_size else "fixed"
+            raise spec.document.error(
+                ("cases", index), f"{name} is needed in {place}, or in every case"
+            )
+    if DRAWS[values["draw"]].plant and spec.model.tier != "nonportable":
+        raise spec.document.error(("tier",), f"draw {values['draw']} needs tier nonportable")
+    named = {name: known[name].token(value) for name, value in assignment.items()}
+    tokens = "-".join(filter(None, (theme.tokens | named).values())) or "default"
+    try:
+        case = case_of(operator, values, spec.model.tier)
+    except (GrucibleError, ValueError) as error:
+        raise spec.document.error(("cases", index), f"{tokens}: {error}") from None
+    for dtype in spec.model.dtypes:
+        yield replace(
+            case,
+            id=f"{operator.name}/{spec.theme}/{dtype}/{tokens}",
+            dtype=dtype,
+            types=shared_dict(
+                (variable, dtype if of == operator.dtypes() else values.get(variable, of[0]))
+                for variable, of in operator.types.items()
+            ),
+        )

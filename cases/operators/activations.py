@@ -1,0 +1,271 @@
+"""The activation functions of all operators' specifications, in one shared vocabulary.
+
+An operator's description maps its own spelling (`HardSigmoid`, `hardSigmoid`) to an `Activation`.
+A function is one record here: its values in every arithmetic, its error bounds and what it is
+confused with follow from it. v is a pre-activation, a and b the parameters alpha and beta:
+
+    relu              max(0, v)
+    sigmoid           1/(1 + e^-v)
+    tanh              tanh(v)
+    affine            a v + b
+    leaky-relu        v where v >= 0, else a v
+    thresholded-relu  v where v > a, else 0
+    scaled-tanh       a tanh(b v)
+    hard-sigmoid      min(1, max(0, a v + b))
+    elu               v where v >= 0, else a (e^v - 1)
+    softsign          v/(1 + |v|)
+    softplus          log(1 + e^v)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dtypes import Array
+from .function import Break, Function, Mistake, Parameter, Shape
+
+
+class Activation(NamedTuple):
+    """A function with its parameters; one that it does not take is 0.
+
+    Parameters are exact numbers: those of specifications are C floats, and so float32 numbers.
+    """
+
+    name: str
+    alpha: float = 0.0
+    beta: float = 0.0
+
+    @property
+    def takes(self) -> tuple[Parameter, ...]:
+        """The parameters that the function takes; none where it is unknown."""
+        return FUNCTIONS[self.name].takes if self.name in FUNCTIONS else ()
+
+    def having(self, parameter: Parameter, value: float) -> Activation:
+        """The function with another value of one parameter."""
+        return self._replace(alpha=value) if parameter == "alpha" else self._replace(beta=value)
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{getattr(self, name):g}" for name in self.takes)
+        return f"{self.name}({given})" if given else self.name
+
+
+_IDENTITY = ("affine", 1.0, 0.0)
+_RELU, _TANH, _SIGMOID = ("relu", 0.0, 0.0), ("tanh", 0.0, 0.0), ("sigmoid", 0.0, 0.0)
+_GIVEN = math.nan
+_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
+
+
+def _sigmoid_slopes(v: Array, *_: float) -> tuple[Array, Array]:
+    e = np.exp(-np.abs(v))
+    slope = e / (1.0 + e) ** 2
+    return slope, slope * np.abs(np.tanh(0.5 * v))
+
+
+def _tanh_slopes(v: Array, *_: float) -> tuple[Array, Array]:
+    t = np.tanh(v)
+    slope = 1.0 / np.cosh(np.minimum(np.abs(v), 350.0)) ** 2
+    return slope, np.abs(2.0 * t * slope)
+
+
+def _scaled_tanh_slopes(v: Array, a: float, b: float) -> tuple[Array, Array]:
+    slope, second = _tanh_slopes(b * v)
+    return a * b * slope, abs(a) * b**2 * second
+
+
+def _hard_sigmoid_slopes(v: Array, a: float, b: float) -> tuple[Array, Array]:
+    inside = a * v + b
+    return np.where((inside > 0.0) & (inside < 1.0), a, 0.0), np.zeros_like(v)
+
+
+def _elu_slopes(v: Array, a: float, _: float) -> tuple[Array, Array]:
+    below = a * np.exp(np.minimum(v, 0.0))
+    return np.where(v > 0, 1.0, below), np.where(v > 0, 0.0, np.abs(below))
+
+
+def _softsign_slopes(v: Array, *_: float) -> tuple[Array, Array]:
+    return 1.0 / (1.0 + np.abs(v)) ** 2, 2.0 / (1.0 + np.abs(v)) ** 3
+
+
+def _softplus_slopes(v: Array, *_: float) -> tuple[Array, Array]:
+    e = np.exp(-np.abs(v))
+    return np.where(v < 0, e, 1.0) / (1.0 + e), e / (1.0 + e) ** 2
+
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function(
+            "sigmoid",
+            takes=(),
+            bounded=True,
+            value=lambda m, v, *_: m.sigmoid(v),
+            slopes=_sigmoid_slopes,
+            shape=lambda *_: Shape(0.09623, 0.125, 1.0),
+            rounding=lambda _, __, fitted: (*fitted.sigmoid, 0.0),
+            mistakes=(
+                Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
+                        ("hard-sigmoid", 0.2, 0.5)),
+                Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
+                        ("hard-sigmoid", 1.0 / 6.0, 0.5)),
+                Mistake("sigmoid-as-tanh", "tanh", _TANH),
+                Mistake("sigmoid-as-relu", "relu", _RELU),
+                Mistake("sigmoid-as-linear", "the identity", _IDENTITY),
+            ),
+        ),
+        Function(
+            "tanh",
+            takes=(),
+            bounded=True,
+            value=lambda m, v, *_: m.tanh(v),
+            slopes=_tanh_slopes,
+            shape=lambda *_: Shape(0.7699, 2.0, 2.0),
+            rounding=lambda _, __, fitted: (*fitted.tanh, 0.0),
+            mistakes=(
+                Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
+                Mistake("tanh-as-relu", "relu", _RELU),
+                Mistake("tanh-as-linear", "the identity", _IDENTITY),
+                Mistake("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))",
+                        lambda v: np.clip(v, -1.0, 1.0)),
+                Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", ("scaled-tanh", 1.7159, 2.0 / 3.0)),
+                Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", ("softsign", 0.0, 0.0)),
+            ),
+        ),
+        Function(
+            "relu",
+            takes=(),
+            bounded=False,
+            value=lambda m, v, *_: m.at_least(v, 0.0),
+            slopes=lambda v, *_: ((v > 0).astype(np.float64), np.zeros_like(v)),
+            shape=lambda *_: Shape(breaks=(Break(0.0, 1.0),)),
+            rounding=lambda *_: (0.0, 0.0, 0.0),
+            mistakes=(
+                Mistake("relu-as-sigmoid", "sigmoid", _SIGMOID),
+                Mistake("relu-as-tanh", "tanh", _TANH),
+                Mistake("relu-as-linear", "the identity", _IDENTITY),
+                Mistake("relu-as-relu6", "relu6 min(6, max(0, v))", lambda v: np.clip(v, 0.0, 6.0)),
+                Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", ("leaky-relu", 0.01, 0.0)),
+                Mistake("relu-as-softplus", "softplus log(1 + e^v)", ("softplus", 0.0, 0.0)),
+            ),
+        ),
+        Function(
+            "affine",
+            takes=("alpha", "beta"),
+            bounded=False,
+            value=lambda m, v, a, b: m.affine(v, a, b),
+            slopes=lambda v, a, _: (np.full_like(v, a), np.zeros_like(v)),
+            shape=lambda *_: Shape(),
+            rounding=lambda a, b, _: (0.0, 2.0 * b, 3.0 * a),  # a, the product, the sum; b, the sum
+            underflow=lambda *_: 1.0,
+            default=(1.0, 0.0),
+            mistakes=(
+                Mistake("affine-as-relu", "relu", _RELU),
+                Mistake("affine-as-tanh", "tanh", _TANH),
+                Mistake("affine-as-linear", "the identity", _IDENTITY, needs=("alpha",)),
+            ),
+        ),
+        Function(
+            "leaky-relu",
+            takes=("alpha",),
+            bounded=False,
+            value=lambda m, v, a, _: m.at_least(v, 0.0) + m.affine(m.at_most(v, 0.0), a, 0.0),
+            slopes=lambda v, a, _: (np.where(v > 0, 1.0, a), np.zeros_like(v)),
+            shape=lambda a, _: Shape(breaks=(Break(0.0, abs(1.0 - a)),)),
+            rounding=lambda *_: (2.0, 0.0, 0.0),  # a, the product
+            underflow=lambda *_: 1.0,
+            default=(0.01, 0.0),
+            mistakes=(Mistake("leaky-relu-as-relu", "relu", _RELU),),
+        ),
+        Function(
+            "thresholded-relu",
+            takes=("alpha",),
+            bounded=False,
+            value=lambda m, v, a, _: m.above(v, a),
+            slopes=lambda v, a, _: ((v > a).astype(np.float64), np.zeros_like(v)),
+            shape=lambda a, _: Shape(breaks=(Break(a, 1.0, abs(a)),), guarded=True),
+            rounding=lambda *_: (0.0, 0.0, 0.0),
+            default=(1.0, 0.0),
+            mistakes=(Mistake("thresholded-relu-as-relu", "relu", _RELU),),
+        ),
+        Function(
+            "scaled-tanh",
+            takes=("alpha", "beta"),
+            bounded=True,
+            value=lambda m, v, a, b: m.affine(m.tanh(m.affine(v, b, 0.0)), a, 0.0),
+            slopes=_scaled_tanh_slopes,
+            shape=lambda a, b: Shape(
+                0.7699 * abs(a) * b**2, 2.0 * abs(a) * abs(b) ** 3, 2.0 * abs(a)
+            ),
+            # b and b·v pass through v·tanh′(v) <= tanh(v); a, the product. Fitted: a(2 sigmoid(2bv) - 1),
+            # which cancels near 0, is off by 3.5 a there (ONNX Runtime 1.31)
+            rounding=lambda a, _, fitted: (fitted.tanh[0] + 4.0, (fitted.tanh[1] + 4.0) * a, 0.0),
+            underflow=lambda a, _: a,
+            default=(1.0, 1.0),
+            mistakes=(Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),),
+        ),
+        Function(
+            "hard-sigmoid",
+            takes=("alpha", "beta"),
+            bounded=True,
+            value=lambda m, v, a, b: m.at_most(m.at_least(m.affine(v, a, b), 0.0), 1.0),
+            slopes=_hard_sigmoid_slopes,
+            shape=lambda a, b: Shape(
+                range=1.0,
+                breaks=tuple(Break((end - b) / a, abs(a)) for end in (0.0, 1.0)) if a else (),
+                guarded=True,
+            ),
+            rounding=lambda _, b, __: (0.0, 3.1 + 5.1 * b, 0.0),  # as affine, where |a·v| <= 1 + |b|
+            underflow=lambda *_: 1.0,
+            default=(0.2, 0.5),
+            mistakes=(
+                Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
+                Mistake("hard-sigmoid-unclamped", "alpha v + beta, not held to [0, 1]",
+                        ("affine", _GIVEN, _GIVEN)),
+            ),
+        ),
+        Function(
+            "elu",
+            takes=("alpha",),
+            bounded=False,
+            value=lambda m, v, a, _: (
+                m.at_least(v, 0.0) + m.affine(m.expm1(m.at_most(v, 0.0)), a, 0.0)
+            ),
+            slopes=_elu_slopes,
+            shape=lambda a, _: Shape(abs(a), math.inf, breaks=(Break(0.0, abs(1.0 - a)),)),
+            # e^v - 1 cancels near 0: its error is that of e^v <= 1
+            rounding=lambda a, _, __: (3.0, 3.0 * a, 0.0),
+            default=(1.0, 0.0),
+            mistakes=(
+                Mistake("elu-as-relu", "relu", _RELU),
+                Mistake("elu-as-leaky-relu", "leaky relu", ("leaky-relu", _GIVEN, 0.0)),
+            ),
+        ),
+        Function(
+            "softsign",
+            takes=(),
+            bounded=True,
+            value=lambda m, v, *_: m.softsign(v),
+            slopes=_softsign_slopes,
+            shape=lambda *_: Shape(2.0, math.inf, 2.0),
+            rounding=lambda *_: (3.0, 0.0, 0.0),  # 1 + |v|, the quotient
+            mistakes=(Mistake("softsign-as-tanh", "tanh", _TANH),),
+        ),
+        Function(
+            "softplus",
+            takes=(),
+            bounded=False,
+            value=lambda m, v, *_: m.softplus(v),
+            slopes=_softplus_slopes,
+            shape=lambda *_: Shape(0.25, 0.09623),
+            rounding=lambda *_: (4.0, 4.0, 0.0),  # e^v, 1 + e^v, the logarithm
+            mistakes=(
+                Mistake("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows",
+                        lambda v: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v))),
+                Mistake("softplus-as-relu", "relu", _RELU),
+            ),
+        ),
+    )
+}  # fmt: skip
+"""The functions, by name."""

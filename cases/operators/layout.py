@@ -1,0 +1,190 @@
+"""Between an operator's own layout and the one layout the GRU is written in.
+
+Derived from the operators' descriptions (axes and their order, the parts stacked along a gate
+axis); there is no operator by name in here. Arrays may have leading axes (a stack of cases) before
+those that the description names; they stay in front.
+
+The shared layout: x (batch, time, input); h0 (direction, batch, hidden); w[gate] (direction,
+hidden, input); r[gate] (direction, hidden, hidden); b[part] (direction, hidden); lengths (batch);
+y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that an operator does
+not have (a cell's time and direction) is there with length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import Array, Arrays
+from .signature import Operator, Tensor
+
+_AXES = {
+    "x": ("batch", "time", "input"),
+    "h0": ("direction", "batch", "hidden"),
+    "lengths": ("batch",),
+    "w": ("direction", "gates", "input"),
+    "r": ("direction", "gates", "hidden"),
+    "b": ("direction", "gates"),
+    "y": ("direction", "batch", "time", "hidden"),
+    "ho": ("direction", "batch", "hidden"),
+}
+
+
+_ONE = "1"
+
+
+@dataclass(frozen=True)
+class GruInputs:
+    """The inputs of a GRU in the shared layout; see the module for shapes.
+
+    `w` and `r` are keyed by gate (z, r, h), in the order in which the operator stacks them, `b` by
+    the parts it has: `z`, `r`, `h` for a sum of two biases, `wh` and `rh` and so on for separate
+    ones. `b` is empty where there is none.
+    """
+
+    x: Array
+    h0: Array
+    lengths: Array
+    w: Arrays
+    r: Arrays
+    b: Arrays
+
+    def rows(self, which: int | Array) -> GruInputs:
+        """The inputs of one of stacked cases, or of several."""
+        return GruInputs(
+            self.x[which],
+            self.h0[which],
+            self.lengths[which],
+            *(
+                {part: array[which] for part, array in parts.items()}
+                for parts in (self.w, self.r, self.b)
+            ),
+        )
+
+
+def gru_inputs(
+    operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]
+) -> GruInputs:
+    """The inputs of a case, or of a stack of cases that share a block, in the shared layout.
+
+    Without lengths every row is as long as the time axis; without an initial state it is zeros.
+    """
+    plain: Arrays = {}
+    gates: dict[str, Arrays] = {"w": {}, "r": {}, "b": {}}
+    for tensor in operator.inputs:
+        if tensor.name not in inputs:
+            continue
+        array = _ordered(operator, tensor, attributes, inputs[tensor.name])
+        role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
+        if parts:
+            axis = _AXES[role].index("gates") - len(_AXES[role])
+            size = array.shape[axis] // len(parts)
+            after = (slice(None),) * (-1 - axis)
+            for number, part in enumerate(parts):
+                rows: tuple[Any, ...] = (..., slice(number * size, (number + 1) * size), *after)
+                gates[role][part] = array[rows]
+        else:
+            plain[role] = array
+    x, hidden = plain["x"], gates["r"]["h"].shape[-1]
+    *stacked, batch, time, _ = x.shape
+    if "lengths" not in plain:
+        plain["lengths"] = np.full((*stacked, batch), time, np.int64)
+    if "h0" not in plain:
+        directions = len(operator.directions(attributes))
+        plain["h0"] = np.zeros((*stacked, directions, batch, hidden), x.dtype)
+    return GruInputs(
+        x=x, h0=plain["h0"], lengths=plain["lengths"], w=gates["w"], r=gates["r"], b=gates["b"]
+    )
+
+
+def operator_inputs(
+    operator: Operator, attributes: Mapping[str, Any], given: GruInputs, absent: Container[str] = ()
+) -> Arrays:
+    """The inverse of `gru_inputs`: the inputs in the operator's layout, but for those `absent`.
+
+    `given` must have the parts that the operator stacks.
+    """
+    found: Arrays = {}
+    for tensor in operator.present(operator.inputs, absent):
+        role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
+        array = getattr(given, role)
+        if parts:
+            axis = _AXES[role].index("gates") - len(_AXES[role])
+            array = np.concatenate([array[part] for part in parts], axis)
+        found[tensor.name] = _reordered(operator, tensor, attributes, array)
+    return found
+
+
+def operator_outputs(
+    operator: Operator,
+    attributes: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    absent: Container[str] = (),
+) -> Arrays:
+    """The outputs the operator names, but for those `absent`, in its own layout, from `shared`: role
+    to array."""
+    return {
+        tensor.name: _reordered(operator, tensor, attributes, shared[tensor.role_in(attributes)])
+        for tensor in operator.present(operator.outputs, absent)
+    }
+
+
+def shared_outputs(
+    operator: Operator, attributes: Mapping[str, Any], outputs: Mapping[str, Array]
+) -> Arrays:
+    """The inverse of `operator_outputs`: role to array, in the shared layout."""
+    return {
+        tensor.role_in(attributes): _ordered(operator, tensor, attributes, outputs[tensor.name])
+        for tensor in operator.outputs
+        if tensor.name in outputs
+    }
+
+
+def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tensor's axes in the shared vocabulary, in the operator's order."""
+    form = tensor.form(attributes)
+    return tuple(
+        "gates" if "*" in axis else _ONE if axis == _ONE else operator.sizes[axis]
+        for axis in form.axes
+    )
+
+
+def _ordered(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
+) -> Array:
+    """`array` with the axes of the shared layout, in its order; missing ones inserted."""
+    have = _axes_of(operator, tensor, attributes)
+    stack = array.ndim - len(have)
+    array = array.squeeze(tuple(stack + i for i, axis in enumerate(have) if axis == _ONE))
+    have = tuple(axis for axis in have if axis != _ONE)
+    order, inserted = _layout(have, _AXES[tensor.role_in(attributes)])
+    array = array.transpose(*range(stack), *(stack + axis for axis in order))
+    return np.asarray(array[(..., *inserted)])
+
+
+@cache
+def _layout(
+    have: tuple[str, ...], shared: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[slice | None, ...]]:
+    """Which of the axes `have` comes first, second … in `shared`, and where one is inserted (None)."""
+    order = tuple(have.index(axis) for axis in shared if axis in have)
+    return order, tuple(slice(None) if axis in have else None for axis in shared)
+
+
+def _reordered(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
+) -> Array:
+    """The inverse of `_ordered`."""
+    axes = _axes_of(operator, tensor, attributes)
+    want = [axis for axis in axes if axis != _ONE]
+    shared = _AXES[tensor.role_in(attributes)]
+    stack = array.ndim - len(shared)
+    array = array.squeeze(tuple(stack + i for i, axis in enumerate(shared) if axis not in want))
+    have = [axis for axis in shared if axis in want]
+    array = array.transpose(*range(stack), *(stack + have.index(axis) for axis in want))
+    ones = tuple(stack + i for i, axis in enumerate(axes) if axis == _ONE)
+    return np.ascontiguousarray(np.expand_dims(array, ones))

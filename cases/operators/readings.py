@@ -1,0 +1,222 @@
+"""Accepted readings of the specifications' ambiguous points, other than the one that is stored.
+
+Each is named after its entry in the owner's `LEDGER.md` and says what it changes of `Semantics`.
+A case touches an ambiguous point where its attributes, lengths or inputs let the readings differ;
+it is then of tier `ambiguous`, and passes under any reading, and under any combination of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from ..errors import GrucibleError
+from .activations import Activation
+from .known import OPERATORS
+from .semantics import Semantics, StackedSemantics
+
+AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
+ReadingNames = tuple[str, ...]
+"""Which readings are followed, by name, in the order of READINGS; none where the stored answer is meant."""
+STORED: ReadingNames = ()
+MOST_POINTS = 2
+"""How many ambiguous points one case may touch: what fails on three would explain nothing."""
+
+
+class Asks(Protocol):
+    """What of a case says whether it touches an ambiguous point."""
+
+    @property
+    def operator(self) -> str:
+        """The operator's name."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Every attribute, defaults filled in."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Every size symbol."""
+
+    @property
+    def lengths(self) -> tuple[int, ...] | None:
+        """One length per row, None without them."""
+
+    @property
+    def drawn(self) -> frozenset[str]:
+        """The inputs that are not zeros though they might be."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One other defensible reading: its name, its ledger entry, what it says, what it sets.
+
+    `owners` are those whose specification leaves the point open, and `touches` says of a case of
+    theirs whether the reading may differ on it. A ledger entry has one reading. `stored` is what the
+    stored answer takes the specification to say there, `basis` what that rests on: text, owner (the
+    owner's implementation) or choice (ours). `sets` are fields of Semantics, `parameters` those of
+    some functions.
+    """
+
+    name: str
+    ledger: str
+    owners: tuple[str, ...]
+    about: str
+    stored: str
+    basis: str
+    touches: Callable[[Asks, Semantics], bool]
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def applied_to(self, meant: AnySemantics) -> AnySemantics:
+        """`meant` as this reading has it."""
+        changed: dict[str, Any] = dict(self.sets)
+        if self.parameters:
+            changed |= {"f": self._renamed(meant.f), "g": self._renamed(meant.g)}
+        return dataclasses.replace(meant, **changed)
+
+    def _renamed(self, functions: Any) -> Any:
+        """Functions, stacked or not, with other parameters."""
+        if not isinstance(functions, Activation):
+            return tuple(map(self._renamed, functions))
+        if functions.name not in self.parameters:
+            return functions
+        return Activation(functions.name, *self.parameters[functions.name])
+
+
+def _uses(name: str) -> Callable[[Asks, Semantics], bool]:
+    return lambda _, meant: any(one.name == name for one in (*meant.f, *meant.g))
+
+
+def _bias_inside(case: Asks) -> bool:
+    one = OPERATORS[case.operator].setting("bias_inside")
+    return bool(one and case.attributes[one.name])
+
+
+def _backwards_sequence(case: Asks, meant: Semantics) -> bool:
+    operator = OPERATORS[case.operator]
+    roles = {tensor.role_in(case.attributes) for tensor in operator.outputs}
+    [time] = [case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
+    return "reverse" in meant.directions and "y" in roles and time > 1
+
+
+_BNNSGRAPH = ("bnnsgraph",)
+READINGS: dict[str, Reading] = {
+    reading.name: reading
+    for reading in (
+        Reading(
+            name="len-zero.initial-state",
+            ledger="len-zero",
+            owners=("openvino", "onnx"),
+            about="the last state of a row of length 0 is its initial state",
+            stored="the last state of a row of length 0 is zeros",
+            basis="owner",
+            touches=lambda case, _: 0 in (case.lengths or ()),
+            sets={"empty_row": "initial_hidden_state"},
+        ),
+        Reading(
+            name="reset-false.before",
+            ledger="reset-false",
+            owners=_BNNSGRAPH,
+            about="without applyResetGateAfterMatMul, the reset gate multiplies h before the product",
+            stored="without applyResetGateAfterMatMul, the reset gate multiplies W_hn h, as the formula "
+            "has it",
+            basis="text",
+            touches=lambda case, _: not _bias_inside(case),
+            sets={"reset_after": False},
+        ),
+        Reading(
+            name="bias-sum.sum",
+            ledger="bias-sum",
+            owners=_BNNSGRAPH,
+            about="bias holds the sum of both biases, and the hidden one is bias - inputBias",
+            stored="bias holds the hidden biases b_h, inputBias the input biases b_i",
+            basis="text",
+            touches=lambda case, _: bool(case.drawn) and _bias_inside(case),
+            sets={"biases": "sum"},
+        ),
+        Reading(
+            name="input-bias-unused.ignored",
+            ledger="input-bias-unused",
+            owners=_BNNSGRAPH,
+            about="without applyResetGateAfterMatMul, inputBias is not used",
+            stored="without applyResetGateAfterMatMul, inputBias is added as the formulas have it",
+            basis="text",
+            touches=lambda case, _: bool(case.drawn) and not _bias_inside(case),
+            sets={"biases": "recurrent"},
+        ),
+        Reading(
+            name="reverse-order.time",
+            ledger="reverse-order",
+            owners=_BNNSGRAPH,
+            about="the output of reverse stands at the time its input has",
+            stored="the output of reverse stands in the order of processing, so that output[-1] is "
+            "hiddenStates",
+            basis="text",
+            touches=_backwards_sequence,
+            sets={"y_order": "time"},
+        ),
+        Reading(
+            name="hard-sigmoid.sixth",
+            ledger="hard-sigmoid",
+            owners=_BNNSGRAPH,
+            about="hardSigmoid is max(0, min(1, v/6 + 0.5))",
+            stored="hardSigmoid is max(0, min(1, 0.2 v + 0.5))",
+            basis="choice",
+            touches=_uses("hard-sigmoid"),
+            parameters={"hard-sigmoid": (float(np.float32(1.0 / 6.0)), 0.5)},
+        ),
+        Reading(
+            name="scaled-tanh.one",
+            ledger="scaled-tanh",
+            owners=_BNNSGRAPH,
+            about="scaledTanh is tanh(v)",
+            stored="scaledTanh is 1.7159 tanh(2v/3)",
+            basis="choice",
+            touches=_uses("scaled-tanh"),
+            parameters={"scaled-tanh": (1.0, 1.0)},
+        ),
+    )
+}
+
+
+def as_read(names: ReadingNames, meant: AnySemantics) -> AnySemantics:
+    """`meant` under the readings called `names`."""
+    for name in names:
+        meant = READINGS[name].applied_to(meant)
+    return meant
+
+
+def about(names: ReadingNames) -> str:
+    """What the readings called `names` say."""
+    return "; and ".join(READINGS[name].about for name in names)
+
+
+def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
+    """What may be followed in a case, which means `meant`, besides the stored reading: every reading
+    that it touches, alone and together.
+
+    Raises GrucibleError where it touches more than MOST_POINTS points.
+    """
+    owner = OPERATORS[case.operator].owner
+    touched = [
+        reading
+        for reading in READINGS.values()
+        if owner in reading.owners and reading.touches(case, meant)
+    ]
+    if len(touched) > MOST_POINTS:
+        raise GrucibleError(
+            f"touches {len(touched)} ambiguous points ({', '.join(r.ledger for r in touched)}); "
+            f"expected at most {MOST_POINTS}: exclude it"
+        )
+    names = [reading.name for reading in touched]
+    return tuple(
+        chosen
+        for count in range(1, len(names) + 1)
+        for chosen in itertools.combinations(names, count)
+    )

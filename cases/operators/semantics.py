@@ -1,0 +1,182 @@
+"""What a case asks of a GRU, whoever owns the operator.
+
+`semantics` turns an operator's attributes, in its own words, into one `Semantics`, in the shared
+vocabulary of `signature`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .activations import Activation
+from .signature import Operator
+
+Direction = Literal["forward", "reverse", "reverse-padded"]
+EmptyRow = Literal["zeros", "initial_hidden_state"]
+YOrder = Literal["time", "processing"]
+Biases = Literal["apart", "sum", "recurrent"]
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """The GRU a case asks for.
+
+    f: activation of the gates z and r, g: of the candidate h; one of each direction.
+    clip: C of the clipping of every pre-activation to [-C, C]; infinity is no clipping.
+    reset_after: the reset gate multiplies h·Rhᵀ + Rbh (linear_before_reset) instead of h.
+    directions: one entry per direction, in the order of the direction axis.
+    empty_row: what the last state of a row of length 0 is (ledger: len-zero).
+    y_order: whether a state stands in y at the time of its input or of its step (ledger: reverse-order).
+    biases: where a gate has two, whether the recurrent one is itself (apart), or holds the sum of both
+    (sum; ledger: bias-sum), or is the only one (recurrent; ledger: input-bias-unused).
+    """
+
+    f: tuple[Activation, ...]
+    g: tuple[Activation, ...]
+    clip: float
+    reset_after: bool
+    directions: tuple[Direction, ...]
+    empty_row: EmptyRow = "zeros"
+    y_order: YOrder = "time"
+    biases: Biases = "apart"
+
+
+@dataclass(frozen=True)
+class StackedSemantics:
+    """What n stacked cases of a block ask for: fields as in Semantics, with an entry per case.
+
+    `clip` is (n, 1, 1); each entry of `f`, `g` and `directions` has n entries. Cases are stacked only
+    where they agree on all else, and on the number of directions.
+    """
+
+    f: tuple[tuple[Activation, ...], ...]
+    g: tuple[tuple[Activation, ...], ...]
+    clip: npt.NDArray[np.float64]
+    reset_after: bool
+    directions: tuple[tuple[Direction, ...], ...]
+    empty_row: EmptyRow = "zeros"
+    y_order: YOrder = "time"
+    biases: Biases = "apart"
+
+
+AGREED = ("reset_after", "empty_row", "y_order", "biases")
+"""The fields of Semantics on which stacked cases agree."""
+
+
+def stack(members: Sequence[Semantics]) -> StackedSemantics:
+    """The semantics of cases that are stacked in this order."""
+    [agreed] = {tuple(getattr(s, name) for name in AGREED) for s in members}
+    return StackedSemantics(
+        f=tuple(zip(*(s.f for s in members), strict=True)),
+        g=tuple(zip(*(s.g for s in members), strict=True)),
+        clip=np.array([s.clip for s in members]).reshape(-1, 1, 1),
+        directions=tuple(zip(*(s.directions for s in members), strict=True)),
+        **dict(zip(AGREED, agreed, strict=True)),
+    )
+
+
+def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
+    """What some rows of stacked cases ask for."""
+    at = rows.tolist()
+
+    def each(parts: tuple[tuple[Any, ...], ...]) -> Any:
+        return tuple(tuple(part[row] for row in at) for part in parts)
+
+    return replace(
+        stacked,
+        f=each(stacked.f),
+        g=each(stacked.g),
+        directions=each(stacked.directions),
+        clip=stacked.clip[rows],
+    )
+
+
+def one_of(stacked: StackedSemantics, row: int) -> Semantics:
+    """What one of stacked cases asks for."""
+    return Semantics(
+        f=tuple(part[row] for part in stacked.f),
+        g=tuple(part[row] for part in stacked.g),
+        clip=float(stacked.clip[row, 0, 0]),
+        directions=tuple(part[row] for part in stacked.directions),
+        **{name: getattr(stacked, name) for name in AGREED},
+    )
+
+
+def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
+    """The GRU that `attributes` (defaults filled in) ask of `operator`.
+
+    Raises ValueError where they contradict each other, with what was expected.
+    """
+    meant: dict[str, Any] = {}
+    for attribute in operator.attributes:
+        if attribute.name not in attributes:
+            continue
+        value = attributes[attribute.name]
+        if attribute.is_list:
+            value = [attribute.choices[v] for v in value] if attribute.choices else list(value)
+        elif attribute.choices:
+            value = attribute.choices[value]
+        if attribute.single:
+            value = np.asarray(value, np.float32).tolist()
+        meant[attribute.sets] = value
+    directions = operator.directions(attributes)
+    functions = _activations(operator, meant, len(directions))
+    return Semantics(
+        f=functions[0::2],
+        g=functions[1::2],
+        clip=float(meant.get("clip", math.inf)),
+        directions=directions,  # type: ignore[arg-type]
+        **({"reset_after": bool(meant.get("reset_after"))} | dict(operator.always)),
+    )
+
+
+def _activations(
+    operator: Operator, meant: Mapping[str, Any], directions: int
+) -> tuple[Activation, ...]:
+    """f and g of each direction in turn, with the parameters that they consume in this order."""
+    one = operator.setting("activations")
+    named = list(meant["activations"]) if one else [meant["f"], meant["g"]]
+    if not (one and one.per_direction):
+        named = named * directions
+    elif len(named) != 2 * directions:
+        raise ValueError(
+            f"{one.name} has {len(named)} entries; expected 2 for each direction, {2 * directions}"
+        )
+    for parameter in ("alpha", "beta"):
+        named = list(_with_parameter(operator, parameter, named, meant))
+    return tuple(named)
+
+
+def _with_parameter(
+    operator: Operator, parameter: Any, named: Sequence[Activation], meant: Mapping[str, Any]
+) -> Iterator[Activation]:
+    """The functions, each that takes `parameter` with the next one given, or its default."""
+    taking = sum(parameter in function.takes for function in named)
+    given = meant.get(parameter)
+    setting = operator.setting(parameter)
+    if given is not None and len(given) != taking:
+        assert setting
+        raise ValueError(
+            f"{setting.name} has {len(given)} entries; "
+            + (
+                f"expected one for each activation that takes {parameter}, {taking}"
+                if taking
+                else f"no activation takes {parameter}: leave it out"
+            )
+        )
+    rest = iter(given or ())
+    for function in named:
+        if parameter not in function.takes:
+            yield function
+            continue
+        value = next(rest) if given is not None else getattr(function, parameter)
+        if math.isnan(value):
+            name = setting.name if setting else parameter
+            raise ValueError(f"{function.name} has no default; {name} is needed")
+        yield function.having(parameter, value)

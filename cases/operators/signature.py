@@ -1,0 +1,145 @@
+"""What an operator is, as data: attributes, inputs and outputs in the words of its specification.
+
+An operator of another owner, with other names, axis order, gate order and bias form, is one more
+`Operator` value. Everything that reads cases (expansion, inputs, the GRU, files, runtimes) works
+from these descriptions and knows no operator by name.
+
+Two vocabularies meet here. The specification's own names stand on the left (`batch_size`, `X`,
+`linear_before_reset`); what they mean to a GRU stands on the right, in a vocabulary shared by all
+operators:
+
+* axes: `batch`, `time`, `direction`, `input`, `hidden`;
+* tensor roles: `x`, `h0`, `lengths`, `w`, `r`, `b` (inputs), `y`, `ho` (outputs);
+* what an attribute sets: `hidden`, `clip`, `reset_after`, `direction`; `activations` (f and g, or f
+  and g of each direction), or `f` and `g` apart, and their `alpha` and `beta`; `bias_inside`, whether
+  the candidate's recurrent bias is inside the product with the reset gate (its forms say how);
+  `sequence`, whether every state is given, or the last alone; or nothing;
+* the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
+  biases; `wz`, `wr`, `wh` for an input-side bias and `rz`, `rr`, `rh` for a recurrent one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .attribute import Attribute, Meaning
+
+Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
+
+ABSENT = "absent"
+"""The value of a factor that is left out, so that the specification's default applies."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One shape a tensor may take, chosen by attributes.
+
+    `axes` are the specification's symbols, a stacked gate axis as `3*hidden_size`, an axis that is
+    always 1 as `1`; `parts` names what is stacked there, in order. The form holds where every
+    attribute in `when` has that value; the tensor then plays `role` where that is another one.
+    """
+
+    axes: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    when: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    role: Role | None = None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output: its role in a GRU, its type variable, and the forms it may take.
+
+    One that is not `required` may be left out. One that a case may fill with `zeros`, because the
+    specification does not say whether it is read, is zeros unless the case says `drawn`.
+    """
+
+    name: str
+    role: Role
+    type: str
+    forms: tuple[Form, ...]
+    required: bool = True
+    zeros: bool = False
+
+    def role_in(self, attributes: Mapping[str, Any]) -> Role:
+        """The role that the tensor plays for `attributes` (defaults filled in)."""
+        return self.form(attributes).role or self.role
+
+    def form(self, attributes: Mapping[str, Any]) -> Form:
+        """The form that holds for `attributes` (defaults filled in)."""
+        for form in self.forms:
+            if not form.when or all(attributes[n] == value for n, value in form.when.items()):
+                return form
+        raise AssertionError(f"{self.name}: no form for {attributes}")
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A GRU operator as its owner specifies it.
+
+    `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
+    the dtype names it may take (the first is the default). `id_order` is the order in which
+    attributes appear in case ids. `always` are fields of `semantics.Semantics` that no attribute
+    sets, where they are not as usual.
+    """
+
+    name: str
+    source: str
+    attributes: tuple[Attribute, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    sizes: Mapping[str, str]
+    types: Mapping[str, tuple[str, ...]]
+    id_order: tuple[str, ...]
+    always: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        """Who specifies the operator: the folder of its cases and of its ledger."""
+        return self.name.partition(".")[0]
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute called `name`, if the operator has it."""
+        return next((a for a in self.attributes if a.name == name), None)
+
+    def tensor(self, role: Role) -> Tensor | None:
+        """The input or output that plays `role`, if the operator has one."""
+        return next((t for t in (*self.inputs, *self.outputs) if t.role == role), None)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The floating-point types of X, and so of a case."""
+        return self.types[next(t.type for t in self.inputs if t.role == "x")]
+
+    def setting(self, meaning: Meaning) -> Attribute | None:
+        """The attribute that sets `meaning`, if the operator has one."""
+        return next((a for a in self.attributes if a.sets == meaning), None)
+
+    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every attribute that has a value, those in `given` or else the specification's default."""
+        filled = {a.name: given.get(a.name, a.default) for a in self.attributes}
+        for one in self.attributes:
+            if one.per_direction and one.name not in given and one.default is not None:
+                filled[one.name] = one.default * len(self.directions(filled))
+        return {name: value for name, value in filled.items() if value is not None}
+
+    def directions(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+        """The directions in which the sequence is traversed, in the order of the direction axis."""
+        one = self.setting("direction")
+        return one.choices[attributes[one.name]] if one else ("forward",)
+
+    def present(self, tensors: tuple[Tensor, ...], absent: Container[str]) -> list[Tensor]:
+        """Those of some tensors that are not `absent`."""
+        return [t for t in tensors if t.name not in absent]
+
+    def shape(
+        self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[int, ...]:
+        """The shape of `tensor` where every size symbol has the value in `sizes`."""
+        return tuple(_length(axis, sizes) for axis in tensor.form(attributes).axes)
+
+
+def _length(axis: str, sizes: Mapping[str, int]) -> int:
+    count, _, symbol = axis.rpartition("*")
+    return int(count or 1) * (1 if symbol == "1" else sizes[symbol])

@@ -1,0 +1,51 @@
+"""A question: all that a runtime ever gets of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .dtypes import Array, Arrays
+from .operators.known import OPERATORS
+from .operators.semantics import Semantics, semantics
+
+
+class TensorType(NamedTuple):
+    """The shape and numpy dtype of an array that is asked for; bfloat16 is that of `ml_dtypes`."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One operator, one dtype, one value for every attribute, and the inputs: no answer.
+
+    `given` are the attributes written out, `attributes` all of them, defaults filled in. `inputs` are
+    named, shaped and typed as the operator's specification has them; one that is left out is not in
+    the dict. `outputs` says of each output that is asked for its shape and dtype.
+    """
+
+    id: str
+    operator: str
+    dtype: str
+    given: Mapping[str, Any]
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, TensorType]
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute, the specification's defaults filled in."""
+        return OPERATORS[self.operator].with_defaults(self.given)
+
+    @property
+    def semantics(self) -> Semantics:
+        """What the question asks of a GRU."""
+        return semantics(OPERATORS[self.operator], self.attributes)
+
+    def buffers(self) -> Arrays:
+        """New arrays for the outputs, filled with NaN: for kernels that write where they are told."""
+        return {name: np.full(t.shape, np.nan, t.dtype) for name, t in self.outputs.items()}

@@ -1,0 +1,30 @@
+"""Which cases globs select, by their ids: `<operator>/<theme>/<dtype>/<what>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+_WILD = re.compile(r"[*?[]")
+
+
+def selected(case_id: str, select: Sequence[str]) -> bool:
+    """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
+    return not select or any(fnmatchcase(case_id, glob) for glob in select)
+
+
+def may_select(prefix: str, select: Sequence[str]) -> bool:
+    """Whether an id that begins with `prefix` can match any glob.
+
+    It is told from what stands before a glob's first wildcard, so the answer may be true needlessly,
+    and never false where such an id matches.
+    """
+    return not select or any(_may_match(prefix, glob) for glob in select)
+
+
+def _may_match(prefix: str, glob: str) -> bool:
+    literal = _WILD.split(glob, maxsplit=1)[0]
+    if len(literal) == len(glob):
+        return glob.startswith(prefix)
+    return literal.startswith(prefix) or prefix.startswith(literal)

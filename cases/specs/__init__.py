@@ -1,0 +1,1 @@
+"""Case specs: YAML that enumerates an operator's cases, read strictly."""

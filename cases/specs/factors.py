@@ -1,0 +1,151 @@
+"""The factors of an operator: everything a case spec may enumerate, with its values and words.
+
+They follow from the operator's description: each attribute, each size, each optional input
+and output (present or absent), the sequence lengths, each type variable that leaves a choice
+besides the case's dtype, and how the inputs are drawn.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, Strict
+
+from ..operators.attribute import Attribute
+from ..operators.known import OPERATORS
+from ..operators.signature import ABSENT, Operator
+from ..operators.value_type import ValueType, either, list_of, one_of
+from .draws import DRAWS
+from .length_patterns import PATTERNS
+
+PRESENT, DRAWN = "present", "drawn"
+NEEDED = object()
+"""The `default` of a factor that every case must name."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One thing a case spec may enumerate.
+
+    `default` is the value of a case that does not name the factor. `token(value)` is what a case's
+    id says of the value: nothing for most defaults.
+    """
+
+    name: str
+    values: ValueType
+    default: Any
+    token: Callable[[Any], str]
+    is_size: bool = False
+
+
+@functools.cache
+def factors(operator_name: str) -> dict[str, Factor]:
+    """The factors of an operator, by name, in the order in which ids name them."""
+    operator = OPERATORS[operator_name]
+    found = [
+        *_attributes(operator),
+        *_tensors(operator),
+        *(_size(symbol, operator) for symbol in size_symbols(operator)),
+        *_types(operator),
+    ]
+    if lengths := operator.tensor("lengths"):
+        found.append(_lengths(lengths.name, optional=not lengths.required))
+    found.append(_choice("draw", tuple(DRAWS)))
+    return {factor.name: factor for factor in found}
+
+
+def size_symbols(operator: Operator) -> list[str]:
+    """The sizes a case spec gives; the number of directions follows from the attributes."""
+    return [symbol for symbol, axis in operator.sizes.items() if axis != "direction"]
+
+
+def _attributes(operator: Operator) -> Iterable[Factor]:
+    """The attributes, but for that which a size has the name of."""
+    named = (operator.attribute(name) for name in operator.id_order)
+    return [_attribute(attribute) for attribute in named if attribute]
+
+
+def _attribute(attribute: Attribute) -> Factor:
+    values: Any = attribute.values.annotation
+    if not attribute.required:
+        values = either(values, one_of([ABSENT]))
+    described = Annotated[values, Field(description=attribute.about)]
+    default = NEEDED if attribute.required else ABSENT
+    return Factor(attribute.name, ValueType(described), default, _attribute_token(attribute))
+
+
+def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
+    def token(value: Any) -> str:
+        if value == ABSENT:
+            return attribute.absent_token
+        if isinstance(value, bool):
+            return attribute.token if value else f"{attribute.token}0"
+        entries = value if isinstance(value, list) else [value]
+        return attribute.token + "_".join(str(entry).removesuffix(".0") for entry in entries)
+
+    return token
+
+
+def _tensors(operator: Operator) -> Iterable[Factor]:
+    """What may be left out, or be zeros: inputs, outputs, and an attribute that is a size too."""
+    tensors = (*operator.inputs, *operator.outputs)
+    for tensor in tensors:
+        if not tensor.required and tensor.role != "lengths":
+            yield _choice(tensor.name, (PRESENT, ABSENT), f"no{tensor.name}")
+    for tensor in tensors:
+        if tensor.zeros:
+            yield _choice(tensor.name, ("zeros", DRAWN), tensor.name)
+    if (hidden := operator.setting("hidden")) and not hidden.required:
+        yield _choice(f"{hidden.name}_attribute", (PRESENT, ABSENT), f"no{hidden.name}")
+
+
+def _size(symbol: str, operator: Operator) -> Factor:
+    letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[operator.sizes[symbol]]
+    bounds = Field(ge=1, le=4096, title="an integer from 1 to 4096")
+    values = ValueType(Annotated[int, Strict(), bounds])
+    return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
+
+
+def _types(operator: Operator) -> Iterable[Factor]:
+    """The type variables whose type does not follow from the case's dtype."""
+    for variable, dtypes in operator.types.items():
+        if len(dtypes) > 1 and dtypes != operator.dtypes():
+            yield _choice(variable, dtypes)
+
+
+def _choice(name: str, choices: tuple[str, ...], token: str = "") -> Factor:
+    """A factor of names; the first is the default, of which ids say nothing."""
+    return Factor(
+        name,
+        ValueType(one_of(choices)),
+        choices[0],
+        lambda value: "" if value == choices[0] else token or str(value),
+    )
+
+
+def _lengths(name: str, *, optional: bool) -> Factor:
+    words = [*PATTERNS, ABSENT] if optional else list(PATTERNS)
+    length = Annotated[int, Strict(), Field(ge=0)]
+    rows = Field(min_length=1, title="a list of lengths, one per row")
+    listed: Any = Annotated[list_of(length), rows]
+
+    def token(value: Any) -> str:
+        if isinstance(value, list):
+            return "len" + "_".join(map(str, value))
+        return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
+
+    return Factor(name, ValueType(either(one_of(words), listed)), "full", token)
+
+
+def key(value: Any) -> str:
+    """A hashable form of a factor's value, equal for equal values and different for 1 and true."""
+    return json.dumps(value) if isinstance(value, list) else _key(value)
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def _key(value: Any) -> str:
+    return json.dumps(value)

@@ -1,0 +1,125 @@
+"""Case specs, each one theme of one operator: finding them, reading them from YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import SpecError
+from ..operators.known import OPERATORS
+from .factors import factors
+from .spec_model import SpecModel, shown, spec_model
+from .yaml_source import Document, Location, parse, read_text
+
+SHIPPED = Path(__file__).parents[1]
+SCHEMA = "spec.schema.json"
+"""The file that marks the root of a tree of specs: of the shipped ones, in a checkout or installed."""
+
+
+@dataclass(frozen=True)
+class CaseSpecFile:
+    """A loaded case spec: `path` is where its vector file goes, relative, without suffix."""
+
+    path: str
+    document: Document
+    model: SpecModel
+
+    @property
+    def theme(self) -> str:
+        """The last part of the path; it names the theme in case ids."""
+        return self.path.rpartition("/")[2]
+
+
+def load_spec(file: Path, relative: str) -> CaseSpecFile:
+    """The case spec in `file`; `relative` is its path without suffix, below its root.
+
+    Raises SpecError with file, line, field, value and what is allowed.
+    """
+    document = parse(str(file), read_text(file))
+    operator = document.value.get("operator")
+    if not isinstance(operator, str) or operator not in OPERATORS:
+        told = "is missing" if operator is None else f"{operator!r} is unknown"
+        raise document.error(("operator",), f"{told}; expected one of {', '.join(OPERATORS)}")
+    try:
+        model = spec_model(operator).model_validate(document.value)
+    except ValidationError as error:
+        raise _first_error(document, error, operator) from None
+    return CaseSpecFile(relative, document, model)
+
+
+def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
+    """The case specs at `paths`, files or directories; with none, the shipped ones."""
+    found: dict[str, tuple[Path, CaseSpecFile]] = {}
+    for path in paths or (SHIPPED,):
+        for file, relative in _files(path):
+            if relative in found and found[relative][0].resolve() != file.resolve():
+                other = found[relative][0]
+                raise SpecError(f"{file}: would make the same vector file as {other}; rename one")
+            found.setdefault(relative, (file, load_spec(file, relative)))
+    return [spec for _, spec in found.values()]
+
+
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """The spec files at `path`, each with its path below the root of its specs, without suffix."""
+    if path.is_dir():
+        files = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
+        if not files:
+            raise SpecError(f"{path}: holds no case spec (*.yaml)")
+    else:
+        files = [path]
+    own = path if path.is_dir() else path.parent
+    for file in files:
+        place = file.resolve()
+        root = next((p for p in place.parents if (p / SCHEMA).exists()), own.resolve())
+        yield file, place.relative_to(root).with_suffix("").as_posix()
+
+
+def _first_error(document: Document, error: ValidationError, operator: str) -> SpecError:
+    first = error.errors()[0]
+    location: Location = tuple(first["loc"])
+    if location[:1] == ("cases",) and len(location) > 2:
+        location = (*location[:2], *location[3:])  # without the tag of the kind of entry
+    kind, value, message = first["type"], first.get("input"), first["msg"]
+    if kind == "extra_forbidden":
+        known = _known_fields(location, operator)
+        return document.error(location, f"is not a field here; expected one of {', '.join(known)}")
+    if kind == "missing":
+        return document.error(location, "is missing")
+    if kind == "keyword":
+        return document.error(location, message)
+    if kind == "value_error":
+        return document.error(location, str(first["ctx"]["error"]))
+    if kind != "expected":
+        message = message[:1].lower() + message[1:]
+        message = message.removeprefix("input should be ")
+    return document.error(location, f"{shown(value)}; expected {message}{_remedy(value)}")
+
+
+def _remedy(value: Any) -> str:
+    """How to write what is a text and may be meant as a number."""
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return ""
+        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(str(number), str(number))
+        return f" (a text; as a number write {written})"
+    return ""
+
+
+def _known_fields(location: Location, operator: str) -> list[str]:
+    match location[:-1]:
+        case ():
+            return list(SpecModel.model_fields)
+        case ("sizes",):
+            return [f.name for f in factors(operator).values() if f.is_size]
+        case ("fixed",):
+            return [f.name for f in factors(operator).values() if not f.is_size]
+        case ("cases", int()):
+            return ["product with exclude", "covering with rows and exclude", "list"]
+        case _:
+            return list(factors(operator))

@@ -1,0 +1,187 @@
+"""The typed model of a case spec, built from the operator's factors.
+
+The same model checks a spec when it is loaded and gives the JSON Schema that editors use.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import typing_extensions
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    Tag,
+    create_model,
+)
+from pydantic_core import core_schema
+
+from ..operators.known import OPERATORS
+from ..operators.value_type import either, list_of, one_of
+from .factors import factors, key
+
+Assignment = dict[str, Any]
+"""A value for each of some factors, by name, in the order in which ids name them."""
+
+Values = TypeVar("Values")
+Single = TypeVar("Single")
+Match = TypeVar("Match")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:  # noqa: ARG003
+        return cls.__name__
+
+
+class Product(_Strict, Generic[Values, Match]):
+    """Every combination of some factors' values, but for those that an `exclude` entry matches."""
+
+    product: Values
+    exclude: list[Match] = []
+
+
+class Covering(_Strict, Generic[Values, Match]):
+    """A covering array: rows that hold every pair of some factors' values."""
+
+    covering: Values
+    rows: list[list[Any]]
+    exclude: list[Match] = []
+
+
+class Listing(_Strict, Generic[Single]):
+    """Cases one by one."""
+
+    list: list[Single]
+
+
+Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any]
+
+
+class SpecModel(_Strict):
+    """What every case spec has; `spec_model` gives the fields the types of one operator."""
+
+    operator: str
+    about: Annotated[
+        str, Field(min_length=1, description="what this theme probes, in one sentence")
+    ]
+    tier: Annotated[
+        Literal["nonportable"] | None,
+        Field(description="nonportable: reported, decides nothing; else required, or ambiguous"),
+    ] = None
+    dtypes: Annotated[list[Any], Field(min_length=1)]
+    sizes: Assignment
+    fixed: Assignment
+    cases: list[Entry]
+
+
+@functools.cache
+def spec_model(operator_name: str) -> type[SpecModel]:
+    """The typed model of a case spec of one operator."""
+    sizes = {name: f for name, f in factors(operator_name).items() if f.is_size}
+    fixed = {name: f for name, f in factors(operator_name).items() if not f.is_size}
+    plain = _named_types(operator_name)
+    values = _mapping("Values", {name: _several(of) for name, of in plain.items()})
+    match = _mapping("Match", {name: _one_or_several(of) for name, of in plain.items()})
+    single = _mapping("Single", plain)
+    return create_model(
+        f"{operator_name} case spec",
+        __base__=SpecModel,
+        operator=(one_of([operator_name]), ...),
+        dtypes=(_several(one_of(OPERATORS[operator_name].dtypes())), ...),
+        sizes=(_mapping("Sizes", {name: plain[name] for name in sizes}), ...),
+        fixed=(_mapping("Fixed", {name: plain[name] for name in fixed}), {}),
+        cases=(
+            _entries(
+                [Product[values, match], Covering[values, match], Listing[single]]  # type: ignore[valid-type]
+            ),
+            ...,
+        ),
+    )
+
+
+@functools.cache
+def _named_types(operator_name: str) -> dict[str, Any]:
+    """The type of each factor's values, with a name of its own in the JSON Schema."""
+    return {
+        factor.name: typing_extensions.TypeAliasType(
+            factor.name, Annotated[factor.values.annotation, _Said(factor.values.expected)]
+        )
+        for factor in factors(operator_name).values()
+    }
+
+
+@dataclass(frozen=True)
+class _Said:
+    """Has pydantic say of any value outside a type what was `expected`, and nothing else."""
+
+    expected: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.custom_error_schema(
+            handler(source),
+            custom_error_type="expected",
+            custom_error_message=self.expected,
+        )
+
+
+def _mapping(name: str, fields: Mapping[str, Any]) -> Any:
+    """A type of mappings with some of `fields`, and no others."""
+    of_fields: Any = typing_extensions.TypedDict
+    made = of_fields(name, fields, total=False)
+    made.__pydantic_config__ = _Strict.model_config
+    return made
+
+
+def _several(of: Any) -> Any:
+    """One value or more, each once."""
+    unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
+    return Annotated[list_of(of), unique, AfterValidator(_distinct)]
+
+
+def _one_or_several(of: Any) -> Any:
+    """A value or a list of values, which becomes a list of values."""
+    one = Annotated[of, AfterValidator(lambda value: [value])]
+    return Annotated[either(one, list_of(of)), Field(union_mode="left_to_right")]
+
+
+def _entries(kinds: list[Any]) -> Any:
+    """A list of `kinds`, each chosen by its first field, so that an error speaks of the entry meant."""
+    keywords = [next(iter(kind.model_fields)) for kind in kinds]
+
+    def choose(value: Any) -> str | None:
+        named = [word for word in keywords if isinstance(value, dict) and word in value]
+        return named[0] if len(named) == 1 else None
+
+    tagged = (Annotated[kind, Tag(word)] for kind, word in zip(kinds, keywords, strict=True))
+    chosen = Discriminator(
+        choose,
+        custom_error_type="keyword",
+        custom_error_message=f"expected a mapping with one of {', '.join(keywords)}",
+    )
+    return Annotated[list_of(Annotated[either(*tagged), chosen]), Field(min_length=1)]
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    seen = [key(value) for value in values]
+    for value, text in zip(values, seen, strict=True):
+        if seen.count(text) > 1:
+            raise ValueError(f"{shown(value)} is listed twice")
+    return values
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it, of bounded length."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,1 @@
+"""Diagnosis: the fewest misreadings that explain what failed."""

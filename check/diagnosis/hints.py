@@ -1,0 +1,126 @@
+"""What unexplained failures have in common: where in the outputs they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.layout import gru_inputs, shared_outputs
+from ...cases.operators.readings import STORED
+from ...vectors.difference import difference
+from .failing import FailingBlock
+
+
+def hints(parts: Sequence[FailingBlock], which: Array) -> list[str]:
+    """Sentences that are true of every case `which` (n,) of `parts`."""
+    starts = np.cumsum([0, *map(len, parts)])
+    wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]
+    chosen = [part.rows(rows) for part, rows in zip(parts, wanted, strict=True) if rows.any()]
+    if not chosen:
+        return []
+    found = [set(_true_of(part)) for part in chosen]
+    common = [sentence for sentence in _true_of(chosen[0]) if all(sentence in f for f in found)]
+    operators = {part.block.operator for part in chosen}
+    dtypes = {part.block.dtype for part in chosen}
+    if len(operators) == 1:
+        common.append(f"all are cases of {operators.pop()}")
+    common += _asked_by_all(chosen)
+    if len(dtypes) == 1:
+        common.append(f"all are {dtypes.pop()} cases")
+    return common
+
+
+def _asked_by_all(parts: Sequence[FailingBlock]) -> Iterator[str]:
+    """What every case asks for that is no default: values of attributes, entries of lists."""
+    asked: list[set[str]] = []
+    for part in parts:
+        operator = OPERATORS[part.block.operator]
+        for given in part.block.given:
+            found = set()
+            for name, value in given.items():
+                attribute = operator.attribute(name)
+                if attribute is None or attribute.sets == "hidden" or value == attribute.default:
+                    continue
+                entries = value if isinstance(value, list) else [value]
+                usual = attribute.default if isinstance(attribute.default, list) else []
+                found |= {f"{name} {entry}" for entry in entries if entry not in usual}
+            asked.append(found)
+    yield from (f"all have {one}" for one in sorted(set.intersection(*asked)))
+
+
+def _true_of(part: FailingBlock) -> Iterator[str]:
+    """What is true of the wrong elements of every case of a part."""
+    wrong = _wrong(part)
+    yield from _of_outputs(part, wrong)
+    shared = _by_role(part, wrong)
+    yield from _of_padding(part, shared)
+    arrays = [array.reshape(*array.shape[:3], -1, array.shape[-1]) for array in shared.values()]
+    yield from _of_places(arrays)
+
+
+def _of_outputs(part: FailingBlock, wrong: Arrays) -> Iterator[str]:
+    """Which output is wrong, and whether numbers that are none tell."""
+    names = [name for name, array in wrong.items() if array.any()]
+    if len(names) == 1 and len(wrong) > 1:
+        yield f"only {names[0]} is wrong"
+    each = [~_finite(array).all(axis=1) for array in part.observed.values()]
+    if np.any(each, axis=0).all():
+        yield "every case has an infinity or a NaN where there should be none"
+
+
+def _by_role(part: FailingBlock, wrong: Arrays) -> Arrays:
+    """The wrong elements in the shared layout; two outputs may have one role."""
+    operator = OPERATORS[part.block.operator]
+    attributes = operator.with_defaults(part.block.given[0])
+    shared: Arrays = {}
+    for name, array in wrong.items():
+        for role, there in shared_outputs(operator, attributes, {name: array}).items():
+            shared[role] = shared[role] | there if role in shared else there
+    return shared
+
+
+def _of_padding(part: FailingBlock, shared: Arrays) -> Iterator[str]:
+    """Whether only what is past a row's length is wrong."""
+    y = shared.get("y")
+    if y is None or not y.any():
+        return
+    operator = OPERATORS[part.block.operator]
+    attributes = operator.with_defaults(part.block.given[0])
+    lengths = gru_inputs(operator, attributes, part.block.inputs).lengths
+    past = np.arange(y.shape[-2]) >= lengths[..., None]  # n, batch, time
+    if not (y & ~past[:, None, :, :, None]).any():
+        yield "every wrong element of Y is past its row's length"
+
+
+def _of_places(arrays: Sequence[Array]) -> Iterator[str]:
+    """Which rows, directions and units are wrong, of arrays (n, direction, batch, time, hidden)."""
+    if arrays[0].shape[2] > 1 and not any(array[:, :, 0].any() for array in arrays):
+        yield "the first row of the batch is right"
+    if arrays[0].shape[1] > 1:
+        for direction, word in ((0, "second"), (1, "first")):
+            if not any(array[:, direction].any() for array in arrays):
+                yield f"only the {word} direction is wrong"
+    each = [array.reshape(-1, array.shape[-1]).any(axis=0) for array in arrays]
+    units = np.flatnonzero(np.any(each, axis=0))
+    if len(units) == 1 and arrays[0].shape[-1] > 1:
+        yield f"only hidden unit {units[0]} is wrong"
+
+
+def _finite(array: Array) -> Array:
+    """(n, elements) which are finite."""
+    return np.isfinite(array.reshape(len(array), -1).astype(np.float64))
+
+
+def _wrong(part: FailingBlock) -> Arrays:
+    """Which elements of the outputs are not within the criterion."""
+    limits = part.criterion.admitted(part.block, STORED)
+    return {
+        name: ~(
+            difference(part.observed[name].astype(np.float64), right.astype(np.float64))
+            <= limits[name]
+        )
+        for name, right in part.block.answer.outputs.items()
+    }

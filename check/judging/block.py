@@ -1,0 +1,174 @@
+"""Judging the cases of one block: each against the answers of every reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.readings import READINGS, STORED, ReadingNames
+from ...gen.tolerances.classes import CLASSES
+from ...vectors.block import Block
+from ..observed.source import Observed
+from .case_result import DECIDING, CaseResult
+from .compare import Comparison, Differences
+from .criterion import Criterion, Demanded, check_classes
+from .grade import Grade, holding
+
+_NOTHING: Mapping[str, ReadingNames] = {}
+
+
+class _Compared:
+    """What was observed of a block, compared with the answers of each reading, as often as asked."""
+
+    def __init__(self, block: Block, observed: Observed) -> None:
+        self.block, self.observed = block, observed
+        self._found: dict[tuple[ReadingNames, str], Comparison] = {}
+        self._off = {
+            reading: Differences(
+                answer.outputs,
+                observed.outputs,
+                block.dtype,
+                signed_zero=block.tier == "nonportable",
+            )
+            for reading, answer in block.answers.items()
+        }
+
+    def under(self, reading: ReadingNames, criterion: Criterion) -> Comparison:
+        """The comparison with the answers of `reading`."""
+        key = (reading, str(criterion))
+        if key not in self._found:
+            admitted = criterion.admitted(self.block, reading)
+            self._found[key] = self._off[reading].worst(admitted)
+        return self._found[key]
+
+    def passed(self, criterion: Criterion) -> Array:
+        """(n,) whether each case passes under some reading."""
+        under = [
+            off.within(criterion.admitted(self.block, reading))
+            for reading, off in self._off.items()
+        ]
+        return np.asarray(np.any(under, axis=0))
+
+
+def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
+    """The results of the cases of a block of the file `relative`; counts them in `grade`.
+
+    Raises VectorFileError where the block lacks tolerances.
+    """
+    check_classes(relative, block)
+    compared = _Compared(block, observed)
+    under = [_Rows(compared, reading, grade.required) for reading in block.answers]
+    told = [status == "ok" for status in observed.status]
+    ok = np.array(told)
+    held = holding(block.dtype, ok, lambda name: compared.passed(Demanded(name)))
+    best = _best_classes(block, held)
+    results = [
+        _judged(under, row, best[row]) if told[row] else _not_judged(block, observed, row)
+        for row in range(len(block))
+    ]
+    if block.tier in DECIDING:
+        grade.see_limits(relative, block, grade.required.admitted(block, STORED))
+        grade.see_cases(int(ok.sum()), held)
+        worst = max(results, key=lambda result: result.worst_ratio)
+        grade.see_worst(worst.worst_ratio, worst.id, worst.where)
+    return results
+
+
+def _best_classes(block: Block, held: Mapping[str, Array]) -> list[str]:
+    """For each case of a block the best class that it holds, or nothing."""
+    best = np.full(len(block), "", dtype=object)
+    for one in reversed(CLASSES[block.dtype]):
+        best[held[one.name]] = one.name
+    return best.tolist()
+
+
+class _Rows:
+    """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
+
+    def __init__(self, compared: _Compared, reading: ReadingNames, criterion: Criterion) -> None:
+        self.reading, self.block, self.observed = reading, compared.block, compared.observed
+        self.expected = compared.block.answers[reading].outputs
+        found = compared.under(reading, criterion)
+        self.passed: list[bool] = found.passed.tolist()
+        worst = (found.ratio, found.difference, found.ulps)
+        self.worst: list[tuple[float, float, float]] = list(
+            zip(*(array.tolist() for array in worst), strict=True)
+        )
+        names = list(self.expected)
+        self.output: list[str] = [names[number] for number in found.output.tolist()]
+        self.element: list[int] = found.element.tolist()
+
+    def result(
+        self,
+        row: int,
+        readings: tuple[ReadingNames, ...],
+        followed: Mapping[str, ReadingNames],
+        arithmetic: str,
+    ) -> CaseResult:
+        """What was found of the case of a row under this reading."""
+        passed, name = self.passed[row], self.output[row]
+        index, where = _place(name, self.expected[name].shape[1:], self.element[row])
+        message = ""
+        if not passed:
+            wanted, got = self.expected[name][row][index], self.observed.outputs[name][row][index]
+            under = f" (reading {' and '.join(self.reading)})" if self.reading else ""
+            message = f"expected {wanted!s}, got {got!s}{under}"
+        ratio, difference, ulps = self.worst[row]
+        return CaseResult(
+            id=self.block.ids[row],
+            operator=self.block.operator,
+            tier=self.block.tier,
+            dtype=self.block.dtype,
+            verdict="passed" if passed else "failed",
+            worst_ratio=ratio,
+            worst_abs=difference,
+            worst_ulp=ulps,
+            where=where,
+            readings=readings,
+            followed=followed,
+            arithmetic=arithmetic,
+            message=message,
+        )
+
+
+def _judged(under: Sequence[_Rows], row: int, arithmetic: str) -> CaseResult:
+    """The result of a case that gave outputs: under a reading that it passes, or the nearest one."""
+    if len(under) == 1:
+        return under[0].result(row, (), _NOTHING, arithmetic)
+    passing = [one for one in under if one.passed[row]]
+    nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
+    readings = tuple(one.reading for one in passing)
+    return nearest.result(row, readings, _followed(readings, under), arithmetic)
+
+
+def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
+    status: Any = observed.status[row]
+    return CaseResult(
+        id=block.ids[row],
+        operator=block.operator,
+        tier=block.tier,
+        dtype=block.dtype,
+        verdict=status,
+        message=observed.messages[row],
+    )
+
+
+def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[str, ReadingNames]:
+    """Of each ledger entry that the case touches, the reading that all of `passing` agree on."""
+    found: dict[str, ReadingNames] = {}
+    for name in (one.reading[0] for one in under if len(one.reading) == 1):
+        taken = {name in names for names in passing}
+        if len(taken) == 1:
+            found[READINGS[name].ledger] = (name,) if taken.pop() else STORED
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str, shape: tuple[int, ...], element: int) -> tuple[tuple[int, ...], str]:
+    """The index of a flat element, and what a report calls it."""
+    index = tuple(int(i) for i in np.unravel_index(element, shape))
+    return index, f"{name}[{', '.join(map(str, index))}]"

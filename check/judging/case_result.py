@@ -1,0 +1,53 @@
+"""What was found of one case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...cases.operators.readings import ReadingNames
+from .expectations import Expectation
+
+CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
+DECIDING = ("required", "ambiguous")
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What was found of one case.
+
+    The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
+    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
+    are, for an ambiguous case that passed, those under which it did, several where they agree on it;
+    `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
+    is the best class whose tolerances hold, empty where none does. `expected` is the known finding that
+    names the case; `must_support` says that unsupported counts as a failure.
+    """
+
+    id: str
+    operator: str
+    tier: str
+    dtype: str
+    verdict: CaseVerdict
+    worst_ratio: float = 0.0
+    worst_abs: float = 0.0
+    worst_ulp: float = 0.0
+    where: str = ""
+    readings: tuple[ReadingNames, ...] = ()
+    followed: Mapping[str, ReadingNames] = field(default_factory=dict)
+    arithmetic: str = ""
+    message: str = ""
+    expected: Expectation | None = None
+    must_support: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether the case's tier counts for the verdict."""
+        return self.tier in DECIDING
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the case decides, and failed, gave an error, or is unsupported and must not be."""
+        refused = self.must_support and self.verdict == "unsupported"
+        return self.decides and (refused or self.verdict in ("failed", "error"))

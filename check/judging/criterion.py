@@ -1,0 +1,147 @@
+"""What difference is admitted, element by element: by the vectors' own tolerances, or by the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
+from ...cases.errors import GrucibleError, VectorFileError
+from ...cases.operators.readings import ReadingNames
+from ...gen.tolerances.classes import CLASSES, REQUIRED
+from ...vectors.block import Block
+
+
+class Criterion(Protocol):
+    """What is demanded of the outputs of a dtype."""
+
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
+        """The admitted difference of each element of a block's answers under a reading."""
+
+    def as_json(self) -> Any:
+        """The criterion as the report gives it."""
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """The tolerances that the vectors hold for a class of arithmetic."""
+
+    arithmetic: str
+
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
+        """The stored tolerances; VectorFileError where the vectors have none of this class."""
+        try:
+            return block.answers[reading].tolerances[self.arithmetic]
+        except KeyError:
+            raise VectorFileError(
+                f"/{block.path}: holds no tolerance for {self.arithmetic} arithmetic; "
+                "generate the file again"
+            ) from None
+
+    def __str__(self) -> str:
+        return self.arithmetic
+
+    def as_json(self) -> str:
+        """The name of the class."""
+        return self.arithmetic
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """|observed - expected| ≤ absolute + relative·|expected| + ulps·(spacing at expected)."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    ulps: float = 0.0
+
+    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
+        """The admitted differences, in float64."""
+        kind, answers = FLOAT_TYPES[block.dtype], block.answers[reading].outputs
+        return {name: self._limit(expected, kind) for name, expected in answers.items()}
+
+    def _limit(self, expected: Array, dtype: FloatType) -> Array:
+        values = expected.astype(np.float64)
+        values[~np.isfinite(values)] = 0.0
+        limit = self.absolute + self.relative * np.abs(values)
+        if self.ulps:
+            limit += self.ulps * spacing(values, dtype)
+        return np.asarray(limit)
+
+    def __str__(self) -> str:
+        if self.ulps:
+            return f"{self.ulps:g} ulp"
+        return f"rtol {self.relative:g}, atol {self.absolute:g}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The tolerance as the report gives it."""
+        return {"ulp": self.ulps} if self.ulps else {"rtol": self.relative, "atol": self.absolute}
+
+
+def chosen_criteria(
+    arithmetic: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+    ulp: float | None = None,
+) -> dict[str, Criterion]:
+    """The criterion of each dtype: REQUIRED, unless the user demands another.
+
+    `arithmetic` holds texts `[DTYPE=]CLASS`; one without a dtype is for every dtype that has the
+    class. Of `rtol` and `atol` one alone leaves the other zero. Raises GrucibleError for a class that
+    is none, for a negative or non-finite number, and for more than one kind of these.
+    """
+    numbers = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
+    given = [option for option, value in numbers.items() if value is not None]
+    for option in given:
+        value = numbers[option]
+        if value is None or not 0 <= value < np.inf:
+            raise GrucibleError(f"{option} is {value}; expected a finite number, not negative")
+    if ulp is not None and len(given) > 1:
+        raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")
+    if arithmetic and given:
+        raise GrucibleError(f"--arithmetic does not go with {given[0]}; give one or the other")
+    if given:
+        return dict.fromkeys(FLOAT_TYPES, Tolerance(rtol or 0.0, atol or 0.0, ulp or 0.0))
+    criteria: dict[str, Criterion] = {d: Demanded(name) for d, name in REQUIRED.items()}
+    for text in arithmetic:
+        criteria |= _demanded(text)
+    return criteria
+
+
+def _demanded(text: str) -> Mapping[str, Criterion]:
+    """The dtypes of `[DTYPE=]CLASS`, with what is demanded of them."""
+    dtype, equals, name = text.rpartition("=")
+    names = {d: [one.name for one in classes] for d, classes in CLASSES.items()}
+    if equals and dtype not in names:
+        raise GrucibleError(
+            f"--arithmetic {text}: {dtype!r} is not a dtype; expected one of {', '.join(names)}"
+        )
+    places = [d for d in ([dtype] if equals else names) if name in names[d]]
+    if not places:
+        known = dict.fromkeys(n for d in ([dtype] if equals else names) for n in names[d])
+        raise GrucibleError(
+            f"--arithmetic {text}: {name!r} is not a class of arithmetic"
+            f"{f' of {dtype} vectors' if equals else ''}; expected one of {', '.join(known)}"
+        )
+    return dict.fromkeys(places, Demanded(name))
+
+
+def spacing(values: Array, dtype: FloatType) -> Array:
+    """The distance between neighbours of `dtype` at each finite value: one unit in the last place."""
+    _, exponent = np.frexp(values)
+    exponent = np.where(values == 0, dtype.least_exponent, exponent - dtype.precision)
+    return np.ldexp(1.0, np.maximum(exponent, dtype.least_exponent))
+
+
+def check_classes(relative: str, block: Block) -> None:
+    """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
+    for reading, answer in block.answers.items():
+        for one in CLASSES[block.dtype]:
+            if one.name not in answer.tolerances:
+                under = f"readings/{' + '.join(reading)}/" if reading else ""
+                raise VectorFileError(
+                    f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
+                    "generate the file again"
+                )

@@ -1,0 +1,146 @@
+"""Going through the selected cases of vector files, with what was observed of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.selection import selected
+from ...vectors.block import Block
+from ...vectors.reader import VectorFile, open_vectors
+from ...vectors.stored_block import StoredBlock
+from .pool import RuntimePool
+from .source import Observed, Source
+
+MOST_BYTES = 64 << 20
+"""So many bytes of questions and answers may be held while a runtime is at work on them."""
+
+
+class Slice(NamedTuple):
+    """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
+
+    `file` is the vector file, at `relative` below the vectors asked for, `stored` the whole block, and
+    `rows` (n,) says which of its rows the cases are.
+    """
+
+    file: Path
+    relative: str
+    stored: StoredBlock
+    rows: Array
+    block: Block
+    observed: Observed
+
+
+class _Asked(NamedTuple):
+    """A slice that waits for what is observed of it."""
+
+    slice: Callable[[Observed], Slice]
+    block: Block
+    observed: Callable[[], Observed]
+
+
+_Waiting = deque[_Asked | contextlib.ExitStack]
+"""Slices in order; where a file's last one is past, the file is closed."""
+
+
+def observations(
+    files: Iterable[tuple[Path, str]],
+    source: Source,
+    select: Sequence[str],
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[Slice]:
+    """The selected cases of the vector files, in slices of blocks, with what was observed of them.
+
+    The content of every file that holds a selected case is verified against its digests first; of the
+    others nothing but ids is read, and of a block without a selected case nothing more. While a pool is
+    at work on some slices, the next are read, and whoever goes through the observations has those before.
+    """
+    waiting: _Waiting = deque()
+    try:
+        for one in _asked(files, source, select):
+            waiting.append(one)
+            while not _room(waiting, source):
+                yield from _first(waiting, advance)
+        while waiting:
+            yield from _first(waiting, advance)
+    finally:
+        for one in waiting:
+            if isinstance(one, contextlib.ExitStack):
+                one.close()
+
+
+def _asked(
+    files: Iterable[tuple[Path, str]], source: Source, select: Sequence[str]
+) -> Iterator[_Asked | contextlib.ExitStack]:
+    """The slices, each asked of the source, and after those of a file what closes it."""
+    for file, relative in files:
+        with contextlib.ExitStack() as opened:
+            vectors = opened.enter_context(open_vectors(file, relative))
+            yield from _asked_of_file(vectors, source, select)
+            closing = opened.pop_all()
+        yield closing
+
+
+def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -> Iterator[_Asked]:
+    wanted = vectors.ids(select)
+    if not wanted:
+        return
+    vectors.verify_content(keep_inputs=source.needs_inputs)
+    source.check_blocks(vectors.relative, list(vectors.groups))
+    for path in wanted:
+        stored = vectors.block(path)
+        source.check_ids(vectors.relative, path, stored.ids)
+        for rows, block in _slices(stored, select, inputs=source.needs_inputs):
+            made = partial(Slice, vectors.path, vectors.relative, stored, rows, block)
+            if isinstance(source, RuntimePool):
+                yield _Asked(made, block, source.ask(block))
+            else:
+                yield _Asked(made, block, partial(source.observe, vectors.relative, block))
+
+
+def _slices(
+    stored: StoredBlock, select: Sequence[str], *, inputs: bool
+) -> Iterator[tuple[Array, Block]]:
+    """The selected rows of a block, in slices: which they are, and what is in them."""
+    for step in stored.steps():
+        rows = np.array([row for row in step if selected(stored.ids[row], select)])
+        if rows.size:
+            first = int(rows[0])
+            block = stored.read(first, int(rows[-1]) + 1, inputs=inputs)
+            yield rows, block if len(block) == len(rows) else block.rows(rows - first)
+
+
+def _room(waiting: _Waiting, source: Source) -> bool:
+    """Whether more may be asked before the first answers are waited for."""
+    if not isinstance(source, RuntimePool):
+        return not waiting
+    blocks = [one.block for one in waiting if isinstance(one, _Asked)]
+    if not blocks:
+        return not waiting
+    held = sum(_bytes(block) for block in blocks)
+    return sum(map(len, blocks)) < source.ahead and held < MOST_BYTES
+
+
+def _bytes(block: Block) -> int:
+    arrays = [*block.inputs.values()]
+    for answer in block.answers.values():
+        arrays += answer.outputs.values()
+        arrays += [limit for limits in answer.tolerances.values() for limit in limits.values()]
+    return sum(array.nbytes for array in arrays)
+
+
+def _first(waiting: _Waiting, advance: Callable[[int], None]) -> Iterator[Slice]:
+    """The first slice, with what was observed of it; nothing where it is the end of a file."""
+    one = waiting.popleft()
+    if isinstance(one, contextlib.ExitStack):
+        one.close()
+        return
+    yield one.slice(one.observed())
+    advance(len(one.block))

@@ -1,0 +1,162 @@
+"""A runtime in several processes at a time: what it answers, and the order, are those of one.
+
+Each child has a thread here, which hands it one run of questions after another. Runs are contiguous
+in their block: cases that follow one another often share what a runtime keeps, such as a compiled
+model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import pairwise
+from queue import SimpleQueue
+
+from ...cases.commands.usable_cpus import usable_cpus
+from ...cases.errors import RuntimeNotUsable
+from ...cases.question import Question
+from ...vectors.block import Block
+from .isolated import IsolatedRuntime
+from .source import Observed, Reply, stacked
+
+RUN = 32
+"""A child gets at most so many questions of a block at a time."""
+AHEAD = 2 * RUN
+"""So many questions for each child may be under way before their answers are looked at."""
+WORTH_A_CHILD = 16
+"""A further child is started where each that there is has so many questions before it: to start one
+takes as long as to answer some."""
+
+_Work = tuple[Sequence[Question], Future[list[Reply]]]
+
+
+class RuntimePool:
+    """A `Source` that runs the runtime called `name` in up to `jobs` child processes.
+
+    Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and
+    one for any other. A question may take `timeout` seconds. The first child starts at once, others
+    when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
+    it is first asked anything, where the runtime does not load.
+    """
+
+    needs_inputs = True
+
+    def __init__(self, name: str, timeout: float, jobs: int | None = None) -> None:
+        self._spec, self._timeout, self._wanted = name, timeout, jobs
+        self._children = [IsolatedRuntime(name, timeout)]
+        self._threads: list[threading.Thread] = []
+        self._work: SimpleQueue[_Work | None] = SimpleQueue()
+        self._left, self._loaded, self._closing = 0, False, False
+        self._changing = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The runtime's name."""
+        return self._first.name
+
+    @property
+    def version(self) -> str:
+        """The runtime's version."""
+        return self._first.version
+
+    @property
+    def jobs(self) -> int:
+        """How many children there may be."""
+        return self._wanted or (usable_cpus() if self._first.parallel else 1)
+
+    @property
+    def ahead(self) -> int:
+        """How many questions may be under way before their answers are looked at."""
+        return AHEAD * self.jobs
+
+    @property
+    def _first(self) -> IsolatedRuntime:
+        first = self._children[0]
+        if not self._loaded:
+            first.ready()
+            self._loaded = True
+        return first
+
+    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+        """A runtime has just the cases it is asked."""
+
+    def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
+        """A runtime has just the cases it is asked."""
+
+    def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
+        """Run every case of the block."""
+        return self.ask(block)()
+
+    def ask(self, block: Block) -> Callable[[], Observed]:
+        """Have the children run every case of the block; what is returned waits for their answers."""
+        runs = []
+        for questions in _runs(list(block.questions())):
+            answers: Future[list[Reply]] = Future()
+            with self._changing:
+                self._left += len(questions)
+            self._work.put((questions, answers))
+            runs.append(answers)
+        self._start_threads()
+        return partial(_gathered, block, runs)
+
+    def _start_threads(self) -> None:
+        """One thread for the first child, others where there is work for them."""
+        jobs = self.jobs
+        while len(self._threads) < jobs:
+            if self._left < WORTH_A_CHILD * len(self._threads) or not self._left:
+                return
+            serve = self._serve_another if self._threads else partial(self._serve, self._first)
+            thread = threading.Thread(target=serve)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve_another(self) -> None:
+        try:
+            with self._changing:
+                if self._closing:
+                    return
+                child = IsolatedRuntime(self._spec, self._timeout)
+                self._children.append(child)
+            child.ready()
+        except (RuntimeNotUsable, OSError):
+            return  # the first answers all there is
+        self._serve(child)
+
+    def _serve(self, child: IsolatedRuntime) -> None:
+        while (work := self._work.get()) is not None:
+            questions, answers = work
+            try:
+                replies = []
+                for question in questions:
+                    replies.append(child.answer(question))
+                    with self._changing:
+                        self._left -= 1
+                answers.set_result(replies)
+            except BaseException as error:
+                answers.set_exception(error)
+
+    def close(self) -> None:
+        """End the children; what is under way is given up."""
+        with self._changing:
+            self._closing = True
+        while not self._work.empty():
+            self._work.get()
+        for _ in self._threads:
+            self._work.put(None)
+        for child in self._children:
+            child.close()
+        for thread in self._threads:
+            thread.join()
+
+
+def _runs(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    """The questions in runs of at most RUN, about equally long."""
+    count = -(-len(questions) // RUN)
+    ends = [len(questions) * run // count for run in range(count + 1)]
+    return (questions[start:end] for start, end in pairwise(ends))
+
+
+def _gathered(block: Block, runs: Sequence[Future[list[Reply]]]) -> Observed:
+    return stacked(block, [reply for run in runs for reply in run.result()])

@@ -1,0 +1,53 @@
+"""Running a runtime on vectors and keeping its outputs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from ...cases.errors import GrucibleError
+from ...vectors.find import find_vectors
+from .observations import observations
+from .outputs_file import OutputsWriter, new_outputs_file
+from .source import Source
+
+
+def record(
+    vectors: Path | None,
+    source: Source,
+    out: Path,
+    select: Sequence[str] = (),
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Write an outputs file per vector file; yields its path and how many cases have each status.
+
+    A single vector file gives the single file `out`, a directory (or the core) a directory with the
+    same relative paths. Each file appears whole, and files that are done stay where another fails.
+    """
+    nothing = True
+    for file, relative in find_vectors(vectors, select):
+        path = out if vectors is not None and vectors.is_file() else out / relative
+        if path.exists() and path.samefile(file):
+            raise GrucibleError(
+                f"{path}: is the vector file itself; name another place for the outputs"
+            )
+        counts: Counter[str] = Counter()
+        with contextlib.ExitStack() as stack:
+            writer: OutputsWriter | None = None
+            found = observations([(file, relative)], source, select, advance)
+            for _, group in groupby(found, key=lambda part: part.stored.path):
+                parts = [(part.block, part.observed) for part in group]
+                writer = writer or stack.enter_context(
+                    new_outputs_file(path, source.name, source.version)
+                )
+                ids = [case_id for block, _ in parts for case_id in block.ids]
+                writer.write(parts[0][0], ids, parts)
+                counts.update(status for _, observed in parts for status in observed.status)
+        if counts:
+            nothing = False
+            yield str(path), counts
+    if nothing:
+        raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")

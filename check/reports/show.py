@@ -1,0 +1,168 @@
+"""One case, readable: what it asks, its inputs, its expected outputs."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array, dtype_name
+from ...cases.errors import GrucibleError
+from ...cases.operators.attribute import Attribute
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import about
+from ...cases.operators.signature import Tensor
+from ...cases.question import Question
+from ...gen.formula import equations
+from ...gen.tolerances.classes import CLASSES
+from ...gen.variants.evaluate import catches
+from ...vectors.block import Block
+from ...vectors.case import Case
+from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
+
+_MOST_NAMED = 5
+
+
+def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
+    """The block of the one case whose id is, or matches, `wanted`, and the file it is in.
+
+    Raises GrucibleError where none or several match.
+    """
+    found: tuple[Block, str] | None = None
+    matching: list[str] = []
+    select = (wanted, escape(wanted))  # an id may hold what a glob means otherwise
+    for file, relative in find_vectors(vectors, select):
+        with open_vectors(file, relative) as opened:
+            for path, ids in opened.ids(select).items():
+                for row, case_id in enumerate(ids):
+                    if case_id == wanted:
+                        return opened.block(path).read(row, row + 1), str(file)
+                    if fnmatchcase(case_id, wanted):
+                        matching.append(case_id)
+                        found = found or (opened.block(path).read(row, row + 1), str(file))
+    if found and len(matching) == 1:
+        return found
+    if not found:
+        raise GrucibleError(
+            f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
+        )
+    names = ", ".join(matching[:_MOST_NAMED])
+    raise GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
+
+
+def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
+    """The lines of `grucible show`."""
+    block, file = find_case(vectors, wanted)
+    case = block.case(0)
+    operator = OPERATORS[case.operator]
+    yield case.id
+    yield f"  in {file}"
+    yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
+    yield f"  {operator.source}"
+    yield ""
+    yield "asks for"
+    yield from (f"  {line}" for line in _equations(case.question))
+    yield ""
+    yield "attributes"
+    width = max(len(attribute.name) for attribute in operator.attributes)
+    for attribute in operator.attributes:
+        yield f"  {attribute.name:{width}}  {_attribute(attribute, case)}"
+    yield from _arrays("inputs", case.inputs, full)
+    for tensor in operator.inputs:
+        if tensor.name not in case.inputs:
+            yield f"  {tensor.name}: absent"
+    yield from _arrays("expected outputs (exact, rounded once)", case.answer.outputs, full)
+    yield from _tolerances(case)
+    for names, answer in case.answers.items():
+        if names:
+            title = f"also accepted, reading {' and '.join(names)}: {about(names)}"
+            yield from _arrays(title, answer.outputs, full)
+    if case.tier != "nonportable":
+        yield from _caught(block)
+
+
+def _attribute(attribute: Attribute, case: Case) -> str:
+    if attribute.name in case.given:
+        return _text(case.given[attribute.name])
+    default = "none" if attribute.default is None else _text(attribute.default)
+    return f"absent (default {default})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "infinity" if value == math.inf else str(value)
+
+
+def _equations(question: Question) -> Iterator[str]:
+    """The equations that are asked for, direction by direction."""
+    s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
+    given = [t for t in operator.inputs if t.name in question.inputs]
+    parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
+    for index, direction in enumerate(s.directions):
+        if s.directions != ("forward",):
+            yield f"{direction}:"
+        if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
+            yield "the same, with weights of its own"
+            continue
+        yield from equations(s, parts["b"], index)
+    biases = f"biases {', '.join(parts['b'])}" if parts["b"] else "there is no bias"
+    yield f"gates are stacked {', '.join(parts['w'])}; {biases}"
+    if s.y_order == "processing" and "reverse" in s.directions:
+        yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
+
+
+def _parts(tensors: Sequence[Tensor], role: str, attributes: Mapping[str, Any]) -> list[str]:
+    """What the tensors of a role stack along their gate axis."""
+    return [p for t in tensors if t.role == role for p in t.form(attributes).parts]
+
+
+def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:
+    yield ""
+    yield title
+    for name, array in arrays.items():
+        yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
+        if dtype_name(array.dtype) == "bfloat16":
+            array = array.astype(np.float32)
+        # the fewest digits that tell the number from its neighbours, so that it can be copied
+        text = np.array2string(
+            array,
+            max_line_width=76,
+            floatmode="unique",
+            threshold=10**9 if full else 24,
+            edgeitems=2,
+        )
+        yield from (f"    {line}" for line in text.splitlines() if line.strip())
+
+
+def _tolerances(case: Case) -> Iterator[str]:
+    """The range of the tolerances in each class, where they are no padding."""
+    yield ""
+    yield "tolerances, by class of arithmetic: least, median, largest"
+    for one in CLASSES[case.dtype]:
+        for name, limit in case.answer.tolerances[one.name].items():
+            values = np.sort(limit[limit > 0].astype(np.float64))
+            some = [values[0], np.median(values), values[-1]] if values.size else [0.0] * 3
+            figures = "".join(f"{value:12.3g}" for value in some)
+            yield f"  {one.name + ', ' + name:22}{figures}"
+
+
+def _caught(block: Block) -> Iterator[str]:
+    """The misreadings that the case of a block of one catches."""
+    names = [variant.name for variant, caught in catches(block) if caught[0]]
+    if names:
+        yield ""
+        yield f"catches {len(names)} misreadings (grucible score --misreading NAME)"
+        yield from textwrap.wrap(
+            ", ".join(names), 78, initial_indent="  ", subsequent_indent="  ",
+            break_on_hyphens=False,
+        )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Asking a runtime that knows one operator another operator's questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...cases.conversion import NotExpressible, ask
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.signature import Operator
+from ...cases.question import Question
+from .runtime import Unsupported
+
+
+def run_as(
+    operator: Operator, run: Callable[[Question], Mapping[str, Array]], question: Question
+) -> Arrays:
+    """The outputs for `question` from `run`, which answers questions of `operator`: asked as such a
+    one, and the outputs converted back. Raises Unsupported where `operator` cannot ask the same.
+    """
+    if question.operator == operator.name:
+        return dict(run(question))
+    try:
+        asked = ask(question, operator)
+    except NotExpressible as reason:
+        raise Unsupported(str(reason)) from None
+    return asked.answer(run(asked.question))

@@ -1,0 +1,127 @@
+"""Runtimes: a function from a question to outputs, found by name or by place."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from ...cases.dtypes import Array
+from ...cases.errors import RuntimeNotUsable
+from ...cases.question import Question
+
+GROUP = "grucible.runtimes"
+RuntimeFunction = Callable[[Question], Mapping[str, Array]]
+
+
+class Unsupported(Exception):
+    """Raised by a runtime, with the reason, for a question it declares it does not offer."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A runtime ready to be asked: its name, its version ("" where it has none), its function.
+
+    One that is `parallel` declares that several processes of it at a time do not disturb each other:
+    its function has an attribute `parallel` that is True.
+    """
+
+    name: str
+    version: str
+    run: RuntimeFunction
+    about: str = ""
+    parallel: bool = False
+
+
+def load_runtime(name: str) -> Runtime:
+    """The runtime called `name` (entry-point group `grucible.runtimes`), or the function at
+    `package.module:function` or `./file.py:function`; the working directory is on the path.
+
+    Raises RuntimeNotUsable where it is unknown, not installed, does not import or is no function.
+    """
+    registered = {point.name: point for point in entry_points(group=GROUP)}
+    if name in registered:
+        return _described(name, _load_registered(registered[name]))
+    if ":" not in name:
+        known = ", ".join(sorted(registered))
+        raise RuntimeNotUsable(
+            f"runtime {name!r} is unknown; expected one of {known}, or package.module:function, "
+            "or ./file.py:function"
+        )
+    place, _, attribute = name.rpartition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
+    except RuntimeNotUsable:
+        raise
+    except Exception as error:
+        raise RuntimeNotUsable(
+            f"runtime {name}: {place} does not import: {error_sentence(error)}"
+        ) from error
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        raise RuntimeNotUsable(f"runtime {name}: {place} has no function {attribute!r}")
+    return _described(name, function)
+
+
+def registered_runtimes() -> list[EntryPoint]:
+    """The entry points of all runtimes grucible knows by name, sorted."""
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def _load_registered(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except ImportError as error:
+        extra = point.name.partition("-")[0]
+        raise RuntimeNotUsable(
+            f"runtime {point.name} is not installed ({error_sentence(error)}); "
+            f"pip install 'grucible[{extra}]'"
+        ) from error
+    except Exception as error:
+        raise RuntimeNotUsable(
+            f"runtime {point.name} does not load: {error_sentence(error)}"
+        ) from error
+
+
+def _load_file(place: str) -> Any:
+    path = Path(place)
+    if not path.is_file():
+        raise RuntimeNotUsable(f"runtime {place}: no such file")
+    name = f"grucible_runtime_{path.stem}"  # shadows no module of the same name
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _described(name: str, run: Any) -> Runtime:
+    about = (getattr(run, "__doc__", None) or "").strip().partition("\n")[0]
+    try:
+        version = one_line(str(getattr(run, "version", "")))
+    except Exception as error:
+        raise RuntimeNotUsable(
+            f"runtime {name}: has no version: {error_sentence(error)}"
+        ) from error
+    return Runtime(name, version, run, about, getattr(run, "parallel", False) is True)
+
+
+def one_line(text: str) -> str:
+    """A text of someone else's as one line of printable UTF-8."""
+    return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+
+
+def error_sentence(error: BaseException, most: int = 400) -> str:
+    """An error of someone else's in one line: where it is long its head and its tail, which often
+    holds the cause."""
+    text = one_line(f"{type(error).__name__}: {error}")
+    return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

@@ -1,0 +1,1 @@
+"""The exact answer, rounded once, proven."""

@@ -1,0 +1,221 @@
+"""The GRU over balls of float64 numbers, a whole stack of cases at once.
+
+Every value is a pair of float64 numbers: a midpoint m, and a radius r that provably bounds how far
+the exact real value is from m. This rests on IEEE 754 alone, for any order of summation and with or
+without fused multiply-add in products of matrices.
+
+Each operation adds to the radius what the operation makes of the radii, and what its midpoint rounds by:
+u = 2^-53 of the result of one operation, (n + 1) u Σ|x||w| of a sum of n products. Radii themselves
+are computed in float64, from sums and products of numbers that are not negative: at most n + 20
+roundings, and so less than a relative 2^-31 too low. `enlarged` therefore scales by 1 + 2^-30, and adds
+2^-1000 for what underflow loses. Midpoints are finite, or the radius is not a number: what overflows
+stays undecided, as do infinite inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array, FloatType
+from ...cases.operators.activations import FUNCTIONS, Activation
+from ..float64 import Float64
+from ..tolerances.stored import round_to
+from . import elementary
+from .bundle import Bundle
+from .elementary import TINY, UNIT, Value
+
+MOST_PRODUCTS = 1 << 20
+"""The longest sum of products for which the bounds above hold."""
+
+
+def enlarged(radius: Array) -> Array:
+    """A radius, in place, made larger than the rounding of its own computation."""
+    radius *= 1.0 + 2.0**-30
+    radius += TINY
+    return radius
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Balls(Bundle):
+    """An array of balls: midpoints and radii, float64 arrays of one shape."""
+
+    mid: Array
+    rad: Array
+
+    @property
+    def parts(self) -> tuple[Array, ...]:
+        """Midpoints and radii."""
+        return self.mid, self.rad
+
+    def __add__(self, other: Balls) -> Balls:
+        mid = self.mid + other.mid
+        rad = np.abs(mid)
+        rad *= UNIT
+        rad += self.rad
+        rad += other.rad
+        return Balls(mid, enlarged(rad))
+
+    def __mul__(self, other: Balls) -> Balls:
+        mid = self.mid * other.mid
+        rad = np.abs(mid)
+        rad *= UNIT
+        rad += (np.abs(self.mid) + self.rad) * other.rad
+        rad += np.abs(other.mid) * self.rad
+        return Balls(mid, enlarged(rad))
+
+    def affine(self, a: float, b: float) -> Balls:
+        """a·x + b."""
+        scaled = a * self.mid
+        mid = scaled + b
+        rad = np.abs(scaled) + np.abs(mid)
+        rad *= UNIT
+        rad += abs(a) * self.rad
+        return Balls(mid, enlarged(rad))
+
+    def at_least(self, low: Array | float) -> Balls:
+        """max(x, low): exactly `low` where all of x is below it."""
+        below = self.mid + self.rad < low  # a sum that is not less never rounds to one that is
+        return Balls(np.maximum(self.mid, low), np.where(below, 0.0, self.rad))
+
+    def at_most(self, high: Array | float) -> Balls:
+        """min(x, high): exactly `high` where all of x is above it."""
+        above = self.mid - self.rad > high
+        return Balls(np.minimum(self.mid, high), np.where(above, 0.0, self.rad))
+
+    def above(self, a: float) -> Balls:
+        """x where x > a, else 0; a ball that reaches both where it is not decided."""
+        above, below = self.mid - self.rad > a, self.mid + self.rad < a
+        half = 0.5 * self.mid  # the ball around m/2 that reaches m ± r and 0
+        rad = enlarged(np.abs(half) + self.rad)
+        return Balls(
+            np.where(above, self.mid, np.where(below, 0.0, half)),
+            np.where(above, self.rad, np.where(below, 0.0, rad)),
+        )
+
+
+def _smooth(of: Callable[[Array], Value], second: float) -> Callable[[Balls], Balls]:
+    """A function whose |f″| is at most `second`: |f(x) - f(m)| ≤ (|f′(m)| + second·r)·r."""
+
+    def over_balls(x: Balls) -> Balls:
+        value, error, slope = of(x.mid)
+        rad = x.rad * second
+        rad += slope
+        rad *= x.rad
+        rad += error
+        return Balls(value, enlarged(rad))
+
+    return over_balls
+
+
+_SIGMOID, _TANH = _smooth(elementary.sigmoid, 0.1), _smooth(elementary.tanh, 0.77)
+_EXPM1, _SOFTPLUS = _smooth(elementary.expm1, 1.0), _smooth(elementary.softplus, 0.25)
+_SOFTSIGN = _smooth(elementary.softsign, 2.0)
+
+
+class BallArithmetic(Float64):
+    """Arithmetic on `Balls` with any number of leading (stacked) axes."""
+
+    def numbers(self, array: Array) -> Any:
+        """The numbers as they are: balls of radius 0; not a number where one is not finite."""
+        mid = array.astype(np.float64)
+        return Balls(mid, mid - mid)
+
+    def weight(self, matrix: Array) -> Any:
+        """The transpose, which is exact, and its absolute values."""
+        transpose = super().weight(matrix)
+        assert transpose.shape[-2] <= MOST_PRODUCTS
+        return transpose, np.abs(transpose)
+
+    def product(self, x: Any, weight: Any) -> Any:
+        """x·matrixᵀ."""
+        matrix, absolute = weight
+        mid = x.mid @ matrix
+        rad = np.abs(x.mid)
+        rad *= (matrix.shape[-2] + 1) * UNIT
+        rad += x.rad
+        rad += TINY
+        rad = rad @ absolute
+        rad += mid - mid  # not a number where a sum overflowed
+        return Balls(mid, enlarged(rad))
+
+    def activation(self, function: Any, a: Any, clip: Any) -> Any:
+        """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
+        if not np.isinf(clip).all():
+            a = a.at_least(-clip).at_most(clip)
+        return self.unclipped(function, a)
+
+    def _of(self, one: Activation, a: Any) -> Any:
+        return FUNCTIONS[one.name].value(self, a, one.alpha, one.beta)
+
+    def blend(self, z: Any, t: Any, h: Any) -> Any:
+        """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z, whose radius so meets |h - t|.
+
+        1 - m, its product with t, m·h and their sum round: 4 u (|(1 - m) t| + |m h|) at most.
+        """
+        rest = 1.0 - z.mid
+        first, second = rest * t.mid, z.mid * h.mid
+        rad = np.abs(first)
+        rad += np.abs(second)
+        rad *= 4.0 * UNIT
+        rad += np.abs(rest) * t.rad
+        rad += np.abs(z.mid) * h.rad
+        way = np.abs(h.mid - t.mid)
+        way += h.rad
+        way += t.rad
+        way *= z.rad
+        rad += way
+        return Balls(first + second, enlarged(rad))
+
+    def affine(self, v: Any, a: float, b: float) -> Any:
+        """a·v + b."""
+        return v.affine(a, b)
+
+    def at_least(self, v: Any, low: float) -> Any:
+        """max(v, low)."""
+        return v.at_least(low)
+
+    def at_most(self, v: Any, high: float) -> Any:
+        """min(v, high)."""
+        return v.at_most(high)
+
+    def above(self, v: Any, a: float) -> Any:
+        """v where v > a, else 0."""
+        return v.above(a)
+
+    def sigmoid(self, v: Any) -> Any:
+        """1/(1 + e^-v)."""
+        return _SIGMOID(v)
+
+    def tanh(self, v: Any) -> Any:
+        """The hyperbolic tangent."""
+        return _TANH(v)
+
+    def expm1(self, v: Any) -> Any:
+        """e^v - 1, of v ≤ 0."""
+        return _EXPM1(v)
+
+    def softplus(self, v: Any) -> Any:
+        """log(1 + e^v)."""
+        return _SOFTPLUS(v)
+
+    def softsign(self, v: Any) -> Any:
+        """v/(1 + |v|)."""
+        return _SOFTSIGN(v)
+
+
+def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:
+    """The numbers of `dtype` that balls round to, and for which of them that is proven.
+
+    Rounding is monotonic: where both ends of a ball round to one number, all of it does. The ends
+    are computed in float64 and moved outwards by one number, which covers their own rounding. Zero
+    is +0.
+    """
+    low = np.nextafter(balls.mid - balls.rad, -np.inf)
+    high = np.nextafter(balls.mid + balls.rad, np.inf)
+    least, most = round_to(low, dtype), round_to(high, dtype)
+    decided = np.isfinite(low) & np.isfinite(high) & (least == most)
+    return (most + 0.0).astype(dtype.numpy), decided

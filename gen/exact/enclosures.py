@@ -1,0 +1,197 @@
+"""The exact outputs of a case by Arb, rounded once, proven.
+
+The GRU is evaluated over Arb's balls (a midpoint and a radius that provably encloses the exact
+real value). Each output's ball is then rounded to the case's dtype: where every point of the ball
+rounds to the same number, that number is proven; where not, the case is evaluated again at twice
+the precision (Ziv's strategy), up to a cap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, arb_mat
+
+from ...cases.dtypes import Array, FloatType
+from ...cases.operators.activations import FUNCTIONS, Activation
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import Semantics
+from ..gru import gru
+from .rounding import Undecided, round_array
+
+FIRST_BITS = 128
+MOST_BITS = 4096
+
+_ZERO, _ONE = arb(0), arb(1)
+
+
+class Enclosures:
+    """Arithmetic on numpy object arrays of Arb balls, at the current precision."""
+
+    zero = _ZERO
+
+    def __init__(self) -> None:
+        self._blend = np.frompyfunc(_blend, 3, 1)
+
+    def numbers(self, array: Array) -> Array:
+        """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
+        return _object_array([arb(v) for v in _doubles(array)], array.shape)
+
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
+    def weight(self, matrix: Array) -> arb_mat:
+        """A right weight: the transpose, as an Arb matrix."""
+        columns, rows = matrix.shape
+        return arb_mat(rows, columns, _doubles(matrix.T))
+
+    def product(self, x: Array, weight: arb_mat) -> Array:
+        """x·matrixᵀ, enclosed."""
+        left = arb_mat(x.shape[0], x.shape[1], x.ravel().tolist())
+        product: arb_mat = left * weight
+        return _object_array(product.entries(), (x.shape[0], weight.ncols()))
+
+    def activation(self, function: Activation, a: Array, clip: float) -> Array:
+        """The activation of every ball of `a`, clipped first where clip is finite."""
+        if not math.isinf(clip):
+            a = self.at_most(self.at_least(a, -clip), clip)
+        value = FUNCTIONS[function.name].value(self, a, function.alpha, function.beta)
+        return np.asarray(value, object)
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """(1 - z)·t + z·h, enclosed."""
+        return np.asarray(self._blend(z, t, h), object)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(_affine(a, b)(v))
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(_at_least(low)(v))  # nonnegative_part of -infinity is NaN
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(_at_most(high)(v))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.asarray(_above(a)(v))
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(_SIGMOID(v))
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(_TANH(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(_EXPM1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(_SOFTPLUS(v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(_SOFTSIGN(v))
+
+
+def _doubles(array: Array) -> list[float]:
+    values: list[float] = array.astype(np.float64).ravel().tolist()
+    return values
+
+
+def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
+    return np.fromiter(values, object, len(values)).reshape(shape)
+
+
+def _blend(z: arb, t: arb, h: arb) -> arb:
+    # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
+    m = z.mid()
+    blended = (_ONE - m) * t + m * h + (z - m) * (h - t)
+    return blended if blended.is_finite() else (_ONE - z) * t + z * h
+
+
+def _sigmoid(v: arb) -> arb:
+    # of the two forms the one whose exponential does not overflow Arb's exponents
+    if v < _ZERO:
+        e = v.exp()
+        return e / (_ONE + e)
+    return _ONE / (_ONE + (-v).exp())
+
+
+_SIGMOID, _TANH = np.frompyfunc(_sigmoid, 1, 1), np.frompyfunc(arb.tanh, 1, 1)
+_EXPM1 = np.frompyfunc(arb.expm1, 1, 1)
+_SOFTPLUS = np.frompyfunc(lambda v: v.max(_ZERO) + (-abs(v)).exp().log1p(), 1, 1)
+_SOFTSIGN = np.frompyfunc(lambda v: v / (_ONE + abs(v)), 1, 1)
+
+
+@lru_cache(maxsize=1024)
+def _affine(a: float, b: float) -> Any:
+    scale, offset = arb(a), arb(b)
+    if b == 0.0:
+        return np.frompyfunc(lambda v: scale * v, 1, 1)
+    return np.frompyfunc(lambda v: scale * v + offset, 1, 1)
+
+
+@lru_cache(maxsize=1024)
+def _at_least(low: float) -> Any:
+    least = arb(low)
+    return np.frompyfunc(lambda v: v.max(least), 1, 1)
+
+
+@lru_cache(maxsize=1024)
+def _at_most(high: float) -> Any:
+    most = arb(high)
+    return np.frompyfunc(lambda v: v.min(most), 1, 1)
+
+
+@lru_cache(maxsize=1024)
+def _above(a: float) -> Any:
+    step = arb(a)
+
+    def above(v: arb) -> arb:
+        if v > step:
+            return v
+        return _ZERO if v <= step else v.union(_ZERO)
+
+    return np.frompyfunc(above, 1, 1)
+
+
+def outputs_by_arb(
+    semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+) -> dict[str, Array]:
+    """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
+
+    Raises Undecided where MOST_BITS do not decide every element.
+    """
+    bits = FIRST_BITS
+    while bits <= MOST_BITS:
+        with flint.ctx.workprec(bits):
+            y, ho = gru(Enclosures(), semantics, inputs)
+            try:
+                rounded = {
+                    role: round_array(balls, dtype)
+                    for role, balls in (("y", y), ("ho", ho))
+                    if role in wanted
+                }
+                if any(np.isnan(a).any() for a in rounded.values()) and _finite(inputs):
+                    raise Undecided  # an enclosure that knows nothing, not an answer
+                return rounded
+            except Undecided:
+                bits *= 2
+    raise Undecided
+
+
+def _finite(inputs: GruInputs) -> bool:
+    gates = (*inputs.w.values(), *inputs.r.values(), *inputs.b.values())
+    return all(np.isfinite(array).all() for array in (inputs.x, inputs.h0, *gates))

@@ -1,0 +1,1 @@
+"""Making vector files: drawing inputs, answering in chunks, writing files."""

@@ -1,0 +1,168 @@
+"""Answering a stack of drawn cases: in the GRU's own layout all the way, and back once.
+
+A draw is kept if every output is decided (gen.exact) and, unless it plants special values, nothing
+reaches the dtype's overflow; and if it is conditioned well enough to judge by (gen.tolerances).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators.readings import STORED, ReadingNames, as_read
+from ...vectors.case import Answer
+from ..exact.answers import exact_outputs
+from ..float64 import Peaks
+from ..gru import gru
+from ..stacks import Stack
+from ..tolerances.classes import CLASSES
+from ..tolerances.conditioning import objections
+from ..tolerances.march import ErrorBounds, error_bounds
+from ..tolerances.stored import tolerances
+
+UNROUNDED = "an output could not be rounded at the highest precision"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A stack of drawn cases of a block.
+
+    `dtype` is that of the block, `readings` what may be followed besides the stored reading, `absent` the
+    outputs left out. `planted` (n,) says which draws plant special values, `exempt` (n,) which are not
+    judged by their conditioning.
+    """
+
+    stack: Stack
+    dtype: str
+    readings: tuple[ReadingNames, ...]
+    absent: frozenset[str]
+    planted: Array
+    exempt: Array
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of the outputs: y, ho."""
+        operator, attributes = self.stack.operator, self.stack.attributes
+        present = operator.present(operator.outputs, self.absent)
+        return frozenset(tensor.role_in(attributes) for tensor in present)
+
+
+@dataclass
+class Answered:
+    """The rows of a stack that were `kept`, with their answers, and why the others were not.
+
+    `kept` are places in the stack; the answers are stacked in their order. `reasons` are by place.
+    """
+
+    kept: Array
+    answers: Mapping[ReadingNames, Answer] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+def answered(drawn: Drawn) -> Answered:
+    """The answers of all rows that can be kept."""
+    stack, reasons = drawn.stack, overflows(drawn)
+    places = _without(np.arange(len(stack)), reasons)
+    bounds = {}
+    if len(places):
+        bounds = _bounds(drawn, stack.only(places))
+        for row, why in objections(bounds, drawn.roles, drawn.dtype).items():
+            if not drawn.exempt[places[row]]:
+                reasons[int(places[row])] = why
+    left = _without(places, reasons)
+    if not left.size:
+        return Answered(left, {}, reasons)
+    outputs, undecided = _exact(drawn, left)
+    reasons |= dict.fromkeys(left[undecided].tolist(), UNROUNDED)
+    kept = left[~undecided]
+    at = np.searchsorted(places, kept)
+    answers = {
+        reading: _answer(
+            drawn, {role: a[~undecided] for role, a in roles.items()}, bounds[reading], at
+        )
+        for reading, roles in outputs.items()
+    }
+    return Answered(kept, answers, reasons)
+
+
+def peaks(stack: Stack) -> Array:
+    """(n,) how large an intermediate of each case may become, evaluated in float64."""
+    arithmetic = Peaks(len(stack))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gru(arithmetic, stack.semantics, stack.inputs)
+    return arithmetic.peak
+
+
+def overflows(drawn: Drawn) -> dict[int, str]:
+    """By place, why an intermediate of a case reaches too near the dtype's overflow.
+
+    Cases whose draw plants special values are not looked at.
+    """
+    peak, largest = peaks(drawn.stack), FLOAT_TYPES[drawn.dtype].largest
+    # a sum of up to four counted quantities stays finite in the dtype
+    near = ~(peak < largest / 4) & ~drawn.planted
+    return {
+        int(place): f"an intermediate of {peak[place]:.3g} is too near {drawn.dtype}'s overflow"
+        for place in np.flatnonzero(near)
+    }
+
+
+def _without(places: Array, reasons: Collection[int]) -> Array:
+    return places[~np.isin(places, list(reasons))]
+
+
+def _bounds(drawn: Drawn, stack: Stack) -> dict[ReadingNames, ErrorBounds]:
+    """Under each reading the values in float64, and how far off each class may be."""
+    return {
+        reading: error_bounds(as_read(reading, stack.semantics), stack.inputs, CLASSES[drawn.dtype])
+        for reading in (STORED, *drawn.readings)
+    }
+
+
+def _exact(drawn: Drawn, places: Array) -> tuple[dict[ReadingNames, Arrays], Array]:
+    """Under each reading the exact outputs by role, rounded once, and which rows have one that could
+    not be rounded."""
+    stack = drawn.stack.only(places)
+    undecided = np.zeros(len(places), bool)
+    found = {}
+    for reading in (STORED, *drawn.readings):
+        meant = as_read(reading, stack.semantics)
+        kind = FLOAT_TYPES[drawn.dtype]
+        found[reading], open_ = exact_outputs(meant, stack.inputs, kind, drawn.roles)
+        undecided |= open_
+    return found, undecided
+
+
+def _answer(drawn: Drawn, outputs: Arrays, bounds: ErrorBounds, at: Array) -> Answer:
+    """The answer in the operator's layout; `at` are the rows of `bounds` that `outputs` are of."""
+    by_class: dict[str, Arrays] = {}
+    for role, answer in outputs.items():
+        values, errors = bounds.of(role)
+        for name, limit in tolerances(values[at], errors[at], answer, drawn.dtype).items():
+            by_class.setdefault(name, {})[role] = limit
+    handed_out = drawn.stack.handed_out
+    return Answer(
+        handed_out(outputs, drawn.absent),
+        {name: handed_out(limits, drawn.absent) for name, limits in by_class.items()},
+    )
+
+
+def joined(
+    parts: Sequence[Mapping[ReadingNames, Answer]], order: Array
+) -> dict[ReadingNames, Answer]:
+    """The answers of several stacks as those of a block, whose row i is row `order[i]` of them all."""
+
+    def together(arrays: Sequence[Arrays]) -> Arrays:
+        return {name: np.concatenate([a[name] for a in arrays])[order] for name in arrays[0]}
+
+    found = {}
+    for reading in parts[0]:
+        each = [part[reading] for part in parts]
+        found[reading] = Answer(
+            together([one.outputs for one in each]),
+            {name: together([one.tolerances[name] for one in each]) for name in each[0].tolerances},
+        )
+    return found

@@ -1,0 +1,151 @@
+"""From case specs to blocks of cases with exact outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
+from ...cases.errors import GrucibleError
+from ...cases.expansion.case_spec import CaseSpec
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import ReadingNames
+from ...cases.specs.draws import DRAWS
+from ...vectors.block import Block, BlockKey
+from ...vectors.case import Answer
+from ..stacks import Stack, stacks
+from ..tolerances.chains import chain_bytes
+from .answers import Drawn, answered, joined
+from .inputs import draw_inputs
+
+ATTEMPTS = 16
+CHUNK_BYTES = 8 << 20
+CHUNK_CASES = 256
+STACK_BYTES = 16 << 20
+
+
+class CaseFailed(GrucibleError):
+    """No attempt at drawing a case gave one that can be kept."""
+
+
+def block_key(case: CaseSpec) -> BlockKey:
+    """The block a case belongs to."""
+    operator, attributes = OPERATORS[case.operator], case.attributes
+    return BlockKey(
+        operator=case.operator,
+        dtype=case.dtype,
+        tier=case.tier,
+        readings=case.readings,
+        sizes=tuple(case.sizes.items()),
+        absent=tuple(sorted(case.absent)),
+        types=tuple(case.types.items()),
+        forms=tuple(
+            (tensor.name, tensor.form(attributes).name)
+            for tensor in (*operator.inputs, *operator.outputs)
+            if tensor.form(attributes).name and tensor.name not in case.absent
+        ),
+    )
+
+
+def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:
+    """The blocks of `cases` in order of their paths, each in chunks of work, sorted by id."""
+    blocks: dict[BlockKey, list[CaseSpec]] = {}
+    for case in cases:
+        blocks.setdefault(block_key(case), []).append(case)
+    for key in sorted(blocks, key=lambda key: key.path):
+        members = sorted(blocks[key], key=lambda case: case.id)
+        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // _case_bytes(members[0])))
+        yield key, [members[i : i + size] for i in range(0, len(members), size)]
+
+
+def _case_bytes(case: CaseSpec) -> int:
+    operator, attributes = OPERATORS[case.operator], case.attributes
+    tensors = (*operator.inputs, *operator.outputs)
+    return 8 * sum(math.prod(operator.shape(t, attributes, case.sizes)) for t in tensors)
+
+
+def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
+    """The block of `cases` (which share a block), drawn and answered (gen.making.answers).
+
+    A draw that cannot be kept is drawn again. Raises CaseFailed for a case that ATTEMPTS attempts do
+    not make.
+    """
+    operator = OPERATORS[cases[0].operator]
+    made: list[_Made] = []
+    pending = list(range(len(cases)))
+    reasons: dict[int, str] = {}
+    for attempt in range(ATTEMPTS):
+        members = [cases[row] for row in pending]
+        inputs = _stacked([draw_inputs(case, seed, attempt) for case in members])
+        reasons = {}
+        for one in stacks(operator, [case.given for case in members], inputs):
+            for stack in one.parts(_most_stacked(cases[0])):
+                found = answered(_drawn(stack, members))
+                at = stack.rows[found.kept]
+                if at.size:
+                    rows = {name: array[at] for name, array in inputs.items()}
+                    made.append(_Made(np.array(pending)[at], rows, found.answers))
+                for place, why in found.reasons.items():
+                    reasons[pending[stack.rows[place]]] = why
+        pending = sorted(reasons)
+        if not pending:
+            return _block(cases, made)
+    row = pending[0]
+    raise CaseFailed(
+        f"{cases[row].id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[row]}"
+    )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Some of the cases that were asked for, `rows` of them, stacked in this order."""
+
+    rows: Array
+    inputs: Arrays
+    answers: Mapping[ReadingNames, Answer]
+
+
+def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
+    first, mine = members[0], [members[row] for row in stack.rows]
+    planted = np.array([bool(DRAWS[case.draw].plant) for case in mine])
+    return Drawn(
+        stack=stack,
+        dtype=first.dtype,
+        readings=first.readings,
+        absent=first.absent,
+        planted=planted,
+        exempt=planted | (first.tier == "nonportable"),
+    )
+
+
+def _most_stacked(case: CaseSpec) -> int:
+    """How many cases like this the error march may hold at once."""
+    sizes = {axis: case.sizes[symbol] for symbol, axis in OPERATORS[case.operator].sizes.items()}
+    one = chain_bytes(sizes.get("time", 1), sizes["batch"], sizes["hidden"])
+    return max(1, STACK_BYTES // one)
+
+
+def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:
+    """The block of `cases`, which share it, from its parts."""
+    first = cases[0]
+    order = np.argsort(np.concatenate([part.rows for part in made]))
+    names = made[0].inputs
+    return Block(
+        path=block_key(first).path,
+        operator=first.operator,
+        dtype=first.dtype,
+        tier=first.tier,
+        ids=[case.id for case in cases],
+        given=[case.given for case in cases],
+        inputs={
+            name: np.concatenate([part.inputs[name] for part in made])[order] for name in names
+        },
+        answers=joined([part.answers for part in made], order),
+    )
+
+
+def _stacked(rows: Sequence[Arrays]) -> Arrays:
+    return {name: np.stack([row[name] for row in rows]) for name in rows[0]}

@@ -1,0 +1,219 @@
+"""Making vector files: what is missing or changed, in parallel, each file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+import grucible
+
+from ...cases.errors import GrucibleError, VectorFileError
+from ...cases.expansion.case_spec import CaseSpec
+from ...cases.specs.spec_file import CaseSpecFile
+from ...vectors.block import Block, BlockKey
+from ...vectors.reader import open_vectors
+from ...vectors.writer import VectorWriter, new_vector_file
+from .chunks import chunks, make_chunk
+
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One vector file that is asked for: from which spec, which cases, to where."""
+
+    spec: CaseSpecFile
+    cases: list[CaseSpec]
+    path: Path
+    made_from: str
+    seed: int
+
+    @property
+    def relative(self) -> str:
+        """The file's path below the output directory."""
+        return f"{self.spec.path}.h5"
+
+
+@dataclass(frozen=True)
+class MadeFile:
+    """What became of a plan: `made` now, or found there, made from the same.
+
+    `content_sha256` is computed from the bytes in the file. Where those are not what the file's own
+    digests say, it is empty, and `damage` says so in a sentence that names the file.
+    """
+
+    relative: str
+    cases: int
+    content_sha256: str
+    made: bool
+    damage: str = ""
+
+
+def plan_files(
+    expanded: Sequence[tuple[CaseSpecFile, list[CaseSpec]]],
+    out: Path,
+    *,
+    seed: int,
+    dtypes: Sequence[str],
+    select: Sequence[str],
+) -> list[Plan]:
+    """A plan for each spec that has cases."""
+    plans = []
+    for spec, cases in expanded:
+        made_from = {
+            "spec": hashlib.sha256(spec.document.text.encode()).hexdigest(),
+            "sources": source_digest(),
+            "seed": seed,
+            "dtypes": sorted(dtypes),
+            "select": sorted(select),
+        }
+        text = json.dumps(made_from, sort_keys=True)
+        plans.append(Plan(spec, cases, out / f"{spec.path}.h5", text, seed))
+    return plans
+
+
+@cache
+def source_digest() -> str:
+    """SHA-256 of the source code that decides what is in a vector file."""
+    digest = hashlib.sha256()
+    for room in ("cases", "gen", "vectors"):
+        for file in sorted((_ROOT / room).rglob("*.py")):
+            digest.update(file.relative_to(_ROOT).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def standing(plan: Plan) -> MadeFile | None:
+    """What stands at the place of a plan, if it was made from the same; None if nothing does."""
+    try:
+        with open_vectors(plan.path) as vectors:
+            if vectors.root.attribute("made_from") != plan.made_from:
+                return None
+            try:
+                vectors.verify_content()
+            except VectorFileError as error:
+                return MadeFile(plan.relative, len(plan.cases), "", made=False, damage=str(error))
+            return MadeFile(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
+    except GrucibleError:
+        return None
+
+
+def make_files(
+    plans: Sequence[Plan], jobs: int, advance: Callable[[int], None] = lambda _: None
+) -> Generator[MadeFile, None, None]:
+    """Make every planned file, in order; `advance(n)` is called as cases are written.
+
+    With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
+    chunks in flight. Raises CaseFailed, and whatever stops it leaves only whole files.
+    """
+    with contextlib.ExitStack() as stack:
+        results = stack.enter_context(_in_order(_tasks(plans), jobs))
+        for plan in plans:
+            with new_vector_file(
+                plan.path,
+                operator=plan.spec.model.operator,
+                theme=plan.spec.theme,
+                spec_text=plan.spec.document.text,
+                seed=plan.seed,
+                generator=f"grucible {grucible.__version__}",
+                made_from=plan.made_from,
+            ) as writer:
+                for key, parts in chunks(plan.cases):
+                    _write_block(writer, key, parts, results, advance)
+            yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
+
+
+_interrupted = False
+
+
+def remember_interrupts() -> None:
+    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it."""
+
+    def unraisable(what: sys.UnraisableHookArgs) -> None:
+        if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
+            sys.__unraisablehook__(what)
+
+    def handler(*_: object) -> None:
+        global _interrupted
+        _interrupted = True
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = unraisable
+
+
+def stop_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C arrived and was swallowed."""
+    if _interrupted:
+        raise KeyboardInterrupt
+
+
+def _write_block(
+    writer: VectorWriter,
+    key: BlockKey,
+    parts: list[list[CaseSpec]],
+    results: Iterator[Block],
+    advance: Callable[[int], None],
+) -> None:
+    cases = [case for part in parts for case in part]
+    stop_if_interrupted()
+    writer.start_block(key, [case.id for case in cases], [case.given for case in cases])
+    start = 0
+    for _ in parts:
+        block = next(results)
+        writer.write(key, start, block)
+        start += len(block)
+        advance(len(block))
+
+
+def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
+    for plan in plans:
+        for _, parts in chunks(plan.cases):
+            for part in parts:
+                yield part, plan.seed
+
+
+@contextlib.contextmanager
+def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Block]]:
+    """The results of `tasks`, in their order, made by `jobs` processes."""
+    if jobs == 1:
+        yield (make_chunk(cases, seed) for cases, seed in tasks)
+        return
+    pool = ProcessPoolExecutor(
+        jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+    )
+    try:
+        yield _windowed(pool, tasks, ahead=8 * jobs)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threadpool_limits(1)  # the processes are the parallelism; BLAS threads would only fight
+
+
+def _windowed(
+    pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], ahead: int
+) -> Iterator[Block]:
+    running: deque[Future[Block]] = deque()
+    for cases, seed in tasks:
+        running.append(pool.submit(make_chunk, cases, seed))
+        if len(running) > ahead:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()

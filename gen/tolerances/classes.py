@@ -1,0 +1,138 @@
+"""Classes of arithmetic: what is rounded, and to what unit. A new class is one more record.
+
+A class is a rounding model. An implementation belongs to it if each of its operations rounds at
+most as the record says; any order of summation, fused multiply-add or not, and any of three forms
+of the blend belong to it. `README.md` in this room derives the bound that follows, and says what is
+rigorous and what is fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+F64, F32, F16, BF16 = 2.0**-53, 2.0**-24, 2.0**-11, 2.0**-8
+TF32 = 2.0**-11
+TINY_F64, TINY_F32, TINY_F16 = 2.0**-1022, 2.0**-126, 2.0**-24
+"""What underflow may lose: float64, float32 and bfloat16 may flush to zero, float16 may not."""
+
+
+@dataclass(frozen=True)
+class ArithmeticClass:
+    """A rounding model; every unit is a unit roundoff, 0 where nothing is rounded so.
+
+    unit: of sums and products inside a step. elementwise: of gates, products and blend (0: `unit`).
+    stored: of products and bias sums that are stored before they are added up. state: of the state
+    between steps. operands: of the operands of products, and of biases. tiny, state_tiny and
+    operand_tiny: what a result, a state and an operand may lose where they underflow. sigmoid, tanh:
+    (relative, absolute) error of the computed function in units of `unit`, beyond the exact
+    function of the argument it is given.
+
+    Nothing is assumed to overflow: the type that is rounded to must hold every intermediate.
+    """
+
+    name: str
+    about: str
+    unit: float
+    tiny: float
+    elementwise: float = 0.0
+    stored: float = 0.0
+    state: float = 0.0
+    operands: float = 0.0
+    state_tiny: float = 0.0
+    operand_tiny: float = 0.0
+    sigmoid: tuple[float, float] = (4.0, 6.0)
+    tanh: tuple[float, float] = (12.0, 0.0)
+
+
+FLOAT64 = ArithmeticClass("float64", "every operation rounds to float64", F64, TINY_F64)
+FLOAT32 = ArithmeticClass(
+    "float32",
+    "every operation rounds to float32; a float16 or bfloat16 output is rounded once",
+    F32,
+    TINY_F32,
+)
+FLOAT16_STATE = ArithmeticClass(
+    "float16-state",
+    "float32 inside a step, the state rounded to float16 at every step",
+    F32,
+    TINY_F32,
+    state=F16,
+    state_tiny=TINY_F16,
+)
+BFLOAT16_STATE = ArithmeticClass(
+    "bfloat16-state",
+    "float32 inside a step, the state rounded to bfloat16 at every step",
+    F32,
+    TINY_F32,
+    state=BF16,
+    state_tiny=TINY_F32,
+)
+FLOAT16_GEMM = ArithmeticClass(
+    "float16-gemm", "float32 accumulation, every intermediate stored in float16", F32, TINY_F16,
+    elementwise=F16, stored=F16, state=F16, state_tiny=TINY_F16,
+)  # fmt: skip
+BFLOAT16_GEMM = ArithmeticClass(
+    "bfloat16-gemm", "float32 accumulation, every intermediate stored in bfloat16", F32, TINY_F32,
+    elementwise=BF16, stored=BF16, state=BF16, state_tiny=TINY_F32,
+)  # fmt: skip
+FLOAT16 = ArithmeticClass(
+    "float16",
+    "every operation rounds to float16",
+    F16,
+    TINY_F16,
+    state=F16,
+    state_tiny=TINY_F16,
+    sigmoid=(6.0, 2.0),
+    tanh=(4.0, 0.0),
+)
+TF32_PRODUCTS = ArithmeticClass(
+    "tf32",
+    "the operands of products cut to TF32 (10 bits), float32 otherwise",
+    F32,
+    TINY_F32,
+    operands=2 * TF32,
+    operand_tiny=TINY_F32,
+)
+BFLOAT16_OPERANDS = ArithmeticClass(
+    "bfloat16-operands", "the operands of products cut to bfloat16, float32 otherwise", F32, TINY_F32,
+    operands=2 * BF16, operand_tiny=TINY_F32,
+)  # fmt: skip
+
+
+def narrowed(arithmetic: ArithmeticClass, unit: float, tiny: float) -> ArithmeticClass:
+    """The class where it is narrower than the vectors: inputs, weights and h0 are rounded on the way
+    in, to `unit`, and may lose `tiny`."""
+    return replace(
+        arithmetic,
+        operands=max(unit, arithmetic.operands),
+        operand_tiny=max(tiny, arithmetic.operand_tiny),
+        state=max(unit, arithmetic.state),
+        state_tiny=max(tiny, arithmetic.state_tiny),
+    )
+
+
+CHAINS: dict[str, tuple[tuple[ArithmeticClass, ...], ...]] = {
+    "float64": ((FLOAT64, narrowed(FLOAT32, F32, TINY_F32)),),
+    "float32": (
+        (FLOAT32, narrowed(FLOAT16_STATE, F16, TINY_F16), narrowed(BFLOAT16_GEMM, BF16, TINY_F32)),
+        (FLOAT32, TF32_PRODUCTS, BFLOAT16_OPERANDS),
+    ),
+    "float16": ((FLOAT32, FLOAT16_STATE, FLOAT16_GEMM, FLOAT16),),
+    "bfloat16": ((FLOAT32, BFLOAT16_STATE, BFLOAT16_GEMM),),
+}
+"""Per dtype of the vectors, chains of classes, best first: each tolerance is at least the one before
+it in its chain, so that a better runtime never fails a looser class."""
+
+CLASSES: dict[str, tuple[ArithmeticClass, ...]] = {
+    dtype: tuple(dict.fromkeys(one for chain in chains for one in chain))
+    for dtype, chains in CHAINS.items()
+}
+"""Per dtype of the vectors, its classes; the best first where one is better than another."""
+
+REQUIRED: dict[str, str] = {
+    "float64": "float64",
+    "float32": "float32",
+    "float16": "float16",
+    "bfloat16": "bfloat16-gemm",
+}
+"""The class that decides the verdict, per dtype of the vectors, where no other is demanded."""

@@ -1,0 +1,70 @@
+"""The quality gate: draws that no correct kernel can be held to are not made.
+
+A draw is conditioned well enough if float32 arithmetic is proven to be near the exact value for most
+elements, and if no pre-activation may be on either side of where a guarded function breaks, in the class
+that is required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.readings import ReadingNames
+from .classes import CLASSES, REQUIRED
+from .march import ErrorBounds
+
+GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
+"""The float32 bound is below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
+
+
+def objections(
+    under: Mapping[ReadingNames, ErrorBounds], roles: Collection[str], dtype: str
+) -> dict[int, str]:
+    """By row, why a stacked case is too ill-conditioned to judge anything by; what is not there is not.
+
+    `under` has the bounds by the readings followed, in the classes of `dtype`; `roles` are those of the
+    outputs that count.
+    """
+    found: dict[int, str] = {}
+    for reading, bounds in under.items():
+        of = f" under {' and '.join(reading)}" if reading else ""
+        for row, why in (*_straddling(bounds, dtype), *_unsharp(bounds, roles, dtype)):
+            found.setdefault(row, why + of)
+    return found
+
+
+def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
+    required = [one.name for one in CLASSES[dtype]].index(REQUIRED[dtype])
+    for row in np.flatnonzero(bounds.straddles[:, required]).tolist():
+        yield (
+            row,
+            f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its "
+            "activation breaks",
+        )
+
+
+def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterator[tuple[int, str]]:
+    float32 = [one.name for one in CLASSES[dtype]].index("float32")
+    for role in ("y", "ho"):
+        if role in roles:
+            values, errors = bounds.of(role)
+            shares = _sharp(values, errors[..., float32])
+            for row in np.flatnonzero(shares < GATE_SHARE).tolist():
+                yield (
+                    row,
+                    f"float32 arithmetic is proven to be within {GATE:g} of the value for only "
+                    f"{100 * shares[row]:.0f} % of the elements of {role}",
+                )
+
+
+def _sharp(values: Array, bound: Array) -> Array:
+    """(n,) of the computed elements of each case (padding is not), the share whose bound is small."""
+    flat, limit = values.reshape(len(values), -1), bound.reshape(len(bound), -1)
+    computed = limit > 0
+    with np.errstate(invalid="ignore"):
+        sharp = computed & (limit < GATE * np.maximum(np.abs(flat), GATE_FLOOR))
+    count = computed.sum(axis=1)
+    return np.where(count > 0, sharp.sum(axis=1) / np.maximum(count, 1), 1.0)

@@ -1,0 +1,218 @@
+"""Values with bounds of their errors, as one step of a GRU computes them.
+
+Let ε be the error of the state before the step, a row vector, |ε| ≤ e. A quantity v that is computed
+as v̂ has v̂ - v = ε·L + ρ, L its signed linear part, |ρ| ≤ its `source`, |v̂ - v| ≤ its `total`. Values
+have the shape (n, rows, m); bounds have one more axis, (n, rows, classes, m).
+
+A sum is rounded as one: however many products and biases are added up, in whatever order. So it stays
+a `Sum` until something other than a sum is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from .units import Units
+
+Bound = Any
+"""A bound (n, rows, classes, m), or NONE."""
+
+NONE = 0.0
+"""The bound of no error."""
+
+Term = tuple[Array | None, Array | None]
+
+
+def wide(values: Array) -> Array:
+    """Values with an axis for the classes."""
+    return values[..., None, :]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A linear map of ε, (n, rows, hidden, m): the sum of its terms M·diag(c), each (c, M); no c is all
+    ones, and no M the identity. M may be one for all rows, (n, 1, hidden, m)."""
+
+    terms: tuple[Term, ...] = ()
+
+    def scaled(self, c: Array) -> Linear:
+        """This map, then times c, element by element."""
+        return Linear(tuple((c if old is None else old * c, m) for old, m in self.terms))
+
+    def __add__(self, other: Linear) -> Linear:
+        return Linear(self.terms + other.terms)
+
+    def through(self, weight: Array) -> Linear:
+        """This map, then the product with a weight (n, 1, hidden, m)."""
+        if not self.terms:
+            return self
+        if self is IDENTITY:
+            return Linear(((None, weight),))
+        return Linear(((None, self.matrix() @ weight),))
+
+    def matrix(self, out: Array | None = None) -> Array:
+        """The map as matrices, written to `out` where that is given."""
+        shape = np.broadcast_shapes(
+            *(m.shape for _, m in self.terms if m is not None),
+            *((*c.shape[:2], c.shape[-1], c.shape[-1]) for c, m in self.terms if c is not None),
+        )
+        total = np.empty(shape) if out is None else out
+        part = total
+        for c, m in self.terms:
+            if m is not None:
+                np.multiply(m, 1.0 if c is None else wide(c), out=part)
+                if part is total:
+                    part = np.empty(shape)
+                else:
+                    total += part
+        if part is total:
+            total[...] = 0.0
+        for c, m in self.terms:
+            if m is None:
+                np.einsum("...ii->...i", total)[...] += 1.0 if c is None else c
+        return total
+
+
+IDENTITY = Linear(((None, None),))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A value that has been rounded, or is the state before the step; `size` is its absolute value."""
+
+    units: Units
+    value: Array
+    size: Array
+    linear: Linear
+    source: Bound
+    total: Bound
+
+    __array_ufunc__ = None
+
+    def __mul__(self, other: Bounded | Sum) -> Bounded:
+        q, units = other.rounded(), self.units
+        value, x, y = self.value * q.value, wide(self.size), wide(q.size)
+        size = np.abs(value)
+        cross = self.total * q.total
+        total = x * q.total + y * self.total + cross
+        rounding = units.element * (wide(size) + total) + units.tiny
+        source = y * self.source + cross + rounding
+        return Bounded(
+            units,
+            value,
+            size,
+            self.linear.scaled(q.value) + q.linear.scaled(self.value),
+            source if q.source is NONE else source + x * q.source,
+            total + rounding,
+        )
+
+    def rounded(self) -> Bounded:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What a product of x with a weight W adds to a sum.
+
+    Of each element: `terms` products of two numbers, the sum of their absolute values `magnitude`,
+    that of all their operands `operands`, and `size`, |x·W|. Bounds: `carried` is |W|·total of x,
+    `source` is |W|·source of x, `spread` the sum of the totals of x.
+    """
+
+    terms: int
+    size: Array
+    magnitude: Array
+    operands: Array
+    linear: Linear = Linear()
+    carried: Bound = NONE
+    source: Bound = NONE
+    spread: Bound = NONE
+
+    def each(self, change: Callable[[Array], Array]) -> Product:
+        """The product of numbers without errors, its arrays changed."""
+        return Product(self.terms, change(self.size), change(self.magnitude), change(self.operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Products of matrices and absolute values of biases, added up in any order, and at most one
+    rounded value that is added at the end."""
+
+    units: Units
+    value: Array
+    products: tuple[Product, ...] = ()
+    biases: tuple[Array, ...] = ()
+    addends: tuple[Bounded, ...] = ()
+
+    __array_ufunc__ = None
+
+    def __add__(self, other: Sum | Bounded) -> Sum:
+        if isinstance(other, Bounded):
+            other = Sum(self.units, other.value, addends=(other,))
+        return Sum(
+            self.units,
+            self.value + other.value,
+            self.products + other.products,
+            self.biases + other.biases,
+            self.addends + other.addends,
+        )
+
+    def __getitem__(self, index: Any) -> Sum:
+        """Some elements of a sum of products without errors."""
+        return self._each(lambda values: values[index])
+
+    def reshape(self, *shape: int) -> Sum:
+        """A sum of products without errors, in another shape."""
+        return self._each(lambda values: values.reshape(shape))
+
+    def _each(self, change: Callable[[Array], Array]) -> Sum:
+        products = tuple(product.each(change) for product in self.products)
+        return Sum(self.units, change(self.value), products)
+
+    def rounded(self) -> Bounded:
+        """The sum as it is stored."""
+        size = np.abs(self.value)
+        carried = _sum(product.carried for product in self.products)
+        rounding = self._rounding(size, carried)
+        source = _sum([rounding, *(product.source for product in self.products)])
+        total = _sum([rounding, carried])
+        linear = Linear(sum((one.linear.terms for one in self.products), ()))
+        if self.addends:
+            [last] = self.addends
+            source, total = source + last.source, total + last.total
+            rounding = self.units.element * (wide(size) + total)
+            source, total, linear = source + rounding, total + rounding, linear + last.linear
+        return Bounded(self.units, self.value, size, linear, source, total)
+
+    def _rounding(self, result: Array, carried: Bound) -> Array:
+        """What adding up all but the addend loses; the derivation is in TOLERANCES.md, "One step"."""
+        units, products = self.units, self.products
+        terms = sum(product.terms for product in products)
+        of_products, of_biases, absolute = units.sums(terms + 4 - len(products))
+        bias = wide(sum(self.biases[1:], self.biases[0])) if self.biases else 0.0
+        magnitude = _sum([wide(_sum([one.magnitude for one in products])), carried])
+        rounding = np.asarray(of_products * magnitude + (of_biases * bias + absolute))
+        if units.underflows:
+            operands = wide(_sum([one.operands for one in products]))
+            operands = _sum([operands + len(self.biases), *(one.spread for one in products)])
+            rounding += units.operand_tiny * operands
+        if units.stores:
+            parts = wide(_sum([one.size for one in products]))
+            if len(products) > 1:
+                stored = 3.0 * (parts + bias) + 2.0 * carried + wide(result)
+            else:
+                stored = parts + (parts + bias if self.addends else wide(result))
+            rounding += units.stored * (stored + 2.0 * carried + rounding)
+        return rounding
+
+
+def _sum(bounds: Iterable[Bound]) -> Bound:
+    """The sum of those that are not NONE."""
+    given = [bound for bound in bounds if bound is not NONE]
+    return sum(given[1:], given[0]) if given else NONE

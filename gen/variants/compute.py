@@ -1,0 +1,195 @@
+"""Computing variants: what each makes of stacked cases, many variants at a time.
+
+Variants that change inputs, semantics or quantities of a step differ from the GRU in its arguments
+alone. So the cases are stacked once more, a copy for each variant, and the one GRU runs over all of
+them: the work of a step is shared by hundreds of variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import AGREED, StackedSemantics
+from ..float64 import Float64
+from ..gru import Alter, gru
+from .approximate import OTHER_FUNCTIONS
+from .variant import Evaluated, Outputs, Variant
+
+TOGETHER_BYTES = 32 << 20
+"""What the inputs of all that is stacked at once may take."""
+
+
+class WiderFloat64(Float64):
+    """Float64 that also knows the functions that are computed in place of the right ones."""
+
+    def _of(self, one: Activation, a: Array) -> Array:
+        if one.name in OTHER_FUNCTIONS:
+            return np.asarray(OTHER_FUNCTIONS[one.name](a))
+        return super()._of(one, a)
+
+
+_FLOAT64 = WiderFloat64()
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """Stacked cases as some variants at once have them."""
+
+    variants: Sequence[Variant]
+    asked: StackedSemantics
+    meant: StackedSemantics
+    inputs: GruInputs
+
+    @property
+    def alters(self) -> list[Alter]:
+        """What the variants make of the quantities of a step."""
+        return [v.alter(self.asked) for v in self.variants if v.alter]
+
+    @property
+    def arithmetic(self) -> Any:
+        """The arithmetic that one of the variants computes in, or float64."""
+        [found] = [v.arithmetic for v in self.variants if v.arithmetic] or [_FLOAT64]
+        return found
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What must be the same of all that is stacked."""
+        agreed = tuple(getattr(self.meant, name) for name in AGREED)
+        return (*agreed, frozenset(self.inputs.b), id(self.arithmetic))
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the inputs, in float64."""
+        gates = (self.inputs.w, self.inputs.r, self.inputs.b)
+        arrays = [self.inputs.x, *(array for parts in gates for array in parts.values())]
+        return sum(8 * array.size for array in arrays)
+
+
+def compute(
+    combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
+) -> list[Outputs]:
+    """y and ho of n stacked cases under each of `combinations` of variants, in float64."""
+    changed = [_changed(variants, semantics, inputs) for variants in combinations]
+    found: list[Outputs | None] = [None] * len(changed)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        for places in _alike(changed):
+            together = [changed[place] for place in places]
+            for place, outputs in zip(places, _run(together), strict=True):
+                found[place] = outputs
+        return [
+            _handed_out(one, inputs, outputs)
+            for one, outputs in zip(changed, found, strict=True)
+            if outputs is not None
+        ]
+
+
+def _changed(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> _Changed:
+    meant = asked
+    for variant in variants:
+        if variant.semantics:
+            meant = variant.semantics(meant)
+    return _Changed(variants, asked, meant, _read(variants, asked, inputs))
+
+
+def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> GruInputs:
+    """The inputs as the variants read them."""
+    for variant in variants:
+        if variant.inputs:
+            inputs = variant.inputs(inputs, asked)
+    return inputs
+
+
+def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
+    """The places of what can be stacked, not more at once than TOGETHER_BYTES."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, one in enumerate(changed):
+        groups.setdefault(one.key, []).append(place)
+    for places in groups.values():
+        size = max(1, TOGETHER_BYTES // max(1, changed[places[0]].bytes))
+        for start in range(0, len(places), size):
+            yield places[start : start + size]
+
+
+def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
+    """The outputs of each of what can be stacked, before a variant changes them."""
+    count = len(together[0].inputs.x)
+    rows = [slice(count * i, count * (i + 1)) for i in range(len(together))]
+    alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
+    y, ho = gru(
+        together[0].arithmetic,
+        _stacked_semantics([one.meant for one in together]),
+        _stacked_inputs([one.inputs for one in together]),
+        alter=partial(_altered, alters),
+    )
+    return ((y[at], ho[at]) for at in rows)
+
+
+def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> Array:
+    """A quantity of a step, with what each alter makes of its rows; `value` itself is left alone."""
+    result = value
+    for at, alter in alters:
+        part = result[at]
+        changed = alter(name, part)
+        if changed is not part:
+            result = result.copy() if result is value else result
+            result[at] = changed
+    return result
+
+
+def _stacked_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
+    """The semantics of stacks that are stacked; they agree on AGREED."""
+
+    def joined(name: str) -> Any:
+        each = [getattr(one, name) for one in several]
+        return tuple(
+            tuple(x for part in direction for x in part) for direction in zip(*each, strict=True)
+        )
+
+    return replace(
+        several[0],
+        f=joined("f"),
+        g=joined("g"),
+        directions=joined("directions"),
+        clip=np.concatenate([one.clip for one in several]),
+    )
+
+
+def _stacked_inputs(several: Sequence[GruInputs]) -> GruInputs:
+    if len(several) == 1:
+        return several[0]
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(GruInputs)):
+        each = [getattr(one, name) for one in several]
+        if isinstance(each[0], dict):
+            found[name] = {part: _joined([parts[part] for parts in each]) for part in each[0]}
+        else:
+            found[name] = _joined(each)
+    return GruInputs(**found)
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    """Arrays along their first axis; floating-point ones in float64, exactly."""
+    integers = arrays[0].dtype.kind in "iu"
+    return np.concatenate(arrays, dtype=np.int64 if integers else np.float64, casting="unsafe")
+
+
+def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> Outputs:
+    """The outputs as the variants hand them out."""
+
+    def again(given: GruInputs) -> Outputs:
+        [found] = _run([replace(one, inputs=_read(one.variants, one.asked, given))])
+        return found
+
+    y, ho = outputs
+    for variant in one.variants:
+        if variant.outputs:
+            y, ho = variant.outputs(Evaluated(inputs, one.asked, y, ho, again))
+    return y, ho

@@ -1,0 +1,54 @@
+"""What globs select, and what they cannot."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from grucible.cases.selection import may_select, selected
+
+ID = "openvino.GRUCell-3/core/float32/lbr-[x]-sigmoid_tanh"
+PREFIXES = [ID[:end] for end in range(len(ID) + 1)]
+
+
+def globs(count: int) -> list[str]:
+    """Globs that match ID, and others near them."""
+    draw = random.Random(7)
+    found = []
+    for _ in range(count):
+        text = ID.replace("[", "[[]")
+        for _ in range(draw.randrange(4)):
+            start = draw.randrange(len(text))
+            stop = draw.randrange(start, len(text) + 1)
+            text = text[:start] + draw.choice(["*", "?", "", "x", "[!a]"]) + text[stop:]
+        found.append(text)
+    return found
+
+
+def test_what_matches_may_be_selected_by_every_prefix_of_it() -> None:
+    matching = [glob for glob in globs(3000) if selected(ID, [glob])]
+    assert len(set(matching)) > 100
+    for glob in matching:
+        assert all(may_select(prefix, ["nothing", glob]) for prefix in PREFIXES), glob
+
+
+@pytest.mark.parametrize(
+    ("glob", "prefix", "may"),
+    [
+        ("openvino.GRUCell-3/core/float32/a", "openvino.GRUCell-3/core/", True),
+        ("openvino.GRUCell-3/core/float32/a", "openvino.GRUCell-3/core/float16/", False),
+        ("openvino.GRUCell-3/core/float32/a", "openvino.GRUCell-3/sizes/", False),
+        ("openvino.GRUCell-3/core/float32/*", "openvino.GRUSequence-5/core/", False),
+        ("openvino.*/core/*", "onnx.GRU-14/core/", False),
+        ("openvino.*/core/*", "openvino.GRUCell-3/sizes/", True),
+        ("*", "onnx.GRU-14/core/", True),
+        ("?nnx*", "onnx.GRU-14/core/", True),
+        ("onnx.GRU-14/core/float[36]*", "onnx.GRU-14/core/float32/", True),
+        ("onnx.GRU-14/core/float[36]*", "onnx.GRU-14/core/bfloat16/", False),
+        ("onnx", "onnx.GRU-14/core/", False),
+    ],
+)
+def test_what_stands_before_the_first_wildcard_decides(glob: str, prefix: str, may: bool) -> None:
+    assert may_select(prefix, [glob]) is may
+    assert may_select(prefix, []) is True

@@ -1,0 +1,158 @@
+"""What a shell is told: 0, 1, 2, 70 for an error of grucible's own, 130 after Ctrl-C."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import grucible
+from grucible.__main__ import main
+from grucible.check.observed.isolated import signal_name
+
+from .conftest import HERE, Command
+from .made import make_block, write_vectors
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+UNSUPPORTED = f"{HERE / 'misbehaving.py'}:unsupported"
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("status") / "cell.h5"
+    write_vectors(path, make_block(["a-good", "b-bad", "c-good"]))
+    return path
+
+
+def test_0_and_1_are_verdicts(vectors: Path, command: Command) -> None:
+    arguments = ["check", vectors, "--runtime", UNSUPPORTED]
+    ended = command(*arguments)
+    assert (ended.status, ended.out.partition(":")[0]) == (0, "conforms where supported")
+    assert command(*arguments, "--require", "a-*").status == 0
+    ended = command(*arguments, "--require", "a-*", "--require", "b-*")
+    assert (ended.status, ended.out.partition(":")[0]) == (1, "does not conform")
+    assert command(*arguments, "--select", "b-*").status == 1  # incomplete
+
+
+def test_2_for_require_of_nothing(vectors: Path, command: Command) -> None:
+    said = command("check", vectors, "--runtime", NUMPY, "--require", "z*").said_in_one_line()
+    assert "no case that is judged matches --require 'z*'" in said
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), AssertionError()])
+def test_70_is_an_error_of_grucibles_own(
+    error: Exception, vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("grucible.check.verdict.judge_block", fails)
+    monkeypatch.delenv("GRUCIBLE_TRACEBACK", raising=False)
+    ended = command("check", vectors, "--runtime", NUMPY)
+    assert (ended.status, ended.out) == (70, "")
+    assert ended.err.count("\n") == 1
+    assert ended.err.startswith(
+        f"grucible: an error of its own, and no verdict: {type(error).__name__}"
+    )
+    assert re.search(r"\(at (tests/)?check/\w+\.py:\d+\)", ended.err)
+    assert f"version {grucible.__version__}" in ended.err
+
+
+def test_the_whole_traceback_on_demand(
+    vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grucible.check.verdict.judge_block", lambda: None)
+    monkeypatch.setenv("GRUCIBLE_TRACEBACK", "1")
+    ended = command("check", vectors, "--runtime", NUMPY)
+    assert ended.status == 70
+    assert ended.err.startswith("Traceback (most recent call last):")
+    assert "(at check/verdict.py:" in ended.err.splitlines()[-1]
+
+
+BROKEN_WORKER = """
+import sys
+from grucible.gen.making import chunks
+def broken(*_, **__):
+    raise ZeroDivisionError("nothing is left")
+chunks.draw_inputs = broken
+if __name__ == "__main__":
+    from grucible.__main__ import main
+    main(args=sys.argv[1:])
+"""
+
+
+def test_70_names_the_line_of_a_worker(tmp_path: Path) -> None:
+    """An exception that comes out of a process of `gen --jobs 2` is told where it was raised."""
+    (tmp_path / "broken.py").write_text(BROKEN_WORKER)
+    spec = Path(grucible.__file__).parent / "cases/openvino/gru_cell/core.yaml"
+    ended = subprocess.run(
+        [sys.executable, str(tmp_path / "broken.py"), "gen", str(spec), "--select", "*/float32/*",
+         "-o", str(tmp_path / "out"), "--jobs", "2"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 70, ended.stderr
+    assert "ZeroDivisionError: nothing is left (at gen/making/chunks.py:" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+SLEEPS = """
+import time
+from pathlib import Path
+def run(question):
+    Path(__file__).with_suffix(".asked").touch()
+    time.sleep(60)
+"""
+
+
+def test_130_after_ctrl_c(vectors: Path, tmp_path: Path) -> None:
+    (tmp_path / "sleeps.py").write_text(SLEEPS)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "grucible", "check", str(vectors), "--runtime", "sleeps.py:run"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not (tmp_path / "sleeps.asked").exists():
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_help_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(args=["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    statuses = [line.split()[0] for line in lines if line.strip()[:1].isdigit()]
+    assert statuses == ["0", "1", "2", "70", "130"]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="no real-time signals here")
+def test_a_death_by_a_real_time_signal_is_one_finding(
+    vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """signal.Signals() knows the first and the last of them alone."""
+    number = signal.SIGRTMIN + 1
+    (tmp_path / "dies.py").write_text(
+        "import os, sys\n"
+        f"sys.path.insert(0, {str(HERE)!r})\n"
+        "from numpy_gru import run as answer\n"
+        "def run(question):\n"
+        f"    return os.kill(os.getpid(), {number}) if 'bad' in question.id else answer(question)\n"
+    )
+    ended = command("check", vectors, "--runtime", f"{tmp_path / 'dies.py'}:run", "--json")
+    assert [c["verdict"] for c in ended.report["cases"]] == ["passed", "error", "passed"]
+    assert ended.report["cases"][1]["message"] == "the runtime crashed (SIGRTMIN+1)"
+
+
+def test_names_of_signals() -> None:
+    assert signal_name(signal.SIGSEGV) == "SIGSEGV"
+    assert signal_name(signal.SIGRTMIN) == "SIGRTMIN"
+    assert signal_name(signal.SIGRTMIN + 3) == "SIGRTMIN+3"
+    assert signal_name(signal.SIGRTMAX) == "SIGRTMAX"
+    assert signal_name(200) == "signal 200"

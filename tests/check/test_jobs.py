@@ -1,0 +1,240 @@
+"""A runtime in several processes: the same results and report as in one, and no process in vain."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grucible.check.observed import pool
+from grucible.check.observed.observations import observations
+from grucible.check.observed.pool import AHEAD, RuntimePool
+from grucible.check.observed.source import Observed
+from grucible.check.runtimes.runtime import load_runtime
+from grucible.vectors.block import Block
+from grucible.vectors.find import find_vectors
+
+from .conftest import HERE, Command
+from .made import make_block, write_vectors
+
+MISBEHAVING = HERE / "misbehaving.py"
+DTYPES = ("float16", "float32", "float64")
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files with three blocks each, of 40 cases; every seventh is bad."""
+    root = tmp_path_factory.mktemp("jobs")
+    for file in ("first", "second"):
+        ids = [f"{file}-{n:02}-{'good' if n % 7 else 'bad'}" for n in range(40)]
+        blocks = [make_block([f"{i}-{d}" for i in ids], dtype=d) for d in DTYPES]
+        write_vectors(root / f"{file}.h5", *blocks)
+    return root
+
+
+NOTES = """
+import os, sys, time
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from numpy_gru import run as answer
+told = Path(__file__).parent / "told"
+told.mkdir(exist_ok=True)
+(told / str(os.getpid())).touch()
+def run(question):
+    time.sleep({seconds})
+    with (told / str(os.getpid())).open("a") as file:
+        file.write(question.id + "\\n")
+    return answer(question)
+"""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Callable[..., tuple[str, Callable[[], list[list[str]]]]]:
+    """A right runtime that notes which process is asked what, and how to read the notes."""
+
+    def make(more: str = "", seconds: float = 0.005) -> tuple[str, Callable[[], list[list[str]]]]:
+        file = tmp_path / "notes.py"
+        file.write_text(NOTES.format(here=str(HERE), seconds=seconds) + more)
+
+        def told() -> list[list[str]]:
+            return [note.read_text().split() for note in (tmp_path / "told").iterdir()]
+
+        return f"{file}:run", told
+
+    return make
+
+
+@pytest.mark.parametrize("runtime", ["aborts", "raises", "unsupported", "nan"])
+def test_the_report_is_the_same_for_any_number(
+    runtime: str, vectors: Path, command: Command
+) -> None:
+    """Of a runtime that dies, errs, declines or is wrong on every seventh case."""
+    few = ["--select", "first-*-float32"] if runtime == "aborts" else ["--no-diagnose"]
+    arguments = ["check", vectors, "--runtime", f"{MISBEHAVING}:{runtime}", "--json", *few]
+    one = command(*arguments, "--jobs", "1")
+    assert one.report["summary"]["passed"] == (34 if runtime == "aborts" else 204)
+    several = command(*arguments, "--jobs", "3")
+    assert (several.out, several.status) == (one.out, one.status)
+
+
+def test_run_writes_the_same_for_any_number(
+    vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    files = []
+    for jobs in ("1", "3"):
+        out = tmp_path / jobs
+        runtime = f"{MISBEHAVING}:unsupported"
+        options = ["-o", out, "--jobs", jobs, "--select", "*-[0-2]?-*-float64"]
+        assert command("run", vectors, "--runtime", runtime, *options).status == 0
+        files.append([(out / f"{name}.h5").read_bytes() for name in ("first", "second")])
+    assert files[0] == files[1]
+
+
+def test_as_many_processes_as_asked_for(vectors: Path, notes: Any, command: Command) -> None:
+    spec, told = notes()
+    assert command("check", vectors, "--runtime", spec, "--jobs", "2").status == 0
+    asked = told()
+    assert len(asked) == 2
+    assert all(asked)
+    everything = [case_id for ids in asked for case_id in ids]
+    assert len(everything) == len(set(everything)) == 240
+
+
+def test_a_function_of_yours_runs_in_one(
+    vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "usable_cpus", lambda: 3)
+    spec, told = notes()
+    command("check", vectors, "--runtime", spec)
+    assert len(told()) == 1
+
+
+def test_one_that_declares_itself_parallel_in_the_usable_cpus(
+    vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "usable_cpus", lambda: 3)
+    spec, told = notes("run.parallel = True\n")
+    command("check", vectors, "--runtime", spec)
+    assert len(told()) == 3
+
+
+@pytest.mark.parametrize("name", ["openvino", "openvino-constant", "onnxruntime", "onnx-reference"])
+def test_the_named_runtimes_declare_themselves_parallel(name: str) -> None:
+    assert load_runtime(name).parallel
+
+
+def test_no_process_without_work_for_it(vectors: Path, notes: Any, command: Command) -> None:
+    spec, told = notes()
+    command(
+        "check", vectors, "--runtime", spec, "--jobs", "8", "--select", "first-0[0-4]-*-float32"
+    )
+    assert [len(asked) for asked in told()] == [5]
+
+
+def test_cases_that_follow_one_another_are_asked_of_one(
+    vectors: Path, notes: Any, command: Command
+) -> None:
+    """Each process gets runs of a block: it may keep what it made for the case before."""
+    spec, told = notes()
+    command("check", vectors, "--runtime", spec, "--jobs", "2")
+    for asked in told():
+        numbers = [int(case_id.split("-")[1]) for case_id in asked]
+        jumps = sum(b != a + 1 for a, b in pairwise(numbers))
+        assert jumps <= len(asked) // 20
+
+
+ONCE = """
+lock = Path(__file__).with_suffix(".lock")
+if lock.exists():
+    raise OSError("the device is in use")
+lock.touch()
+"""
+
+
+def test_a_process_that_does_not_start_is_done_without(
+    vectors: Path, notes: Any, command: Command
+) -> None:
+    spec, _ = notes(ONCE)
+    ended = command("check", vectors, "--runtime", spec, "--jobs", "2")
+    assert ended.out.startswith("conforms: 240 of 240 cases passed\n")
+
+
+class Watched(RuntimePool):
+    """A pool that knows how many cases are asked and not yet looked at."""
+
+    asked = seen = most = 0
+
+    def ask(self, block: Block) -> Callable[[], Observed]:
+        self.asked += len(block)
+        self.most = max(self.most, self.asked - self.seen)
+        return super().ask(block)
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    made = Watched(f"{HERE / 'numpy_gru.py'}:run", 60.0, jobs=2)
+    yield made
+    made.close()
+
+
+def test_no_more_is_under_way_than_children_can_use(vectors: Path, watched: Watched) -> None:
+    for part in observations(find_vectors(vectors), watched, []):
+        watched.seen += len(part.block)
+    assert watched.asked == 240
+    assert 40 < watched.most < 2 * AHEAD + 40
+
+
+def test_bytes_bound_what_is_under_way(
+    vectors: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grucible.check.observed.observations.MOST_BYTES", 1)
+    for part in observations(find_vectors(vectors), watched, []):
+        watched.seen += len(part.block)
+    assert watched.most == 40
+
+
+def test_one_who_stops_going_through_leaves_nothing_behind(vectors: Path) -> None:
+    """As where Ctrl-C or a damaged file ends a check: files are closed, processes and threads ended."""
+    before = threading.active_count()
+    made = RuntimePool(f"{MISBEHAVING}:hangs", 60.0, jobs=2)
+    going = observations(find_vectors(vectors), made, [])
+    waiting = threading.Thread(target=lambda: next(iter(going), None), daemon=True)
+    waiting.start()
+    while made._left != 120:  # all that may be under way is asked; the first case hangs
+        time.sleep(0.01)
+        assert waiting.is_alive()
+    start = time.monotonic()
+    made.close()
+    assert time.monotonic() - start < 30
+    assert threading.active_count() <= before + 1
+    assert not any(child._process.is_alive() for child in made._children)
+
+
+def test_threads_of_blas_do_not_fight(vectors: Path, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "threads.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\n"
+        "from numpy_gru import run as answer\n"
+        "def run(question):\n"
+        "    from threadpoolctl import threadpool_info\n"
+        "    assert [one['num_threads'] for one in threadpool_info()] == [1], threadpool_info()\n"
+        "    return answer(question)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        for library in ("OPENBLAS", "MKL", "OMP"):
+            patch.delenv(f"{library}_NUM_THREADS", raising=False)
+        spec = f"{tmp_path / 'threads.py'}:run"
+        ended = command("check", vectors, "--runtime", spec, "--select", "first-00*")
+    assert ended.status == 0, ended.out
+
+
+def test_jobs_is_about_runtimes(vectors: Path, tmp_path: Path, command: Command) -> None:
+    ended = command("check", vectors, "--outputs", tmp_path, "--jobs", "2")
+    assert ended.status == 2
+    assert "--jobs goes with --runtime" in ended.err.splitlines()[-1]
+    for jobs in ("0", "-1", "two"):
+        assert command("check", vectors, "--runtime", "x", "--jobs", jobs).status == 2

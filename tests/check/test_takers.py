@@ -1,0 +1,205 @@
+"""A runtime that returns, copies or leaves untouched anything it was given never conforms."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import multiprocessing.connection
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from grucible import Question, load_vectors, verify
+from grucible.vectors.find import CORE
+
+from . import takers
+from .conftest import HERE, Command
+from .made import CELL, SEQUENCE, make_block, write_outputs, write_vectors
+from .takers import TAKERS, reachable
+
+NAMES = [*TAKERS, "process"]
+DTYPES = ("float16", "float32", "float64", "bfloat16")
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    """A case per taker, operator and dtype; those of sequences touch an ambiguous point."""
+    for operator in (CELL, SEQUENCE):
+        tier, lengths = ("required", (3, 2)) if operator == CELL else ("ambiguous", (0, 3))
+        blocks = [
+            make_block(
+                [f"{operator}/taken/{dtype}/{name}" for name in NAMES],
+                operator=operator, dtype=dtype, tier=tier, lengths=lengths,
+            )
+            for dtype in DTYPES
+        ]  # fmt: skip
+        write_vectors(tmp_path / "taken" / f"{operator}.h5", *blocks, operator=operator)
+    return tmp_path / "taken"
+
+
+@pytest.mark.parametrize("first", [0, 7])
+def test_no_core_case_passes_in_this_process(first: int) -> None:
+    """The takers are asked in turn: each some fifty of the cases."""
+    turns = itertools.cycle(NAMES[first:-1] + NAMES[:first])
+    asked: dict[str, str] = {}
+
+    def run(question: Question) -> Any:
+        asked[question.id] = next(turns)
+        return TAKERS[asked[question.id]](question)
+
+    report = verify(runtime=run, diagnosis=False)
+    assert (report.verdict, report.exit_status) == ("does not conform", 1)
+    assert set(asked.values()) == set(TAKERS)
+    passed = {r.id: asked[r.id] for r in report.results if r.verdict not in ("failed", "error")}
+    assert passed == {}
+
+
+def test_no_case_passes_in_this_process(vectors: Path) -> None:
+    report = verify(vectors, runtime=takers.run, diagnosis=False, select=without("process"))
+    assert {r.verdict for r in report.results} == {"failed", "error"}
+    assert len(report.results) == 2 * len(DTYPES) * len(TAKERS)
+
+
+def without(name: str) -> list[str]:
+    return [f"*/{other}" for other in NAMES if other != name]
+
+
+def test_no_case_passes_in_a_process_of_its_own(vectors: Path, command: Command) -> None:
+    """Not even by looking through everything that is in that process."""
+    arguments = ["check", vectors, "--runtime", f"{HERE / 'takers.py'}:run", "--no-diagnose"]
+    ended = command(*arguments, "--json")
+    assert ended.status == 1
+    assert ended.report["verdict"] == "does not conform"
+    found = {case["id"]: case["verdict"] for case in ended.report["cases"]}
+    assert len(found) == 2 * len(DTYPES) * len(NAMES)
+    assert set(found.values()) == {"failed", "error"}
+    failed = {case_id.rpartition("/")[2] for case_id, v in found.items() if v == "failed"}
+    assert failed >= {"inputs-shaped", "buffers", "zeros", "reachable", "process"}
+
+
+def test_no_answer_is_sent_to_that_process(
+    vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bytes] = []
+    send = multiprocessing.connection.Connection._send_bytes  # type: ignore[attr-defined]
+
+    def noted(self: Any, buffer: Any) -> None:
+        sent.append(bytes(buffer))
+        send(self, buffer)
+
+    monkeypatch.setattr(multiprocessing.connection.Connection, "_send_bytes", noted)
+    command("check", vectors, "--runtime", f"{HERE / 'takers.py'}:run", "--no-diagnose")
+    everything = b"".join(sent)
+    for case in load_vectors(vectors):
+        for array in case.inputs.values():
+            assert array.tobytes() in everything
+        for answer in case.answers.values():
+            for array in answer.outputs.values():
+                assert array.tobytes() not in everything, case.id
+        for array in case.answer.outputs.values():
+            for row in (row for row in array.reshape(-1, array.shape[-1]) if row.nbytes >= 8):
+                assert row.tobytes() not in everything or not row.any(), case.id
+    for word in (b"tolerance", b"answer", b"reading", b"ambiguous"):
+        assert word not in everything
+
+
+def test_a_question_has_no_answer() -> None:
+    assert {field.name for field in dataclasses.fields(Question)} == {
+        "id", "operator", "dtype", "given", "inputs", "outputs",
+    }  # fmt: skip
+    for name in ("answer", "answers", "tier", "tolerances", "readings", "probes", "case"):
+        assert not hasattr(Question, name)
+
+
+def questions() -> Iterator[Question]:
+    """The core questions as a runtime of this process gets them."""
+    asked: list[Question] = []
+
+    def note(question: Question) -> dict[str, Any]:
+        asked.append(question)
+        return question.buffers()
+
+    verify(runtime=note, diagnosis=False, select=("*/float32/*",))
+    return iter(asked)
+
+
+def test_no_answer_can_be_reached_from_a_question() -> None:
+    cases = {case.id: case for case in load_vectors()}
+    count = 0
+    for question in questions():
+        within = b"|".join(array.tobytes() for array in reachable(question))
+        for array in question.inputs.values():
+            assert array.base is None  # the runtime's own copy, and no view of more
+            assert array.tobytes() in within
+        for answer in cases[question.id].answers.values():
+            for array in (a for a in answer.outputs.values() if a.any()):
+                assert array.tobytes() not in within, question.id
+                count += 1
+    assert count > 500
+
+
+def test_buffers_are_new_and_hold_nothing() -> None:
+    [question, *_] = questions()
+    first, second = question.buffers(), question.buffers()
+    for name, (shape, dtype) in question.outputs.items():
+        assert (first[name].shape, first[name].dtype) == (shape, dtype)
+        assert np.isnan(first[name].astype(np.float64)).all()
+        assert not np.shares_memory(first[name], second[name])
+
+
+# from files
+
+
+def fill(path: Path, make: Any) -> None:
+    """Let `make` say what an outputs file holds, of the vector file's block and output."""
+    with h5py.File(path, "r+") as outputs, h5py.File(CORE / "openvino/gru_cell/core.h5") as vectors:
+        for dtype in ("float16", "float32", "float64", "bfloat16"):
+            for name, block in vectors[dtype].items():
+                data = outputs[f"{dtype}/{name}/outputs/Ho"]
+                data[...] = np.resize(make(block, data), data.shape)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda block, _: block["inputs/X"][:],
+        lambda block, _: block["inputs/initial_hidden_state"][:],
+        lambda block, _: block["tolerance/float32/Ho"][:].astype(block["outputs/Ho"].dtype),
+        lambda _, data: np.zeros(1, data.dtype),
+        lambda _, data: np.full(1, 0x7FC0 if data.dtype == np.uint16 else np.nan, data.dtype),
+        lambda block, _: np.roll(block["outputs/Ho"][:], 1, axis=0),
+    ],
+    ids=["X", "initial state", "tolerances", "zeros", "NaN", "answers of other cases"],
+)
+def test_nothing_that_is_copied_into_an_outputs_file_conforms(
+    make: Any, tmp_path: Path, command: Command
+) -> None:
+    vectors = CORE / "openvino/gru_cell/core.h5"
+    write_outputs(tmp_path / "outputs.h5", vectors)
+    fill(tmp_path / "outputs.h5", make)
+    ended = command(
+        "check", vectors, "--outputs", tmp_path / "outputs.h5", "--no-diagnose", "--json"
+    )
+    assert ended.status == 1
+    assert {case["verdict"] for case in ended.report["cases"]} == {"failed"}
+
+
+def test_a_vector_file_is_no_outputs_file(tmp_path: Path, command: Command) -> None:
+    vectors = shutil.copytree(CORE / "openvino", tmp_path / "openvino")
+    for given in (vectors, vectors / "gru_cell" / "core.h5"):
+        said = command("check", given, "--outputs", given).said_in_one_line()
+        assert "format is 'grucible vectors'; expected 'grucible outputs'" in said
+
+
+def test_an_outputs_file_without_outputs_is_missing(tmp_path: Path, command: Command) -> None:
+    with h5py.File(tmp_path / "outputs.h5", "w") as outputs:
+        outputs.attrs.update({"format": "grucible outputs", "format_version": 2})
+    vectors = CORE / "openvino/gru_cell/core.h5"
+    ended = command("check", vectors, "--outputs", tmp_path / "outputs.h5")
+    assert ended.status == 1
+    assert ended.out.startswith("incomplete: 0 of 232 cases passed, 232 missing")

@@ -1,0 +1,288 @@
+"""The arithmetic of errors, one step at a time, against a GRU that is written again here in mpmath."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.cases.operators.activations import Activation
+from grucible.cases.operators.layout import GruInputs
+from grucible.cases.operators.semantics import StackedSemantics
+from grucible.gen.gru import DirectionWeights, Step, step
+from grucible.gen.tolerances import chains as error_chains
+from grucible.gen.tolerances.chains import Chains, window
+from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass
+from grucible.gen.tolerances.error_arithmetic import ErrorArithmetic
+from grucible.gen.tolerances.error_values import IDENTITY, Linear
+from grucible.gen.tolerances.units import Units
+
+mpmath: Any = importlib.import_module("mpmath")  # it has no type information
+Array = Any
+
+INPUT, HIDDEN, ROWS = 2, 3, 2
+PAIRS = [("sigmoid", "tanh"), ("tanh", "softsign"), ("softplus", "sigmoid"), ("sigmoid", "relu")]
+FORMULAS: dict[str, Any] = {
+    "sigmoid": lambda v: 1 / (1 + mpmath.exp(-v)),
+    "tanh": lambda v: mpmath.tanh(v),
+    "softsign": lambda v: v / (1 + abs(v)),
+    "softplus": lambda v: mpmath.log1p(mpmath.exp(v)),
+    "relu": lambda v: max(v, 0 * v),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One step of one case; biases have the parts wz, wr, wh, rz, rr, rh."""
+
+    x: Array
+    h: Array
+    w: dict[str, Array]
+    r: dict[str, Array]
+    b: dict[str, Array]
+    f: str
+    g: str
+    clip: float
+    after: bool
+
+
+def drawn(f: str, g: str, after: bool, clip: float, seed: int = 3) -> Cell:
+    rng = np.random.default_rng(seed)
+    return Cell(
+        x=rng.normal(0, 1, (ROWS, INPUT)),
+        h=rng.uniform(-1, 1, (ROWS, HIDDEN)),
+        w={gate: rng.normal(0, 0.7, (HIDDEN, INPUT)) for gate in "zrh"},
+        r={gate: rng.normal(0, 0.7, (HIDDEN, HIDDEN)) for gate in "zrh"},
+        b={part: rng.normal(0, 0.5, HIDDEN) for part in ("wz", "wr", "wh", "rz", "rr", "rh")},
+        f=f, g=g, clip=clip, after=after,
+    )  # fmt: skip
+
+
+def exact(cell: Cell, row: int, h: list[Any]) -> dict[str, list[Any]]:
+    """Every quantity of a step from the state h: the GRU again, one scalar at a time."""
+
+    def of(name: str, v: Any) -> Any:
+        limit = mpmath.mpf(cell.clip)
+        return FORMULAS[name](min(max(v, -limit), limit))
+
+    def dot(matrix: Array, v: Any, i: int) -> Any:
+        return mpmath.fsum(mpmath.mpf(float(m)) * a for m, a in zip(matrix[i], v, strict=True))
+
+    x = [mpmath.mpf(float(v)) for v in cell.x[row]]
+    b = {part: [mpmath.mpf(float(v)) for v in values] for part, values in cell.b.items()}
+    every = range(HIDDEN)
+    a_z = [dot(cell.w["z"], x, i) + dot(cell.r["z"], h, i) + b["wz"][i] + b["rz"][i] for i in every]
+    a_r = [dot(cell.w["r"], x, i) + dot(cell.r["r"], h, i) + b["wr"][i] + b["rr"][i] for i in every]
+    z, r = [of(cell.f, v) for v in a_z], [of(cell.f, v) for v in a_r]
+    if cell.after:
+        u = [dot(cell.r["h"], h, i) + b["rh"][i] for i in every]
+        a_h = [dot(cell.w["h"], x, i) + r[i] * u[i] + b["wh"][i] for i in every]
+    else:
+        u, p = h, [r[i] * h[i] for i in every]
+        a_h = [
+            dot(cell.w["h"], x, i) + dot(cell.r["h"], p, i) + b["wh"][i] + b["rh"][i] for i in every
+        ]
+    t = [of(cell.g, v) for v in a_h]
+    state = [(1 - z[i]) * t[i] + z[i] * h[i] for i in every]
+    return {"a_z": a_z, "a_r": a_r, "z": z, "r": r, "u": u, "a_h": a_h, "t": t, "state": state}
+
+
+def bounded(
+    cell: Cell,
+    e: float,
+    classes: tuple[ArithmeticClass, ...] = (FLOAT64,),
+    mutate: Callable[[DirectionWeights], None] = lambda _: None,
+) -> dict[str, Any]:
+    """The same quantities in the arithmetic of errors, the state off by up to e."""
+    inputs = GruInputs(
+        cell.x[None, :, None], cell.h[None, None], np.ones((1, ROWS), int),
+        *({name: a[None, None] for name, a in part.items()} for part in (cell.w, cell.r, cell.b)),
+    )  # fmt: skip
+    arithmetic = ErrorArithmetic(Units(classes))
+    f, g = (((Activation(name),),) for name in (cell.f, cell.g))
+    meant = StackedSemantics(f, g, np.full((1, 1, 1), cell.clip), cell.after, (("forward",),))
+    d = DirectionWeights(arithmetic, inputs, arithmetic.numbers(inputs.x), 0)
+    mutate(d)
+    wx = {gate: values[..., 0, :] for gate, values in d.input.items()}
+    total = np.full((1, ROWS, len(classes), HIDDEN), e)
+    found: Step = step(arithmetic, meant, d, wx, arithmetic.state(d.h0, total))
+    return {name: value.rounded() for name, value in found._asdict().items()}
+
+
+def matrix(linear: Linear) -> Array:
+    """As (rows, hidden, m), for reading."""
+    if linear is IDENTITY:
+        return np.broadcast_to(np.eye(HIDDEN), (ROWS, HIDDEN, HIDDEN))
+    out = np.empty((1, ROWS, HIDDEN, HIDDEN))
+    return linear.matrix(out)[0]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("clip", [0.6, np.inf])
+@pytest.mark.parametrize(("f", "g"), PAIRS)
+def test_every_quantity_of_a_step_is_off_by_no_more_than_is_said(
+    f: str, g: str, clip: float, after: bool
+) -> None:
+    """However the error of the state is: by no more than `total`, and after its linear part by no more
+    than `source`."""
+    cell, rng = drawn(f, g, after, clip), np.random.default_rng(8)
+    tightest = 0.0
+    for e in (1e-7, 1e-3, 0.2):
+        found = bounded(cell, e)
+        for row in range(ROWS):
+            base = exact(cell, row, list(map(mpmath.mpf, cell.h[row].tolist())))
+            for _ in range(12):
+                error = e * rng.choice([-1.0, 1.0, 0.3], HIDDEN)
+                moved = exact(cell, row, list(map(mpmath.mpf, (cell.h[row] + error).tolist())))
+                for name, value in found.items():
+                    change = np.array(
+                        [float(a - b) for a, b in zip(moved[name], base[name], strict=True)]
+                    )
+                    rest = np.abs(change - error @ matrix(value.linear)[row])
+                    total = np.broadcast_to(value.total, (1, ROWS, 1, HIDDEN))[0, row, 0]
+                    source = np.broadcast_to(value.source, (1, ROWS, 1, HIDDEN))[0, row, 0]
+                    assert (np.abs(change) <= total * (1 + 1e-9)).all(), (name, e)
+                    assert (rest <= source + 1e-14).all(), (name, e)
+                    tightest = max(tightest, float((np.abs(change) / total).max()))
+    assert tightest > 0.9
+
+
+def differences(cell: Cell) -> Array:
+    """∂state/∂h by central differences, (rows, hidden, hidden): of row i, column j that of j by i."""
+    found = np.zeros((ROWS, HIDDEN, HIDDEN))
+    with mpmath.workdps(60):
+        little = mpmath.mpf(10) ** -25
+        for row in range(ROWS):
+            for i in range(HIDDEN):
+                ends = []
+                for sign in (1, -1):
+                    h = list(map(mpmath.mpf, cell.h[row].tolist()))
+                    h[i] += sign * little
+                    ends.append(exact(cell, row, h)["state"])
+                rise = zip(*ends, strict=True)
+                found[row, i] = [float((up - down) / (2 * little)) for up, down in rise]
+    return found
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("clip", [0.6, np.inf])
+@pytest.mark.parametrize(("f", "g"), PAIRS)
+def test_the_linear_part_is_the_jacobian(f: str, g: str, clip: float, after: bool) -> None:
+    cell = drawn(f, g, after, clip)
+    np.testing.assert_allclose(
+        matrix(bounded(cell, 0.0)["state"].linear), differences(cell), rtol=1e-11, atol=1e-14
+    )
+
+
+def _exchange_places_of_biases(d: DirectionWeights) -> None:
+    d.bias_h_input, d.bias_h_recurrent = d.bias_h_recurrent, d.bias_h_input
+
+
+def _exchange_gates(d: DirectionWeights) -> None:
+    d.recurrent["z"], d.recurrent["r"] = d.recurrent["r"], d.recurrent["z"]
+
+
+def _forget_a_bias(d: DirectionWeights) -> None:
+    d.bias["r"] = None
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    "mutate",
+    [_exchange_places_of_biases, _exchange_gates, _forget_a_bias],
+    ids=lambda m: m.__name__,
+)
+def test_another_gru_has_another_jacobian(mutate: Any, after: bool) -> None:
+    """So the test above would notice; in front of the product both biases have one place."""
+    cell = drawn("sigmoid", "tanh", after, np.inf)
+    same = np.allclose(
+        matrix(bounded(cell, 0.0, mutate=mutate)["state"].linear), differences(cell), rtol=1e-6
+    )
+    assert same is (mutate is _exchange_places_of_biases and not after)
+    other = replace(cell, after=not after)
+    assert not np.allclose(
+        matrix(bounded(other, 0.0)["state"].linear), differences(cell), rtol=1e-6
+    )
+
+
+def sum_rounding(
+    one: ArithmeticClass, products: float, operands: float, biases: list[float], n: int
+) -> float:
+    """What a sum of n products and biases loses, from TOLERANCES.md."""
+    used, b, cut = n * one.unit, sum(map(abs, biases)), one.operands
+    lost = used / (1 - used) * (products + b) + n * one.tiny
+    lost += (2 * cut + cut**2) * products + cut * b
+    return lost + one.operand_tiny * (operands + len(biases) + n * one.operand_tiny)
+
+
+@pytest.mark.parametrize("dtype", CLASSES)
+@pytest.mark.parametrize("e", [0.0, 1e-3])
+def test_a_sum_is_rounded_as_one(dtype: str, e: float) -> None:
+    """a_z, and where the reset gate comes after the product, what it multiplies, element by element."""
+    cell, classes = drawn("sigmoid", "tanh", True, np.inf), CLASSES[dtype]
+    found = bounded(cell, e, classes)
+    for row in range(ROWS):
+        x, h = np.abs(cell.x[row]), np.abs(cell.h[row]) + e
+        for i in range(HIDDEN):
+            w, r = ({gate: np.abs(m[gate][i]) for gate in "zrh"} for m in (cell.w, cell.r))
+            for k, one in enumerate(classes):
+                products = float(w["z"] @ x + r["z"] @ h)
+                operands = float(w["z"].sum() + x.sum() + r["z"].sum() + h.sum())
+                b = [cell.b["wz"][i], cell.b["rz"][i]]
+                lost = sum_rounding(one, products, operands, b, INPUT + HIDDEN + 2)
+                carried, a = e * float(r["z"].sum()), abs(found["a_z"].value[0, row, i])
+                wx, rh = (
+                    abs(float(v))
+                    for v in (cell.w["z"][i] @ cell.x[row], cell.r["z"][i] @ cell.h[row])
+                )
+                lost += one.stored * (
+                    3 * (wx + rh + carried + sum(map(abs, b))) + a + carried + lost
+                )
+                np.testing.assert_allclose(found["a_z"].source[0, row, k, i], lost, rtol=1e-12)
+                np.testing.assert_allclose(
+                    found["a_z"].total[0, row, k, i], lost + carried, rtol=1e-12
+                )
+
+                operands, carried = float(r["h"].sum() + h.sum()), e * float(r["h"].sum())
+                lost = sum_rounding(one, float(r["h"] @ h), operands, [cell.b["rh"][i]], HIDDEN + 3)
+                q, rh = abs(found["u"].value[0, row, i]), abs(float(cell.r["h"][i] @ cell.h[row]))
+                lost += one.stored * (rh + carried + q + carried + lost)
+                np.testing.assert_allclose(found["u"].source[0, row, k, i], lost, rtol=1e-12)
+
+
+def test_how_far_chains_reach_back() -> None:
+    assert [window(h) for h in (1, 32, 33, 64, 127, 128, 512, 4096)] == [16, 16, 15, 8, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5])
+def test_chains_are_the_sum_they_are_said_to_be(
+    first: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a row is over before the others."""
+    monkeypatch.setattr(error_chains, "window", lambda _: 3)
+    rng = np.random.default_rng(2)
+    steps, rows = 8, [0, 1]
+    e0 = first * rng.uniform(0, 1, (1, 2, 2, HIDDEN))
+    chains, jacobians, sources, errors = Chains(e0, steps), [], [e0], [e0]
+    for t in range(1, steps + 1):
+        if t == 6:
+            rows = [1]
+            chains.keep(np.array([False, True]))
+        jacobians.append(rng.normal(0, 0.6, (1, 2, HIDDEN, HIDDEN)))
+        added = rng.uniform(0, 1, (1, 2, 2, HIDDEN))
+        arrived = chains.arrive(Linear(((None, jacobians[-1][:, rows]),)))
+        total, product = np.zeros_like(e0), np.eye(HIDDEN)
+        for s in range(t - 1, max(t - 3, 0) - 1, -1):
+            product = jacobians[s] @ product
+            whole = s == t - 3
+            total = total + (errors[s] if whole else sources[s]) @ np.abs(product)
+        np.testing.assert_allclose(
+            np.broadcast_to(arrived, (1, len(rows), 2, HIDDEN)), total[:, rows], rtol=1e-12
+        )
+        errors.append(total + added)
+        sources.append(added)
+        chains.add(added[:, rows], errors[-1][:, rows])

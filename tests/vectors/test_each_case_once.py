@@ -1,0 +1,118 @@
+"""A case stands in one file alone: whatever reads a directory refuses two that hold the same."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import pytest
+
+from grucible import load_vectors, verify
+from grucible.cases.errors import VectorFileError
+from grucible.vectors.find import case_ids, find_vectors
+
+from .conftest import Command
+from .handmade import BLOCKS, REQUIRED, fixed, put_texts, sign
+
+FIRST = REQUIRED.ids()[0]
+IDS = {case_id for block in BLOCKS for case_id in block.ids()}
+
+
+def copied(file: Path) -> Path:
+    return Path(shutil.copy(file, file.with_name("z.h5")))
+
+
+def linked(file: Path) -> Path:
+    other = file.with_name("z.h5")
+    other.symlink_to(file)
+    return other
+
+
+def hard_linked(file: Path) -> Path:
+    other = file.with_name("z.h5")
+    other.hardlink_to(file)
+    return other
+
+
+def one_in_common(file: Path) -> Path:
+    """Of another file made of the same operator and theme, one case alone is the same."""
+    other = copied(file)
+    renamed(other, keep=FIRST)
+    return other
+
+
+def renamed(file: Path, keep: str = "") -> None:
+    with h5py.File(file, "r+") as opened:
+        for block in BLOCKS:
+            ids = [case_id if case_id == keep else f"{case_id}-2" for case_id in block.ids()]
+            del opened[f"{block.path}/id"]
+            put_texts(opened, f"{block.path}/id", ids)
+    sign(file)
+
+
+WAYS = [copied, linked, hard_linked, one_in_common]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("reads", [load_vectors, case_ids, find_vectors])
+def test_the_same_case_in_two_files_is_refused(
+    reads: Callable[[Path], object], way: Callable[[Path], Path], handmade: Path
+) -> None:
+    other = way(handmade)
+    with pytest.raises(VectorFileError) as refused:
+        list(reads(handmade.parent))  # type: ignore[call-overload]
+    told = re.fullmatch(
+        r"(.*): holds (.*), which (.*) holds too; remove one of the files", str(refused.value)
+    )
+    assert told
+    assert told.groups()[::2] == (str(other), str(handmade))
+    assert told[2] == FIRST if way is one_in_common else told[2] in IDS
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_command_refuses_it_in_one_line(
+    way: Callable[[Path], Path], handmade: Path, tmp_path: Path, command: Command
+) -> None:
+    other, vectors = way(handmade), handmade.parent
+    runtime = ("--runtime", "onnx-reference")
+    for arguments in (
+        ("check", vectors, "--outputs", tmp_path),
+        ("check", vectors, *runtime),
+        ("check", vectors, *runtime, "--select", FIRST),
+        ("run", vectors, *runtime, "-o", tmp_path / "outputs"),
+        ("score", vectors),
+        ("show", vectors, FIRST),
+        ("show", vectors, "*"),
+    ):
+        status, out, err = command(*arguments)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert str(handmade) in err
+        assert str(other) in err
+    assert not (tmp_path / "outputs").exists()
+    with pytest.raises(VectorFileError, match="holds too"):
+        verify(vectors, runtime=lambda _: {})
+
+
+def test_files_of_one_theme_without_a_common_case_go_together(handmade: Path) -> None:
+    """As `gen --dtype` makes them in two directories."""
+    renamed(copied(handmade))
+    ids = [case.id for case in load_vectors(handmade.parent)]
+    assert len(ids) == len(set(ids)) == 14
+
+
+def test_files_that_cannot_hold_what_is_asked_for_are_left_out(
+    handmade: Path, tmp_path: Path
+) -> None:
+    other = copied(handmade)
+    with h5py.File(other, "r+") as file:
+        file.attrs["theme"] = fixed("elsewhere")  # and its ids are not what it says: nobody looks
+    for select in (FIRST, FIRST[:-1] + "?", "openvino.GRUSequence-5/handmade/*", "[o]*/handm*"):
+        assert (handmade, "handmade.h5") in find_vectors(tmp_path, [select])
+    for select in (FIRST, "openvino.GRUSequence-5/handmade/*"):
+        assert find_vectors(tmp_path, [select]) == [(handmade, "handmade.h5")]
+    assert find_vectors(tmp_path, ["openvino.GRUCell-3/*", "onnx*"]) == []
+    assert len(find_vectors(tmp_path, ["*forward-a"])) == 2
+    assert len(find_vectors(tmp_path)) == 2

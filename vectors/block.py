@@ -1,0 +1,147 @@
+"""A block: cases that share dtype, tier and every shape, stacked along a first axis."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators.known import OPERATORS
+from ..cases.operators.readings import STORED, ReadingNames
+from ..cases.operators.semantics import semantics
+from ..cases.operators.signature import Operator
+from ..cases.question import Question, TensorType
+from .case import Answer, Case, rows_of
+
+
+@dataclass(frozen=True)
+class BlockKey:
+    """What the cases of a block share; `name` is unique among the blocks of a dtype.
+
+    `sizes` has every size symbol, `forms` the name of the form of each tensor that is present and
+    has several, `types` the dtype of each type variable.
+    """
+
+    operator: str
+    dtype: str
+    tier: str
+    readings: tuple[ReadingNames, ...]
+    sizes: tuple[tuple[str, int], ...]
+    absent: tuple[str, ...]
+    types: tuple[tuple[str, str], ...]
+    forms: tuple[tuple[str, str], ...]
+
+    @property
+    def path(self) -> str:
+        """The block's path in a file: `<dtype>/<name>`."""
+        others = [t for variable, t in self.types if t != self.dtype]
+        parts = [
+            "x".join(str(length) for _, length in self.sizes),
+            *(f"{tensor}{form}" for tensor, form in self.forms),
+            *(f"no{tensor}" for tensor in self.absent),
+            *others,
+            *([] if self.tier == "required" else [self.tier]),
+            *(names[0] for names in self.readings if len(names) == 1),
+        ]
+        return f"{self.dtype}/{'-'.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cases stacked along a first axis of length n: row i of every array is case i.
+
+    `answers` are stacked too, by the readings that are followed.
+    """
+
+    path: str
+    operator: str
+    dtype: str
+    tier: str
+    ids: list[str]
+    given: list[dict[str, Any]]
+    inputs: Arrays
+    answers: dict[ReadingNames, Answer]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def answer(self) -> Answer:
+        """The stored answer."""
+        return self.answers[STORED]
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The outputs that the cases leave out."""
+        named = {tensor.name for tensor in OPERATORS[self.operator].outputs}
+        return frozenset(named - self.answer.outputs.keys())
+
+    def question(self, row: int) -> Question:
+        """The question of case `row`; its inputs are views of the block's."""
+        return Question(
+            self.ids[row],
+            self.operator,
+            self.dtype,
+            self.given[row],
+            rows_of(self.inputs, row),
+            {name: TensorType(a.shape[1:], a.dtype) for name, a in self.answer.outputs.items()},
+        )
+
+    def questions(self) -> Iterator[Question]:
+        """The questions of the block, in order."""
+        return (self.question(row) for row in range(len(self)))
+
+    def case(self, row: int) -> Case:
+        """Case `row` of the block; its arrays are views of the block's."""
+        answers = {names: answer.rows(row) for names, answer in self.answers.items()}
+        return Case(self.question(row), self.tier, answers)
+
+    def cases(self) -> Iterator[Case]:
+        """The cases of the block, in order."""
+        return (self.case(row) for row in range(len(self)))
+
+    def rows(self, keep: Array) -> Block:
+        """The block of the rows where `keep` (a boolean mask or an index array) says so."""
+        where = np.flatnonzero(keep) if keep.dtype == bool else keep
+        return replace(
+            self,
+            ids=[self.ids[i] for i in where],
+            given=[self.given[i] for i in where],
+            inputs=rows_of(self.inputs, where),
+            answers={names: answer.rows(where) for names, answer in self.answers.items()},
+        )
+
+
+def canonical_json(given: Mapping[str, Any]) -> str:
+    """The attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
+    return json.dumps(
+        {name: "inf" if value == math.inf else value for name, value in given.items()},
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
+    """The inverse of `canonical_json`; ValueError for anything else, in one sentence."""
+    given = json.loads(text)
+    if not isinstance(given, dict):
+        raise ValueError("attributes are not a JSON object")
+    for name, value in given.items():
+        attribute = operator.attribute(name)
+        if attribute is None:
+            raise ValueError(f"{operator.name} has no attribute {name!r}")
+        if attribute.kind == "float" and value == "inf":
+            given[name] = value = math.inf
+        if not attribute.accepts(value):
+            raise ValueError(f"{name} is {value!r}; expected {attribute.expected}")
+    missing = [a.name for a in operator.attributes if a.required and a.name not in given]
+    if missing:
+        raise ValueError(f"attribute {missing[0]} is missing")
+    semantics(operator, operator.with_defaults(given))  # raises ValueError where they contradict
+    return given

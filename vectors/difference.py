@@ -1,0 +1,22 @@
+"""How far outputs are from an answer: the one rule for NaN, infinities and signs of zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cases.dtypes import Array
+
+
+def difference(observed: Array, expected: Array) -> Array:
+    """|observed - expected| of each element, in float64.
+
+    NaN is no distance from NaN and an infinity none from the same infinity; any other difference that
+    a NaN or an infinity takes part in is infinite. Both are float64 arrays, or broadcast.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.asarray(np.abs(np.subtract(observed, expected)))
+    if np.isfinite(off.max(initial=0.0)):
+        return off
+    same = (observed == expected) | (np.isnan(observed) & np.isnan(expected))
+    special = ~(np.isfinite(observed) & np.isfinite(expected))
+    return np.where(special, np.where(same, 0.0, np.inf), off)

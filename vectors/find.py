@@ -1,0 +1,83 @@
+"""Finding vector files, each case in one of them alone, and loading their cases."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..cases.errors import VectorFileError
+from ..cases.selection import may_select
+from .case import Case
+from .reader import open_vectors
+
+CORE = Path(__file__).parent
+
+
+def find_vectors(path: Path | None, select: Sequence[str] = ()) -> list[tuple[Path, str]]:
+    """The vector files at `path`, a file or a directory, with their relative paths; None: the core.
+
+    Of each the attributes are read. Those that hold no case that `select` can match, by their operator
+    and theme, are left out. Raises VectorFileError where there is no file, where one is no vector file,
+    and where two hold the same case.
+    """
+    found: list[tuple[Path, str]] = []
+    alike: dict[str, list[Path]] = {}
+    for file, relative in _files(CORE if path is None else path):
+        with open_vectors(file, relative) as vectors:
+            if may_select(vectors.prefix, select):
+                found.append((file, relative))
+                alike.setdefault(vectors.prefix, []).append(file)
+    for files in alike.values():
+        if len(files) > 1:
+            _check_each_once(files)
+    return found
+
+
+def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
+    """The cases of a vector file or a directory of them; without a path, of the core vectors.
+
+    Raises VectorFileError for anything that is not a vector file of this format version, and where two
+    files hold the same case.
+    """
+    for file, relative in find_vectors(None if path is None else Path(path)):
+        with open_vectors(file, relative) as vectors:
+            for block in vectors.blocks():
+                for rows in block.slices():
+                    yield from rows.cases()
+
+
+def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:
+    """The ids of the cases of the vector files at `path` that can hold what `select` matches."""
+    for file, relative in find_vectors(path, select):
+        with open_vectors(file, relative) as vectors:
+            for ids in vectors.ids(select).values():
+                yield from ids
+
+
+def _files(root: Path) -> list[tuple[Path, str]]:
+    if not root.exists():
+        raise VectorFileError(
+            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
+        )
+    if root.is_file():
+        return [(root, root.name)]
+    found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
+    if not found:
+        raise VectorFileError(
+            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
+        )
+    return found
+
+
+def _check_each_once(files: Sequence[Path]) -> None:
+    """Raise VectorFileError where two files, of the same operator and theme, hold the same case."""
+    owner: dict[str, Path] = {}
+    for file in files:
+        with open_vectors(file) as vectors:
+            for case_id in itertools.chain.from_iterable(vectors.ids().values()):
+                other = owner.setdefault(case_id, file)
+                if other != file:
+                    raise VectorFileError(
+                        f"{file}: holds {case_id}, which {other} holds too; remove one of the files"
+                    )

@@ -1,0 +1,91 @@
+"""A block of an open vector file, checked; its rows are read in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..cases.dtypes import Arrays
+from ..cases.errors import VectorFileError
+from ..cases.operators.readings import ReadingNames
+from ..cases.operators.signature import Operator
+from .block import Block
+from .case import Answer
+from .stored import Stored
+
+SLICE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """The datasets of one answer: by output, and by class of arithmetic and output."""
+
+    outputs: Mapping[str, Stored]
+    tolerances: Mapping[str, Mapping[str, Stored]]
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of one row of all of them."""
+        folders = [self.outputs, *self.tolerances.values()]
+        return sum(stored.row_bytes for folder in folders for stored in folder.values())
+
+    def read(self, start: int, stop: int) -> Answer:
+        """Rows start … stop. Raises VectorFileError for a tolerance that is negative or NaN."""
+        return Answer(
+            _rows(self.outputs, start, stop),
+            {name: _limits(stored, start, stop) for name, stored in self.tolerances.items()},
+        )
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """A block of an open vector file, checked; `read` gives its rows."""
+
+    path: str
+    operator: Operator
+    dtype: str
+    tier: str
+    ids: list[str]
+    given: list[dict[str, Any]]
+    inputs: Mapping[str, Stored]
+    answers: Mapping[ReadingNames, StoredAnswer]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
+        """Rows start … stop; without `inputs`, where nobody looks at them, there are none."""
+        return Block(
+            self.path,
+            self.operator.name,
+            self.dtype,
+            self.tier,
+            self.ids[start:stop],
+            self.given[start:stop],
+            _rows(self.inputs, start, stop) if inputs else {},
+            {names: stored.read(start, stop) for names, stored in self.answers.items()},
+        )
+
+    def slices(self, *, inputs: bool = True) -> Iterator[Block]:
+        """The block in slices of rows of some SLICE_BYTES."""
+        return (self.read(rows.start, rows.stop, inputs=inputs) for rows in self.steps())
+
+    def steps(self) -> Iterator[range]:
+        """The rows of each slice."""
+        row = sum(stored.row_bytes for stored in self.inputs.values())
+        row += sum(stored.row_bytes for stored in self.answers.values())
+        step = max(1, SLICE_BYTES // max(1, row))
+        return (range(start, min(start + step, len(self))) for start in range(0, len(self), step))
+
+
+def _rows(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
+    return {name: data.read(start, stop) for name, data in stored.items()}
+
+
+def _limits(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
+    arrays = _rows(stored, start, stop)
+    for name, array in arrays.items():
+        if not array.min(initial=0.0) >= 0:  # the least of anything with a NaN is NaN
+            raise VectorFileError(f"{stored[name].where}: a tolerance is negative or NaN")
+    return arrays

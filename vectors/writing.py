@@ -1,0 +1,72 @@
+"""Writing HDF5: a file appears whole, or not at all; arrays little-endian, texts of fixed length."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from ..cases.dtypes import FLOAT_TYPES, Array
+from ..cases.errors import VectorFileError
+from .attributes import write_text_attribute
+
+_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[h5py.File]:
+    """A new HDF5 file that takes the place of `path`, whole, when the block ends without error.
+
+    Until then it is a temporary file beside `path`; on any error, Ctrl-C included, it is removed
+    and what stood at `path` stays.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with _named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            file = h5py.File(temporary, "w", libver=("earliest", "v110"))
+        with file:
+            yield file
+        with _named(path):
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """An OSError of writing as a VectorFileError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error).partition("\n")[0]
+        raise VectorFileError(f"{path}: cannot be written ({why})") from None
+
+
+def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
+    """Write rows of dataset `name`, which is made with `total` rows when it is first written."""
+    stored = array.view(np.uint16) if array.dtype == _BFLOAT16 else array
+    if name not in group:
+        little = stored.dtype.newbyteorder("<")
+        data = group.create_dataset(name, (total, *stored.shape[1:]), little)
+        if array.dtype == _BFLOAT16:
+            write_text_attribute(data, "dtype", "bfloat16")
+    group[name][start : start + len(stored)] = stored
+
+
+def write_texts(group: Any, name: str, texts: Sequence[str]) -> None:
+    """Write a dataset of fixed-length UTF-8 texts."""
+    encoded = [text.encode("utf-8") for text in texts]
+    width = max(map(len, encoded), default=1)
+    group.create_dataset(name, data=np.array(encoded, h5py.string_dtype("utf-8", width)))
