@@ -10,8 +10,8 @@ from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
 from .block import attributes_from_json
-from .folder import Folder
-from .stored import Stored
+from .hdf5.folder import Folder
+from .hdf5.stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
 TIERS = ("required", "ambiguous", "nonportable", "invalid")

@@ -12,7 +12,7 @@ from ..cases.operators.readings import ReadingNames
 from ..cases.operators.signature import Operator
 from .block import Block
 from .case import Answer
-from .stored import Stored
+from .hdf5.stored import Stored
 
 SLICE_BYTES = 16 << 20
 
