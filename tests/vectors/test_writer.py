@@ -120,7 +120,7 @@ def tolerances_in(path: Path) -> list[dict[Any, Any]]:
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
-        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)  # type: ignore[arg-type]
+        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)
         if kind == "vectors"
         else new_outputs_file(path, "runtime", "1")
     )
