@@ -43,7 +43,16 @@ def open_block(
         for name, below in group.group("readings").groups().items():
             answers[_reading(name, below.where)] = tensors.answer(below)
     _check_same_outputs(answers, group.where)
-    return StoredBlock(path, operator, dtype, tier, ids, given, inputs, answers)
+    return StoredBlock(
+        path=path,
+        operator=operator,
+        dtype=dtype,
+        tier=tier,
+        ids=ids,
+        given=given,
+        inputs=inputs,
+        answers=answers,
+    )
 
 
 def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:

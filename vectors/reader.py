@@ -127,12 +127,12 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
         yield VectorFile(
-            path,
-            relative or path.name,
-            operator,
-            theme,
-            str(root.attribute("generator")),
-            seed,
-            str(root.attribute("content_sha256")),
-            root,
+            path=path,
+            relative=relative or path.name,
+            operator=operator,
+            theme=theme,
+            generator=str(root.attribute("generator")),
+            seed=seed,
+            content_sha256=str(root.attribute("content_sha256")),
+            root=root,
         )
