@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grucible.gen.exact.error_free import divide, quick_two_sum, slices, two_product, two_sum
-from grucible.vectors.case import Array
+from grucible.cases.dtypes import Array
 
 
 def numbers(seed: int, exponents: float = 60.0) -> Array:
