@@ -132,7 +132,8 @@ def step(
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
-    return Step(a_z, a_r, a_h, z, r, t, u, alter("state", arithmetic.blend(z, t, h)))
+    state = alter("state", arithmetic.blend(z, t, h))
+    return Step(a_z=a_z, a_r=a_r, a_h=a_h, z=z, r=r, t=t, u=u, state=state)
 
 
 def _plus(a: Any, bias: Any) -> Any:

@@ -8,6 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from grucible.__main__ import main
+from grucible.check.observed import pool
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import load_runtime
+
+from .made import name_of
 
 HERE = Path(__file__).parent
 
@@ -25,6 +30,13 @@ class Ended(NamedTuple):
         value = strict_json(self.out)
         assert isinstance(value, dict)
         return value
+
+    @property
+    def cases(self) -> dict[str, dict[str, Any]]:
+        """The report's cases, by the names they were made with, in order."""
+        found = {name_of(case["id"]): case for case in self.report["cases"]}
+        assert len(found) == len(self.report["cases"])
+        return found
 
     def said_in_one_line(self) -> str:
         """What stderr says, where nothing else was said and the status is 2."""
@@ -59,3 +71,19 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
         return Ended(ended.value.code, *capfd.readouterr())
 
     return run
+
+
+class _InThisProcess(FromRuntime):
+    """What the commands ask, in place of child processes."""
+
+    def __init__(self, name: str, timeout: float, jobs: int | None = None) -> None:  # noqa: ARG002
+        super().__init__(load_runtime(name))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run runtimes in this process, where their isolation is not what is tested."""
+    monkeypatch.setattr(pool, "RuntimePool", _InThisProcess)

@@ -19,9 +19,9 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.operators.known import OPERATORS
 from grucible.check.diagnosis.diagnose import diagnose
 from grucible.check.diagnosis.failing import FailingBlock
-from grucible.check.judging.block import judge_block
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
+from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs

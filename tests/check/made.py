@@ -46,6 +46,8 @@ def make_block(
 ) -> tuple[BlockKey, Block]:
     """A block of cases of equal attributes and random inputs; the answers are numpy's.
 
+    Each id is `ids`' behind `<operator>/made/<dtype>/`; `name_of` takes that off again.
+
     An `ambiguous` block has the reading that keeps the initial state of a row of length 0.
     `outputs` replaces the answers, of every case alike. The tolerances are those of `limits`.
     """
@@ -82,13 +84,22 @@ def make_block(
         for t in described.outputs
     }
     block = Block(
-        key.path, operator, dtype, tier, list(ids), [given] * len(ids), inputs,
+        key.path, operator, dtype, tier, [f"{operator}/made/{dtype}/{one}" for one in ids],
+        [given] * len(ids), inputs,
         {STORED: Answer(asked)},
     )  # fmt: skip
     expected = {STORED: stacked(block, numpy_gru) if outputs is None else dict(outputs)}
     expected |= {names: stacked(block, keeps_h0) for names in readings}
     answers = {names: Answer(found, limits(dtype, found)) for names, found in expected.items()}
     return key, replace(block, answers=answers)
+
+
+def name_of(case_id: str) -> str:
+    """What a case of `make_block` was called."""
+    prefix, made, rest = case_id.partition("/made/")
+    assert prefix
+    assert made
+    return rest.partition("/")[2]
 
 
 def limits(dtype: str, answers: Mapping[str, Array]) -> dict[str, dict[str, Array]]:

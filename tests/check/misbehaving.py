@@ -143,3 +143,9 @@ ragged = with_output(lambda _: [[1.0], [1.0, 2.0]])
 nan = with_output(lambda ho: np.full_like(ho, np.nan))
 
 not_callable = 3
+
+
+def by_id(question: Question) -> Any:
+    """The runtime whose name the question's id ends with, behind `bad-`; the right one without."""
+    name = question.id.rpartition("bad-")[2]
+    return globals()[name](question) if name in globals() else answer(question)

@@ -15,7 +15,7 @@ from grucible.check.reports.terminal import report_lines
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 
-from .made import SEQUENCE, Array, answering, make_block, write_vectors
+from .made import SEQUENCE, Array, answering, make_block, name_of, write_vectors
 from .numpy_gru import in_float32, keeps_h0, run
 
 FLOAT16 = [one.name for one in CLASSES["float16"]]
@@ -59,7 +59,10 @@ def test_it_holds_everywhere_else(float32_report: Report) -> None:
 
 def test_demanding_float32_of_float64_vectors_lets_it_pass() -> None:
     report = verify(runtime=in_float32, arithmetic=["float64=float32"])
-    assert (report.verdict, observed(report)["float64"]) == ("conforms", "float32")
+    assert (report.verdict, observed(report)["float64"]) == (
+        "conforms where supported",
+        "float32",
+    )
     assert report.grades["float64"].worst < 1
 
 
@@ -93,13 +96,14 @@ def test_one_hopeless_case_leaves_none() -> None:
 
 def off_by(vectors: Path, classes: Mapping[str, str], share: float = 1.0) -> Runtime:
     """A runtime that is off, in the case of an id, by that share of the tolerance of a class."""
-    answers = {case.id: case.answer for case in load_vectors(vectors)}
+    answers = {name_of(case.id): case.answer for case in load_vectors(vectors)}
 
     def run_off(question: Question) -> dict[str, Array]:
-        answer = answers[question.id]
-        if question.id not in classes:
+        name = name_of(question.id)
+        answer = answers[name]
+        if name not in classes:
             return dict(answer.outputs)
-        limits = answer.tolerances[classes[question.id]]
+        limits = answer.tolerances[classes[name]]
         return {
             name: (array.astype(np.float64) + share * limits[name]).astype(array.dtype)
             for name, array in answer.outputs.items()
@@ -123,8 +127,8 @@ def test_each_case_has_its_best_class(tmp_path: Path) -> None:
         block.answer.tolerances[name]["Ho"][...] = 2.0 ** (number - 20)
     write_vectors(tmp_path / "cell.h5", (key, block))
     report = verify(tmp_path / "cell.h5", runtime=off_by(tmp_path / "cell.h5", {i: i for i in ids}))
-    assert {r.id: r.arithmetic for r in report.results} == {i: i for i in ids}
-    assert {r.id: r.verdict for r in report.results} == {
+    assert {name_of(r.id): r.arithmetic for r in report.results} == {i: i for i in ids}
+    assert {name_of(r.id): r.verdict for r in report.results} == {
         i: "passed" if i == "float32" else "failed" for i in ids
     }
     report = verify(
@@ -144,7 +148,7 @@ def test_the_grade_is_the_worst_case_s(tmp_path: Path) -> None:
         runtime = off_by(tmp_path / "cell.h5", known)
 
         def answer(question: Question, runtime: Runtime = runtime, classes: Any = classes) -> Any:
-            if classes.get(question.id) == "hopeless":
+            if classes.get(name_of(question.id)) == "hopeless":
                 return question.buffers()
             return runtime(question)
 
@@ -188,10 +192,10 @@ def test_only_deciding_cases_that_were_compared_are_graded(tmp_path: Path) -> No
     def answer(question: Question) -> dict[str, Array]:
         if "unsupported" in question.id:
             raise Unsupported("not this")
-        if question.id == "error":
+        if name_of(question.id) == "error":
             raise ValueError("cannot")
         shape, dtype = question.outputs["Ho"]
-        return {"Ho": np.full(shape, np.nan if question.id == "special" else 0.5, dtype)}
+        return {"Ho": np.full(shape, np.nan if "special" in question.id else 0.5, dtype)}
 
     report = verify(tmp_path / "cell.h5", runtime=answer)
     grade = report.grades["float16"]
@@ -199,7 +203,7 @@ def test_only_deciding_cases_that_were_compared_are_graded(tmp_path: Path) -> No
     assert sum(grade.elements.values()) == 3 * 4
     nothing = report.grades["float32"]
     assert (nothing.compared, nothing.observed) == (0, "")
-    assert {r.id: r.arithmetic for r in report.results if r.arithmetic} == {"a": "float32"}
+    assert {name_of(r.id): r.arithmetic for r in report.results if r.arithmetic} == {"a": "float32"}
     table = [line.split()[0] for line in report_lines(report) if "float32" in line]
     assert table == ["float32", "float16"]  # the first one counts cases
     value = report_value(report)["arithmetic"]["float32"]

@@ -20,7 +20,7 @@ from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import make_block, name_of, write_vectors
 
 MISBEHAVING = HERE / "misbehaving.py"
 DTYPES = ("float16", "float32", "float64")
@@ -74,7 +74,7 @@ def test_the_report_is_the_same_for_any_number(
     runtime: str, vectors: Path, command: Command
 ) -> None:
     """Of a runtime that dies, errs, declines or is wrong on every seventh case."""
-    few = ["--select", "first-*-float32"] if runtime == "aborts" else ["--no-diagnose"]
+    few = ["--select", "*/first-*-float32"] if runtime == "aborts" else ["--no-diagnose"]
     arguments = ["check", vectors, "--runtime", f"{MISBEHAVING}:{runtime}", "--json", *few]
     one = command(*arguments, "--jobs", "1")
     assert one.report["summary"]["passed"] == (34 if runtime == "aborts" else 204)
@@ -131,7 +131,7 @@ def test_the_named_runtimes_declare_themselves_parallel(name: str) -> None:
 def test_no_process_without_work_for_it(vectors: Path, notes: Any, command: Command) -> None:
     spec, told = notes()
     command(
-        "check", vectors, "--runtime", spec, "--jobs", "8", "--select", "first-0[0-4]-*-float32"
+        "check", vectors, "--runtime", spec, "--jobs", "8", "--select", "*/first-0[0-4]-*-float32"
     )
     assert [len(asked) for asked in told()] == [5]
 
@@ -143,7 +143,7 @@ def test_cases_that_follow_one_another_are_asked_of_one(
     spec, told = notes()
     command("check", vectors, "--runtime", spec, "--jobs", "2")
     for asked in told():
-        numbers = [int(case_id.split("-")[1]) for case_id in asked]
+        numbers = [int(name_of(case_id).split("-")[1]) for case_id in asked]
         jumps = sum(b != a + 1 for a, b in pairwise(numbers))
         assert jumps <= len(asked) // 20
 
@@ -228,7 +228,7 @@ def test_threads_of_blas_do_not_fight(vectors: Path, tmp_path: Path, command: Co
         for library in ("OPENBLAS", "MKL", "OMP"):
             patch.delenv(f"{library}_NUM_THREADS", raising=False)
         spec = f"{tmp_path / 'threads.py'}:run"
-        ended = command("check", vectors, "--runtime", spec, "--select", "first-00*")
+        ended = command("check", vectors, "--runtime", spec, "--select", "*/first-00*")
     assert ended.status == 0, ended.out
 
 

@@ -102,7 +102,8 @@ def test_either_reading_is_accepted_and_named(
     )
     assert ended.status == 0
     assert ended.report["verdict"] == "conforms"
-    assert {c["id"]: (c["verdict"], c["readings"], c["tier"]) for c in ended.report["cases"]} == {
+    found = {n: (c["verdict"], c["readings"], c["tier"]) for n, c in ended.cases.items()}
+    assert found == {
         "zero-a": ("passed", [reading], "ambiguous"),
         "zero-b": ("passed", [reading], "ambiguous"),
         "full": ("passed", [[], [KEEPS_H0]], "ambiguous"),

@@ -12,7 +12,7 @@ from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 
-from .made import CELL, SEQUENCE, make_block, write_vectors
+from .made import CELL, SEQUENCE, make_block, name_of, write_vectors
 from .numpy_gru import run as numpy_gru
 
 
@@ -55,7 +55,7 @@ def but(*words: str) -> Any:
             ],
         ),
         (
-            ("sequence",),
+            ("sequence/",),
             [
                 "conforms where supported: 3 of 5 cases passed, 2 unsupported",
                 f"  supported: {CELL}",
@@ -63,7 +63,7 @@ def but(*words: str) -> Any:
             ],
         ),
         (
-            ("sequence", "cell"),
+            ("sequence/", "cell/"),
             [
                 "incomplete: 0 of 5 cases passed, 5 unsupported",
                 f"  not supported: {CELL}, {SEQUENCE}",
@@ -105,15 +105,15 @@ def test_cases_that_decide_nothing_are_no_part_of_the_reach(tmp_path: Path) -> N
     write_vectors(
         tmp_path / "cell.h5", make_block(["a"]), make_block(["special"], tier="nonportable")
     )
-    report = verify(tmp_path, but("special"), require=["special"])
+    report = verify(tmp_path, but("special"), require=["*special"])
     assert (report.verdict, report.exit_status) == ("conforms", 0)
     assert [(one.supported, one.cases) for one in report.reach] == [(1, 1)]
 
 
 def test_require_makes_unsupported_a_failure(vectors: Path) -> None:
     runtime = but("wide", "cell/b")
-    assert verify(vectors, runtime, require=["cell/a", "sequence/a"]).exit_status == 0
-    report = verify(vectors, runtime, require=["*wide", "cell/[ab]"])
+    assert verify(vectors, runtime, require=["*/cell/a", "*/sequence/a"]).exit_status == 0
+    report = verify(vectors, runtime, require=["*wide", "*/cell/[ab]"])
     assert (report.verdict, report.exit_status) == ("does not conform", 1)
     lines = list(report_lines(report))
     assert lines[0] == (
@@ -121,9 +121,15 @@ def test_require_makes_unsupported_a_failure(vectors: Path) -> None:
     )
     start = lines.index("unsupported, but --require names them:")
     assert sorted(lines[start + 1 : start + 5]) == sorted(
-        ["  no cell/b here", "    cell/b", "  no wide here", "    sequence/wide"]
+        [
+            "  no cell/b here",
+            f"    {CELL}/made/float32/cell/b",
+            "  no wide here",
+            f"    {SEQUENCE}/made/float64/sequence/wide",
+        ]
     )
-    named = {case["id"] for case in report_value(report)["cases"] if case.get("must_support")}
+    cases = report_value(report)["cases"]
+    named = {name_of(case["id"]) for case in cases if case.get("must_support")}
     assert named == {"sequence/wide", "cell/a", "cell/b"}
 
 
@@ -131,18 +137,20 @@ def test_what_is_expected_may_be_unsupported_in_spite_of_require(vectors: Path) 
     expected = [Expectation("*wide", "there is no float64")]
     report = verify(vectors, but("wide"), require=["*"], expectations=expected)
     assert (report.verdict, report.exit_status) == ("does not conform", 0)
-    assert [r.id for r in report.expected_failures] == ["sequence/wide"]
-    report = verify(vectors, but("wide", "cell"), require=["*"], expectations=expected)
+    assert [name_of(r.id) for r in report.expected_failures] == ["sequence/wide"]
+    report = verify(vectors, but("wide", "cell/"), require=["*"], expectations=expected)
     assert report.exit_status == 1
-    assert [r.id for r in report.refused] == ["cell/a", "cell/b", "cell/c"]
+    assert [name_of(r.id) for r in report.refused] == ["cell/a", "cell/b", "cell/c"]
 
 
 def test_require_of_nothing_is_an_error(vectors: Path) -> None:
     """It would demand nothing, and look as if it did."""
-    with pytest.raises(GrucibleError, match="no case that is judged matches --require 'Cell/\\*'"):
-        verify(vectors, but(), require=["cell/*", "Cell/*"])
-    with pytest.raises(GrucibleError, match="matches --require 'cell/a'"):
-        verify(vectors, but(), require=["cell/a"], select=["sequence/*"])
+    with pytest.raises(
+        GrucibleError, match="no case that is judged matches --require '\\*/Cell/\\*'"
+    ):
+        verify(vectors, but(), require=["*/cell/*", "*/Cell/*"])
+    with pytest.raises(GrucibleError, match="matches --require '\\*/cell/a'"):
+        verify(vectors, but(), require=["*/cell/a"], select=["*/sequence/*"])
 
 
 def test_long_lists_of_operators_are_wrapped() -> None:

@@ -33,7 +33,7 @@ def vectors(tmp_path: Path) -> Path:
         tier, lengths = ("required", (3, 2)) if operator == CELL else ("ambiguous", (0, 3))
         blocks = [
             make_block(
-                [f"{operator}/taken/{dtype}/{name}" for name in NAMES],
+                NAMES,
                 operator=operator, dtype=dtype, tier=tier, lengths=lengths,
             )
             for dtype in DTYPES

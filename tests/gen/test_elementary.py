@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from flint import arb
 
+from grucible.cases.dtypes import Array
 from grucible.gen.exact import elementary, wide_elementary
 from grucible.gen.exact.elementary import EXP_ERROR, TINY, UNIT, Value
-from grucible.vectors.case import Array
 
 BITS = 200
 STEP = float(np.log(2)) / 128  # between two values of k in the reduction

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from grucible.cases.dtypes import Array
 from grucible.gen.exact.error_free import divide, quick_two_sum, slices, two_product, two_sum
-from grucible.vectors.case import Array
 
 
 def numbers(seed: int, exponents: float = 60.0) -> Array:

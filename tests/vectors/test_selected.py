@@ -10,7 +10,7 @@ import h5py
 import pytest
 
 from grucible.vectors.find import case_ids
-from grucible.vectors.folder import Folder
+from grucible.vectors.hdf5.folder import Folder
 from grucible.vectors.reader import open_vectors
 
 from .conftest import Command
