@@ -11,11 +11,11 @@ from ..vectors.find import find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
-from .judging.block import judge_block
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, chosen_criteria
 from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
+from .judging.judge import judge_block
 from .observed.observations import Slice, observations
 from .observed.source import FromRuntime, Source
 from .report import Report

@@ -1,8 +1,9 @@
 """The GRU. The one place where its equations stand.
 
 They are written over an `Arithmetic`: what a product, an activation and a blend of two states are.
-Enclosures of the exact result, float64 over a stack of cases, and the peaks of every intermediate
-are three arithmetics; `+`, `-` and `*` are those of the arrays an arithmetic works with.
+Enclosures of the exact result, float64 over a stack of cases, the peaks of every intermediate, and
+values with bounds of their errors are four arithmetics; `+`, `-` and `*` are those of the arrays or
+values an arithmetic works with.
 
 Source: OpenVINO GRUCell-3, "Detailed description":
 
@@ -131,7 +132,8 @@ def step(
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
-    return Step(a_z, a_r, a_h, z, r, t, u, alter("state", arithmetic.blend(z, t, h)))
+    state = alter("state", arithmetic.blend(z, t, h))
+    return Step(a_z=a_z, a_r=a_r, a_h=a_h, z=z, r=r, t=t, u=u, state=state)
 
 
 def _plus(a: Any, bias: Any) -> Any:

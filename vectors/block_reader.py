@@ -10,8 +10,8 @@ from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
 from .block import attributes_from_json
-from .folder import Folder
-from .stored import Stored
+from .hdf5.folder import Folder
+from .hdf5.stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
 TIERS = ("required", "ambiguous", "nonportable", "invalid")
@@ -43,7 +43,16 @@ def open_block(
         for name, below in group.group("readings").groups().items():
             answers[_reading(name, below.where)] = tensors.answer(below)
     _check_same_outputs(answers, group.where)
-    return StoredBlock(path, operator, dtype, tier, ids, given, inputs, answers)
+    return StoredBlock(
+        path=path,
+        operator=operator,
+        dtype=dtype,
+        tier=tier,
+        ids=ids,
+        given=given,
+        inputs=inputs,
+        answers=answers,
+    )
 
 
 def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:

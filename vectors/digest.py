@@ -21,8 +21,8 @@ import h5py
 import numpy as np
 
 from ..cases.dtypes import Array
-from .folder import Folder
-from .stored import Stored
+from .hdf5.folder import Folder
+from .hdf5.stored import Stored
 
 _SLICE_BYTES = 8 << 20
 

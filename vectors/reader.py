@@ -13,9 +13,9 @@ from ..cases.operators.known import OPERATORS
 from ..cases.selection import may_select, selected
 from .block_reader import Parsed, open_block, read_ids
 from .digest import blocks_of, content_datasets, digest, tolerance_datasets
-from .folder import Folder
-from .hdf5 import VECTORS, open_file
-from .stored import Stored
+from .hdf5.folder import Folder
+from .hdf5.opening import VECTORS, open_file
+from .hdf5.stored import Stored
 from .stored_block import StoredBlock
 
 KEPT_BYTES = 96 << 20
@@ -127,12 +127,12 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
         yield VectorFile(
-            path,
-            relative or path.name,
-            operator,
-            theme,
-            str(root.attribute("generator")),
-            seed,
-            str(root.attribute("content_sha256")),
-            root,
+            path=path,
+            relative=relative or path.name,
+            operator=operator,
+            theme=theme,
+            generator=str(root.attribute("generator")),
+            seed=seed,
+            content_sha256=str(root.attribute("content_sha256")),
+            root=root,
         )

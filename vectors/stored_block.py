@@ -12,7 +12,7 @@ from ..cases.operators.readings import ReadingNames
 from ..cases.operators.signature import Operator
 from .block import Block
 from .case import Answer
-from .stored import Stored
+from .hdf5.stored import Stored
 
 SLICE_BYTES = 16 << 20
 
@@ -57,14 +57,14 @@ class StoredBlock:
     def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
         """Rows start … stop; without `inputs`, where nobody looks at them, there are none."""
         return Block(
-            self.path,
-            self.operator.name,
-            self.dtype,
-            self.tier,
-            self.ids[start:stop],
-            self.given[start:stop],
-            _rows(self.inputs, start, stop) if inputs else {},
-            {names: stored.read(start, stop) for names, stored in self.answers.items()},
+            path=self.path,
+            operator=self.operator.name,
+            dtype=self.dtype,
+            tier=self.tier,
+            ids=self.ids[start:stop],
+            given=self.given[start:stop],
+            inputs=_rows(self.inputs, start, stop) if inputs else {},
+            answers={names: stored.read(start, stop) for names, stored in self.answers.items()},
         )
 
     def slices(self, *, inputs: bool = True) -> Iterator[Block]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import write_text_attribute
 from .block import Block, BlockKey, canonical_json
 from .block_reader import TOGETHER
 from .digest import content_digest, tolerance_digest
-from .hdf5 import FORMAT_VERSION, VECTORS
-from .writing import atomic_file, write_array, write_texts
+from .hdf5.attributes import write_text_attribute
+from .hdf5.opening import FORMAT_VERSION, VECTORS
+from .hdf5.writing import atomic_file, write_array, write_texts
 
 
 class VectorWriter:

@@ -178,15 +178,15 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
             ", some of it in coarse arithmetic" if search.loose[names] else ", in coarse arithmetic"
         )
     return Finding(
-        " + ".join(names),
-        variants[0].kind,
-        about,
-        int(mask.sum()),
-        len(mask),
-        tuple(dict.fromkeys(link for v in variants for link in v.links)),
-        tuple(alternatives),
-        _contradicted(names, passed),
-        operator,
+        name=" + ".join(names),
+        kind=variants[0].kind,
+        about=about,
+        explains=int(mask.sum()),
+        of=len(mask),
+        links=tuple(dict.fromkeys(link for v in variants for link in v.links)),
+        alternatives=tuple(alternatives),
+        contradicted=_contradicted(names, passed),
+        operator=operator,
     )
 
 

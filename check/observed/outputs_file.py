@@ -15,11 +15,11 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import VectorFileError
-from ...vectors.attributes import write_text_attribute
 from ...vectors.block import Block
-from ...vectors.folder import Folder
-from ...vectors.hdf5 import FORMAT_VERSION, OUTPUTS, damage_of, open_file
-from ...vectors.writing import atomic_file, write_array, write_texts
+from ...vectors.hdf5.attributes import write_text_attribute
+from ...vectors.hdf5.folder import Folder
+from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, damage_of, open_file
+from ...vectors.hdf5.writing import atomic_file, write_array, write_texts
 from .source import Observed, Status
 
 

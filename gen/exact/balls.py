@@ -7,7 +7,7 @@ without fused multiply-add in products of matrices.
 Each operation adds to the radius what the operation makes of the radii, and what its midpoint rounds by:
 u = 2^-53 of the result of one operation, (n + 1) u Σ|x||w| of a sum of n products. Radii themselves
 are computed in float64, from sums and products of numbers that are not negative: at most n + 20
-roundings, and so less than a relative 2^-31 too low. `_up` therefore scales by 1 + 2^-30, and adds
+roundings, and so less than a relative 2^-31 too low. `enlarged` therefore scales by 1 + 2^-30, and adds
 2^-1000 for what underflow loses. Midpoints are finite, or the radius is not a number: what overflows
 stays undecided, as do infinite inputs.
 """
@@ -25,13 +25,14 @@ from ...cases.operators.activations import FUNCTIONS, Activation
 from ..float64 import Float64
 from ..tolerances.stored import round_to
 from . import elementary
+from .bundle import Bundle
 from .elementary import TINY, UNIT, Value
 
 MOST_PRODUCTS = 1 << 20
 """The longest sum of products for which the bounds above hold."""
 
 
-def _up(radius: Array) -> Array:
+def enlarged(radius: Array) -> Array:
     """A radius, in place, made larger than the rounding of its own computation."""
     radius *= 1.0 + 2.0**-30
     radius += TINY
@@ -39,30 +40,16 @@ def _up(radius: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balls:
+class Balls(Bundle):
     """An array of balls: midpoints and radii, float64 arrays of one shape."""
 
     mid: Array
     rad: Array
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.mid.shape
-
-    def reshape(self, *shape: int) -> Balls:
-        """The array in another shape."""
-        return Balls(self.mid.reshape(shape), self.rad.reshape(shape))
-
-    def copy(self) -> Balls:
-        """A copy that can be assigned to."""
-        return Balls(self.mid.copy(), self.rad.copy())
-
-    def __getitem__(self, key: Any) -> Balls:
-        return Balls(self.mid[key], self.rad[key])
-
-    def __setitem__(self, key: Any, value: Balls) -> None:
-        self.mid[key], self.rad[key] = value.mid, value.rad
+    def parts(self) -> tuple[Array, ...]:
+        """Midpoints and radii."""
+        return self.mid, self.rad
 
     def __add__(self, other: Balls) -> Balls:
         mid = self.mid + other.mid
@@ -70,7 +57,7 @@ class Balls:
         rad *= UNIT
         rad += self.rad
         rad += other.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def __mul__(self, other: Balls) -> Balls:
         mid = self.mid * other.mid
@@ -78,7 +65,7 @@ class Balls:
         rad *= UNIT
         rad += (np.abs(self.mid) + self.rad) * other.rad
         rad += np.abs(other.mid) * self.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def affine(self, a: float, b: float) -> Balls:
         """a·x + b."""
@@ -87,7 +74,7 @@ class Balls:
         rad = np.abs(scaled) + np.abs(mid)
         rad *= UNIT
         rad += abs(a) * self.rad
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def at_least(self, low: Array | float) -> Balls:
         """max(x, low): exactly `low` where all of x is below it."""
@@ -99,36 +86,27 @@ class Balls:
         above = self.mid - self.rad > high
         return Balls(np.minimum(self.mid, high), np.where(above, 0.0, self.rad))
 
-    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """The functions of numpy that `gen.gru` moves values with, of midpoints and of radii."""
-        if function not in _MOVES:
-            return NotImplemented
-        mids, rads = zip(*map(_parts, args), strict=True)
-        return Balls(function(*mids, **kwargs), function(*rads, **kwargs))
+    def above(self, a: float) -> Balls:
+        """x where x > a, else 0; a ball that reaches both where it is not decided."""
+        above, below = self.mid - self.rad > a, self.mid + self.rad < a
+        half = 0.5 * self.mid  # the ball around m/2 that reaches m ± r and 0
+        rad = enlarged(np.abs(half) + self.rad)
+        return Balls(
+            np.where(above, self.mid, np.where(below, 0.0, half)),
+            np.where(above, self.rad, np.where(below, 0.0, rad)),
+        )
 
 
-_MOVES = (np.where, np.stack, np.take_along_axis, np.full_like, np.empty_like)
-
-
-def _parts(argument: Any) -> tuple[Any, Any]:
-    """What of an argument is for midpoints and what for radii; numbers other than balls are 0."""
-    if isinstance(argument, Balls):
-        return argument.mid, argument.rad
-    if isinstance(argument, list):
-        return [one.mid for one in argument], [one.rad for one in argument]
-    return argument, argument
-
-
-def _smooth(of: Callable[[Array], Value], second: float) -> Callable[..., Balls]:
+def _smooth(of: Callable[[Array], Value], second: float) -> Callable[[Balls], Balls]:
     """A function whose |f″| is at most `second`: |f(x) - f(m)| ≤ (|f′(m)| + second·r)·r."""
 
-    def over_balls(x: Balls, *_: float) -> Balls:
+    def over_balls(x: Balls) -> Balls:
         value, error, slope = of(x.mid)
         rad = x.rad * second
         rad += slope
         rad *= x.rad
         rad += error
-        return Balls(value, _up(rad))
+        return Balls(value, enlarged(rad))
 
     return over_balls
 
@@ -162,7 +140,7 @@ class BallArithmetic(Float64):
         rad += TINY
         rad = rad @ absolute
         rad += mid - mid  # not a number where a sum overflowed
-        return Balls(mid, _up(rad))
+        return Balls(mid, enlarged(rad))
 
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
         """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
@@ -190,7 +168,7 @@ class BallArithmetic(Float64):
         way += t.rad
         way *= z.rad
         rad += way
-        return Balls(first + second, _up(rad))
+        return Balls(first + second, enlarged(rad))
 
     def affine(self, v: Any, a: float, b: float) -> Any:
         """a·v + b."""
@@ -205,14 +183,8 @@ class BallArithmetic(Float64):
         return v.at_most(high)
 
     def above(self, v: Any, a: float) -> Any:
-        """v where v > a, else 0; a ball that reaches both where it is not decided."""
-        above, below = v.mid - v.rad > a, v.mid + v.rad < a
-        half = 0.5 * v.mid  # the ball around m/2 that reaches m ± r and 0
-        rad = _up(np.abs(half) + v.rad)
-        return Balls(
-            np.where(above, v.mid, np.where(below, 0.0, half)),
-            np.where(above, v.rad, np.where(below, 0.0, rad)),
-        )
+        """v where v > a, else 0."""
+        return v.above(a)
 
     def sigmoid(self, v: Any) -> Any:
         """1/(1 + e^-v)."""

@@ -18,7 +18,7 @@ from ...vectors.block import Block, BlockKey
 from ...vectors.case import Answer
 from ..stacks import Stack, stacks
 from ..tolerances.chains import chain_bytes
-from .answers import Drawn, answered, joined
+from .answering import Drawn, answered, joined
 from .inputs import draw_inputs
 
 ATTEMPTS = 16
@@ -68,7 +68,7 @@ def _case_bytes(case: CaseSpec) -> int:
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
-    """The block of `cases` (which share a block), drawn and answered (gen.making.answers).
+    """The block of `cases` (which share a block), drawn and answered (gen.making.answering).
 
     A draw that cannot be kept is drawn again. Raises CaseFailed for a case that ATTEMPTS attempts do
     not make.

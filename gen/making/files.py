@@ -189,7 +189,8 @@ def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
 def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Block]]:
     """The results of `tasks`, in their order, made by `jobs` processes."""
     if jobs == 1:
-        yield (make_chunk(cases, seed) for cases, seed in tasks)
+        with threadpool_limits(1):  # matrices are small: more threads would wait for each other
+            yield (make_chunk(cases, seed) for cases, seed in tasks)
         return
     pool = ProcessPoolExecutor(
         jobs,

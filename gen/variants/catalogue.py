@@ -12,7 +12,7 @@ from .emulated import (
     to_bfloat16,
     to_float16,
 )
-from .layout import LAYOUT_VARIANTS
+from .reshaped import LAYOUT_VARIANTS
 from .sequence import SEQUENCE_VARIANTS
 from .variant import Variant
 from .weights import WEIGHT_VARIANTS

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from grucible.__main__ import main
-from grucible.check.diagnosis import failing
 from grucible.check.observed import pool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import load_runtime
 
-from .diagnosing import remembered
 from .made import name_of, write_some_vectors
 
 HERE = Path(__file__).parent
@@ -75,12 +73,6 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
         return Ended(ended.value.code, *capfd.readouterr())
 
     return run
-
-
-@pytest.fixture
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Diagnose core blocks in memory, remembering what variants make of them."""
-    monkeypatch.setattr(failing, "variant_outputs", remembered)
 
 
 class _InThisProcess(FromRuntime):

@@ -1,8 +1,6 @@
 """Diagnosing from stacked blocks in memory: what `verify` finds, without a call per case or a file.
 
-The core vectors are loaded once, and what a variant makes of one of their blocks is computed once:
-a diagnosis asks for it again and again, whatever is wrong. `remembered` stands for `variant_outputs`
-in the search; that it gives the same is tested in test_diagnosing.
+The core vectors are loaded once, and which cases of one of their blocks catch a variant is found once.
 """
 
 from __future__ import annotations
@@ -21,14 +19,12 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.operators.known import OPERATORS
 from grucible.check.diagnosis.diagnose import diagnose
 from grucible.check.diagnosis.failing import FailingBlock
-from grucible.check.judging.block import judge_block
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
+from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
-from grucible.gen.stacks import Stack
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
-from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
@@ -69,7 +65,15 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         passed.append((block, right))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     diagnosis = diagnose(failing, held, lambda names: contradicted(passed, names))
-    return Report("in memory", "", "the core vectors", 1, grades, results, (), diagnosis)
+    return Report(
+        runtime="in memory",
+        runtime_version="",
+        vectors="the core vectors",
+        files=1,
+        grades=grades,
+        results=results,
+        diagnosis=diagnosis,
+    )
 
 
 def contradicted(passed: Iterable[tuple[Block, Array]], names: Collection[str]) -> Counter[str]:
@@ -83,39 +87,11 @@ def contradicted(passed: Iterable[tuple[Block, Array]], names: Collection[str]) 
 
 
 @cache
-def _home(operator: str, path: str) -> tuple[Block, list[Stack], Mapping[str, int]]:
-    """The whole block of the core vectors at a path, its stacks, and the row of each id."""
-    [block] = [b for b in core_blocks(operator, path.partition("/")[0]) if b.path == path]
-    return block, stacks_of(block), {case_id: row for row, case_id in enumerate(block.ids)}
-
-
-@cache
 def _caught(operator: str, path: str, name: str) -> Array | None:
     """(n,) which cases of a core block catch a variant; None where it means nothing there."""
-    found = [caught for _, caught in catches(_home(operator, path)[0], {name})]
+    [block] = [b for b in core_blocks(operator, path.partition("/")[0]) if b.path == path]
+    found = [caught for _, caught in catches(block, {name})]
     return found[0] if found else None
-
-
-@cache
-def _each(operator: str, path: str) -> tuple[Mapping[str, int], Arrays]:
-    """What each variant makes of all cases of a core block, and the place of each by name."""
-    block, stacked, _ = _home(operator, path)
-    variants = variants_of(OPERATORS[operator])
-    outputs = variant_outputs(block, stacked, [(variant,) for variant in variants])
-    return {variant.name: place for place, variant in enumerate(variants)}, outputs
-
-
-def remembered(
-    block: Block, stacked: Sequence[Stack], combinations: Sequence[Sequence[Variant]]
-) -> Arrays:
-    """`variant_outputs` of some cases of a core block; of variants alone it is computed once."""
-    if any(len(one) != 1 for one in combinations):
-        return variant_outputs(block, stacked, combinations)
-    variants, outputs = _each(block.operator, block.path)
-    places = [variants[variant.name] for (variant,) in combinations]
-    rows_of = _home(block.operator, block.path)[2]
-    at = np.ix_(places, [rows_of[case_id] for case_id in block.ids])
-    return {name: array[at] for name, array in outputs.items()}
 
 
 def selected(blocks: Iterable[Block], glob: str) -> list[Block]:
@@ -133,7 +109,7 @@ def variants_run(*names: str) -> BlockRuntime:
     def run(block: Block) -> Arrays:
         known = variants_of(OPERATORS[block.operator])
         meant = [CATALOGUE[name] for name in names if CATALOGUE[name] in known]
-        found = remembered(block, stacks_of(block), [meant])
+        found = variant_outputs(block, stacks_of(block), [meant])
         with np.errstate(over="ignore"):
             return {
                 name: array[0].astype(np.float32).astype(block.answer.outputs[name].dtype)

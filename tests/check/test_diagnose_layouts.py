@@ -23,9 +23,6 @@ Array = npt.NDArray[Any]
 Run = Callable[[Question], dict[str, Array]]
 
 
-pytestmark = pytest.mark.usefixtures("quickly")
-
-
 def right(question: Question) -> dict[str, Array]:
     """The outputs in float64, rounded to the dtype."""
     operator, attributes = OPERATORS[question.operator], question.attributes

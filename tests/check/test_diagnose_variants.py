@@ -27,9 +27,6 @@ def _to_diagnose() -> Iterator[tuple[str, str]]:
 TO_DIAGNOSE = sorted(_to_diagnose(), key=lambda one: HAVE_SEQUENCES.index(one[1]))
 
 
-pytestmark = pytest.mark.usefixtures("quickly")
-
-
 def test_every_variant_is_diagnosed() -> None:
     wrong = {v.name for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")}
     assert {name for name, _ in TO_DIAGNOSE} == wrong

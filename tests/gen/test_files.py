@@ -19,8 +19,8 @@ from grucible.cases.expansion.expand import expand_all
 from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
-from grucible.gen.making import answers
-from grucible.gen.making.answers import Drawn
+from grucible.gen.making import answering as answers
+from grucible.gen.making.answering import Drawn
 from grucible.gen.making.files import make_files, plan_files
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.find import CORE, find_vectors, load_vectors

@@ -17,7 +17,7 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.draws import DRAWS
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.making import answers
+from grucible.gen.making import answering as answers
 from grucible.gen.making import chunks as generate
 from grucible.gen.making.chunks import ATTEMPTS, CaseFailed, make_chunk
 from grucible.gen.making.inputs import draw_inputs

@@ -18,7 +18,7 @@ from grucible.cases.operators.semantics import semantics
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
-from grucible.gen.making.answers import Drawn, overflows
+from grucible.gen.making.answering import Drawn, overflows
 from grucible.gen.making.inputs import draw_inputs
 from grucible.gen.stacks import stacks
 

@@ -16,7 +16,7 @@ from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
-from grucible.gen.making.answers import Drawn, answered, peaks
+from grucible.gen.making.answering import Drawn, answered, peaks
 from grucible.gen.making.chunks import block_key
 from grucible.gen.stacks import Stack, stacks
 from grucible.vectors.block import Block

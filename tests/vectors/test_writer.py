@@ -16,10 +16,10 @@ from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block import BlockKey
+from grucible.vectors.hdf5.writing import atomic_file
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.stored_block import StoredBlock
 from grucible.vectors.writer import new_vector_file
-from grucible.vectors.writing import atomic_file
 
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256
@@ -120,7 +120,7 @@ def tolerances_in(path: Path) -> list[dict[Any, Any]]:
 
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
-        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)  # type: ignore[arg-type]
+        new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)
         if kind == "vectors"
         else new_outputs_file(path, "runtime", "1")
     )
@@ -193,7 +193,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 import h5py
-from grucible.vectors.writing import atomic_file
+from grucible.vectors.hdf5.writing import atomic_file
 source, path = Path(sys.argv[1]), Path(sys.argv[2])
 print("started", flush=True)
 while True:

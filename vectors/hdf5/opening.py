@@ -8,7 +8,7 @@ from pathlib import Path
 
 import h5py
 
-from ..cases.errors import VectorFileError
+from ...cases.errors import VectorFileError
 from .attributes import any_attribute, attribute
 from .folder import Folder
 

@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.errors import VectorFileError
+from ...cases.errors import VectorFileError
 
 _MOST_BYTES = 1 << 20
 _PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.STRING)

@@ -10,8 +10,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
-from ..cases.errors import VectorFileError
+from ...cases.dtypes import FLOAT_TYPES, Array, dtype_name
+from ...cases.errors import VectorFileError
 from .attributes import AttributeReader
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored

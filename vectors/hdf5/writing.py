@@ -12,8 +12,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, Array
-from ..cases.errors import VectorFileError
+from ...cases.dtypes import FLOAT_TYPES, Array
+from ...cases.errors import VectorFileError
 from .attributes import write_text_attribute
 
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy

@@ -10,7 +10,7 @@ from typing import Any
 
 import h5py
 
-from ..cases.errors import VectorFileError
+from ...cases.errors import VectorFileError
 from .attributes import AttributeReader, Value, attribute
 from .stored import Stored
 

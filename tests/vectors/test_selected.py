@@ -1,0 +1,122 @@
+"""One case of many: files and blocks that cannot hold it are not read; the file that does is verified."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+
+from grucible.vectors.find import case_ids
+from grucible.vectors.hdf5.folder import Folder
+from grucible.vectors.reader import open_vectors
+
+from .conftest import Command
+from .damage import HO, X, flip_bit
+from .handmade import AMBIGUOUS, BIDIRECTIONAL, BLOCKS, REQUIRED, fixed, put_texts, sign
+
+FIRST, SECOND, _ = REQUIRED.ids()
+OTHER = FIRST.replace("handmade", "other")
+
+
+@pytest.fixture
+def two(handmade: Path) -> Path:
+    """A directory of two files, of the themes `handmade` and `other`."""
+    other = handmade.with_name("other.h5")
+    shutil.copy(handmade, other)
+    with h5py.File(other, "r+") as file:
+        file.attrs["theme"] = fixed("other")
+        for block in BLOCKS:
+            del file[f"{block.path}/id"]
+            ids = [case_id.replace("handmade", "other") for case_id in block.ids()]
+            put_texts(file, f"{block.path}/id", ids)
+    sign(other)
+    return handmade.parent
+
+
+@pytest.fixture
+def outputs(two: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The expected outputs of both files."""
+    root = tmp_path_factory.mktemp("outputs")
+    for name in ("handmade.h5", "other.h5"):
+        with h5py.File(two / name) as vectors, h5py.File(root / name, "w") as made:
+            made.attrs.update({"format": "grucible outputs", "format_version": 2})
+            for block in BLOCKS:
+                group = made.create_group(block.path)
+                group["id"] = vectors[f"{block.path}/id"][:]
+                vectors.copy(f"{block.path}/outputs", group)
+    return root
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The places of the datasets that are opened from here on."""
+    found: list[str] = []
+    dataset = Folder.dataset
+
+    def noted(folder: Folder, name: str) -> Any:
+        found.append(
+            f"{Path(folder.where.partition(': ')[0]).name}{folder.where.partition(': ')[2]}/{name}"
+        )
+        return dataset(folder, name)
+
+    monkeypatch.setattr(Folder, "dataset", noted)
+    return found
+
+
+def test_show_reads_the_case_s_own_block_and_no_more(
+    two: Path, opened: list[str], command: Command
+) -> None:
+    status, out, _ = command("show", two, SECOND)
+    assert (status, out.splitlines()[0]) == (0, SECOND)
+    assert {place.split("/")[0] for place in opened} == {"handmade.h5"}
+    assert all(REQUIRED.path in place for place in opened)
+    opened.clear()
+    status, out, _ = command("show", two, "*/handmade/bfloat16/both-a")
+    assert (status, out.splitlines()[0]) == (0, BIDIRECTIONAL.ids()[0])
+    read = [place for place in opened if not place.endswith("/id")]
+    assert read
+    assert all(place.startswith(f"handmade.h5/{BIDIRECTIONAL.path}") for place in read)
+
+
+def test_ids_alone_are_read_to_find_out_that_nothing_matches(two: Path, opened: list[str]) -> None:
+    assert list(case_ids(two, ["openvino.GRUCell-3/*", "*/none/"])) == []
+    assert {place.rpartition("/")[2] for place in opened} == {"id"}
+    opened.clear()
+    assert list(case_ids(two, ["openvino.GRUCell-3/*", f"{FIRST}/none"])) == []
+    with open_vectors(two / "other.h5") as vectors:
+        assert vectors.ids(["openvino.GRUSequence-5/other/bfloat16x*"]) == {}
+    assert opened == [f"handmade.h5/{REQUIRED.path}/id"]
+
+
+def test_what_is_not_selected_may_be_damaged(two: Path, outputs: Path, command: Command) -> None:
+    flip_bit(X)(two / "other.h5")
+    check = ("check", two, "--outputs", outputs)
+    status, out, err = command(*check, "--select", FIRST)
+    assert (status, err) == (0, "")
+    assert out.startswith("conforms")
+    status, out, err = command(*check)
+    assert (status, out) == (2, "")
+    assert "other.h5: what it holds does not match its content_sha256" in err
+
+
+@pytest.mark.parametrize("place", [HO, f"{AMBIGUOUS.path}/outputs/Y"])
+@pytest.mark.parametrize("select", [OTHER, "*/other/*-b"])
+def test_a_selected_case_s_whole_file_is_verified(
+    select: str, place: str, two: Path, outputs: Path, command: Command
+) -> None:
+    """Whichever block of it is damaged: the digest is the file's."""
+    flip_bit(place)(two / "other.h5")
+    status, out, err = command("check", two, "--outputs", outputs, "--select", select)
+    assert (status, out) == (2, "")
+    assert "other.h5: what it holds does not match its content_sha256" in err
+
+
+def test_the_same_result_selected_as_among_all(two: Path, outputs: Path, command: Command) -> None:
+    """`conforms` of each case alone, of a slice in the middle of a block, and of several blocks."""
+    for select, cases in ((SECOND, 1), ("*-b", 6), ("*/handmade/*", 7), ("*/other/float[13]*", 5)):
+        status, out, _ = command("check", two, "--outputs", outputs, "--select", select)
+        assert status == 0, out
+        assert out.startswith(f"conforms: {cases} of {cases} cases passed")

@@ -1,0 +1,1 @@
+"""HDF5 as the format uses it: written whole, read as hostile."""
