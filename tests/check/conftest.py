@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ from grucible.check.observed import pool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import load_runtime
 
-from .made import name_of
+from .made import name_of, write_some_vectors
 
 HERE = Path(__file__).parent
 
@@ -87,3 +89,23 @@ class _InThisProcess(FromRuntime):
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run runtimes in this process, where their isolation is not what is tested."""
     monkeypatch.setattr(pool, "RuntimePool", _InThisProcess)
+
+
+@pytest.fixture(scope="session")
+def _some_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("some") / "vectors"
+    write_some_vectors(root)
+    return root
+
+
+@pytest.fixture
+def some_vectors(_some_vectors: Path, tmp_path: Path) -> Path:
+    """The files of `write_some_vectors`, this test's own."""
+    return shutil.copytree(_some_vectors, tmp_path / "vectors")
+
+
+def bad_usage(ended: Ended, says: str) -> None:
+    """click's own way: the usage, a hint, and the error; or our one line."""
+    assert (ended.status, ended.out) == (2, "")
+    assert "Traceback" not in ended.err
+    assert re.search(says, ended.err.splitlines()[-1]), ended.err

@@ -144,6 +144,23 @@ def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = C
             writer.write(key, 0, block)
 
 
+NAMES = ["a-good", "b-bad", "c-good"]
+"""The float32 cells of `write_some_vectors`."""
+
+
+def write_some_vectors(root: Path) -> None:
+    """A directory with a cell file (a case of it `bad`), and in a folder a sequence file."""
+    (root / "deep").mkdir(parents=True)
+    write_vectors(
+        root / "cell.h5",
+        make_block(NAMES),
+        make_block(["d-bfloat16"], dtype="bfloat16"),
+        make_block(["n-bad"], tier="nonportable"),
+    )
+    zero = make_block(["s-zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
+    write_vectors(root / "deep" / "seq.h5", zero, operator=SEQUENCE)
+
+
 def write_outputs(path: Path, vectors: Path) -> None:
     """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected."""
     path.parent.mkdir(parents=True, exist_ok=True)

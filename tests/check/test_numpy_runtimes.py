@@ -16,6 +16,7 @@ from .numpy_gru import MISTAKES, Array, keeps_h0, run
 
 CORE = {case.id: case for case in load_vectors() if case.operator.startswith("openvino.")}
 OURS = ("openvino.*",)
+TWO = ("openvino.*/float32/*", "openvino.*/bfloat16/*")
 
 
 def test_the_right_one_passes_every_case() -> None:
@@ -30,14 +31,18 @@ def test_the_right_one_passes_every_case() -> None:
 def test_the_right_one_by_its_file(command: Command) -> None:
     ended = command("check", "--runtime", f"{HERE / 'numpy_gru.py'}:run")
     assert ended.status == 0
-    assert ended.out.startswith("conforms: 584 of 1188 cases passed, 604 unsupported\n")
+    assert ended.out.startswith(
+        "conforms where supported: 584 of 1188 cases passed, 604 unsupported\n"
+    )
     assert ended.err == ""
 
 
 def touched(mistake: str) -> set[str]:
-    """The core cases in which a mistake shows, by what they ask."""
+    """The core cases of TWO dtypes in which a mistake shows, by what they ask."""
     found = set()
     for case_id, case in CORE.items():
+        if case.dtype not in ("float32", "bfloat16"):
+            continue
         a = case.attributes
         lengths = case.inputs.get("sequence_lengths")
         time = case.inputs["X"].shape[1]
@@ -61,7 +66,7 @@ def touched(mistake: str) -> set[str]:
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
-    report = verify(runtime=MISTAKES[mistake], select=OURS)
+    report = verify(runtime=MISTAKES[mistake], select=TWO, diagnosis=False)
     failed = {result.id for result in report.results if result.verdict == "failed"}
     may_show = touched(mistake)
     assert (report.verdict, report.exit_status) == ("does not conform", 1)
@@ -77,7 +82,9 @@ def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
 
 
 def test_only_y_is_wrong_where_only_y_is_exchanged() -> None:
-    report = verify(runtime=MISTAKES["directions exchanged in Y"], select=["*bidirectional*"])
+    report = verify(
+        runtime=MISTAKES["directions exchanged in Y"], select=["*bidirectional*"], diagnosis=False
+    )
     assert {r.where[:2] for r in report.results if r.verdict == "failed"} == {"Y["}
 
 
@@ -122,7 +129,7 @@ def test_neither_reading_fails(length_zero: Path) -> None:
         outputs = run(question)
         return outputs | {"Ho": outputs["Ho"] + 1}
 
-    report = verify(length_zero, runtime=neither)
+    report = verify(length_zero, runtime=neither, diagnosis=False)
     assert report.verdict == "does not conform"
     assert [r.verdict for r in report.results] == ["failed"] * 3
     assert [r.readings for r in report.results] == [()] * 3
@@ -134,14 +141,15 @@ def test_one_output_of_each_reading_fails(tmp_path: Path) -> None:
     key, block = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
     block.answers[(KEEPS_H0,)].outputs["Y"] += 1
     write_vectors(path, (key, block), operator=SEQUENCE)
-    report = verify(path, runtime=keeps_h0)
+    report = verify(path, runtime=keeps_h0, diagnosis=False)
     assert [r.verdict for r in report.results] == ["failed"]
 
 
 def test_a_reading_is_not_accepted_where_the_tier_is_required(tmp_path: Path) -> None:
     key, block = make_block(["zero"], operator=SEQUENCE, lengths=(0, 3))
     write_vectors(tmp_path / "required.h5", (key, block), operator=SEQUENCE)
-    assert verify(tmp_path / "required.h5", runtime=keeps_h0).verdict == "does not conform"
+    report = verify(tmp_path / "required.h5", runtime=keeps_h0, diagnosis=False)
+    assert report.verdict == "does not conform"
 
 
 def test_cells_are_checked_as_well(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_openvino_runs_what_it_can_ask_of_the_others() -> None:
     report = verify(
         runtime=adapters.parameters, select=("onnx.*/float32/*", "bnnsgraph.*/float32/*")
     )
-    assert report.verdict == "conforms"
+    assert report.verdict == "conforms where supported"
     assert report.counts["passed"] > 100
     passed = Counter(r.id.partition("/")[0] for r in report.results if r.verdict == "passed")
     assert min(passed["onnx.GRU-14"], passed["bnnsgraph.gru"]) > 25

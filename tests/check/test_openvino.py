@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,11 @@ pytest.importorskip("openvino", reason="the extra [openvino] is not installed")
 KNOWN = Path(grucible.__file__).parent / "check" / "known" / "openvino.yaml"
 CASES = {case.id: case for case in load_vectors() if case.operator.startswith("openvino.")}
 NAMES = ("openvino", "openvino-constant")
+SELECT = {
+    "openvino": ("openvino.*/float32/*", "openvino.*/float64/*"),
+    "openvino-constant": ("openvino.*float16/*", "openvino.GRUCell-3/*"),
+}
+"""What each is asked here; `openvino` is asked everything by README's first command, in .ci/run."""
 
 
 def finding(case: Case) -> str:
@@ -32,6 +39,11 @@ def finding(case: Case) -> str:
     if case.operator == "openvino.GRUSequence-5" and "activations" not in case.given:
         return "error"
     return "failed" if case.dtype == "float64" else "passed"
+
+
+def asked(name: str) -> list[Case]:
+    """The core cases that a runtime is asked here."""
+    return [c for c in CASES.values() if any(fnmatchcase(c.id, glob) for glob in SELECT[name])]
 
 
 class Judged:
@@ -50,8 +62,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Judge
     folder = tmp_path_factory.mktemp("openvino")
     started = {}
     for name in NAMES:
-        command = ["check", "--runtime", name, "--expect", str(KNOWN), "--json"]
-        command += ["--select", "openvino.*"]  # of the others: test_onnx_runtimes
+        command = ["check", "--runtime", name, "--expect", str(KNOWN), "--json", "--no-diagnose"]
+        command += ["--jobs", "1", *(word for one in SELECT[name] for word in ("--select", one))]
         with (folder / name).open("w") as out, (folder / f"{name}.err").open("w") as err:
             started[name] = subprocess.Popen(
                 [sys.executable, "-m", "grucible", *command], stdout=out, stderr=err
@@ -71,7 +83,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Judge
 @pytest.mark.parametrize("name", NAMES)
 def test_what_fails_is_what_is_known(name: str, judged: dict[str, Judged]) -> None:
     for verdict in ("passed", "failed", "error", "missing", "unsupported"):
-        wanted = {case.id for case in CASES.values() if finding(case) == verdict}
+        wanted = {case.id for case in asked(name) if finding(case) == verdict}
         assert judged[name].ids(verdict) == wanted
     assert judged[name].ids("error")
     assert judged[name].ids("failed")
@@ -83,8 +95,10 @@ def test_the_known_findings_cover_it_and_no_more(name: str, judged: dict[str, Ju
     assert judged[name].status == 0
     assert judged[name].report["verdict"] == "does not conform"
     assert summary["unexpected_passes"] == 0
-    assert summary["expected_failures"] == summary["failed"] + summary["errors"] == 197
-    assert summary["passed"] == 387
+    found = Counter(finding(case) for case in asked(name))
+    assert summary["expected_failures"] == summary["failed"] + summary["errors"]
+    assert (summary["failed"], summary["errors"]) == (found["failed"], found["error"])
+    assert summary["passed"] == found["passed"] > 100
     for case in judged[name].report["cases"]:
         assert ("expected" in case) == (case["verdict"] != "passed")
     assert judged[name].stderr == ""
@@ -101,7 +115,9 @@ def test_float64_is_off_by_float32(name: str, judged: dict[str, Judged]) -> None
 def test_float64_is_graded_float32(name: str, judged: dict[str, Judged]) -> None:
     grades = judged[name].report["arithmetic"]
     assert (grades["float64"]["required"], grades["float64"]["observed"]) == ("float64", "float32")
-    assert all(grades[dtype]["observed"] for dtype in ("float32", "float16", "bfloat16"))
+    narrow = set(grades) - {"float64"}
+    assert narrow
+    assert all(grades[dtype]["observed"] for dtype in narrow)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,5 +130,9 @@ def test_it_is_named_with_its_version(name: str, judged: dict[str, Judged]) -> N
 
 def test_both_ways_give_different_numbers(judged: dict[str, Judged]) -> None:
     """Weights as Parameters and as Constants take other kernels: both are really run."""
-    ratios = [{c["id"]: c["worst_ratio"] for c in judged[name].report["cases"]} for name in NAMES]
-    assert ratios[0] != ratios[1]
+    one, other = (
+        {c["id"]: c["worst_ratio"] for c in judged[name].report["cases"]} for name in NAMES
+    )
+    both = one.keys() & other.keys()
+    assert len(both) > 100
+    assert any(one[case_id] != other[case_id] for case_id in both)

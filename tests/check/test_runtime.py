@@ -14,7 +14,7 @@ from grucible.cases.errors import RuntimeNotUsable
 from grucible.check.runtimes import runtime
 from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
-from .conftest import HERE, Command
+from .conftest import HERE, Command, strict_json
 from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MODULES = {
@@ -62,7 +62,17 @@ UNUSABLE = [
 
 @pytest.mark.parametrize(("spec", "says"), UNUSABLE, ids=[spec for spec, _ in UNUSABLE])
 @pytest.mark.usefixtures("modules")
-def test_unusable(spec: str, says: str, command: Command) -> None:
+def test_unusable(spec: str, says: str) -> None:
+    with pytest.raises(RuntimeNotUsable) as refused:
+        load_runtime(spec)
+    assert re.search(says, str(refused.value)), refused.value
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("spec", ["nonsense", "", "rt_not_python:run"])
+@pytest.mark.usefixtures("modules")
+def test_unusable_is_one_line(spec: str, command: Command) -> None:
+    says = dict(UNUSABLE).get(spec, "SyntaxError: ")
     said = command("check", "cell.h5", "--runtime", spec).said_in_one_line()
     assert re.search(says, said), said
 
@@ -140,6 +150,19 @@ def test_registered_runtimes() -> None:
         "openvino-constant",
         "openvino-default",
     ]
+
+
+def test_the_command_lists_them(command: Command) -> None:
+    ended = command("runtimes")
+    assert ended.status == 0
+    names = [line.split()[0] for line in ended.out.splitlines() if line[:1] not in (" ", "")]
+    rows = strict_json(command("runtimes", "--json").out)
+    wanted = [point.name for point in registered_runtimes()]
+    assert [row["name"] for row in rows] == names[:-1] == wanted
+    assert len({row["about"] for row in rows}) == len(wanted)
+    assert all(set(row) == {"name", "version", "about"} and row["about"] for row in rows)
+    for row in rows:
+        assert f"{row['name']}  {row['version'] or 'not installed'}" in ended.out
 
 
 def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) -> None:

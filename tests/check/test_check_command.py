@@ -1,0 +1,203 @@
+"""`grucible check` as a user types it: what is judged, by what, and how it is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grucible import load_vectors
+from grucible.gen.tolerances.classes import CLASSES
+
+from .conftest import HERE, Command, bad_usage, strict_json
+from .made import CELL, IMPORT_ANSWER, NAMES
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+WRONG = f"{HERE / 'misbehaving.py'}:nan"
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+
+COUNTS = {"cases", "passed", "failed", "unsupported", "missing", "errors"}
+CASE: dict[str, Any] = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
+        "worst_ulp": (float, str), "where": str, "readings": list, "arithmetic": (str, type(None)), "message": str}  # fmt: skip
+GRADE = {"required", "observed", "compared", "observed_too", "holds", "worst", "vacuous"}
+
+
+def check_report(report: dict[str, Any]) -> None:
+    """The fields of DESIGN.md, and sums that are right."""
+    assert report["grucible_report"] == 2
+    assert report["verdict"] in (
+        "conforms",
+        "conforms where supported",
+        "does not conform",
+        "incomplete",
+    )
+    assert set(report["runtime"]) == {"name", "version"}
+    assert set(report["summary"]) == COUNTS | {"expected_failures", "unexpected_passes"}
+    assert {"nonportable", "invalid"} == set(report["other_tiers"])
+    for counts in (report["summary"], *report["other_tiers"].values()):
+        assert all(isinstance(count, int) for count in counts.values())
+        assert counts["cases"] == sum(counts[name] for name in COUNTS - {"cases"})
+    for case in report["cases"]:
+        assert set(case) - {"expected", "must_support"} == set(CASE)
+        for field, kind in CASE.items():
+            assert isinstance(case[field], kind), (field, case[field])
+        assert case["verdict"] in ("passed", "failed", "unsupported", "missing", "error")
+    assert len({case["id"] for case in report["cases"]}) == len(report["cases"])
+    decided = [c for c in report["cases"] if c["tier"] in ("required", "ambiguous")]
+    assert len(decided) == report["summary"]["cases"]
+    for dtype, grade in report["arithmetic"].items():
+        assert set(grade) == GRADE
+        assert list(grade["holds"]) == [one.name for one in CLASSES[dtype]]
+        assert all(0 <= count <= grade["compared"] for count in grade["holds"].values())
+        assert grade["observed"] is None or grade["holds"][grade["observed"]] == grade["compared"]
+        assert set(grade["worst"]) == {"ratio", "id", "where"}
+        assert set(grade["vacuous"]) == {"share", "files"}
+        assert 0 <= grade["vacuous"]["share"] <= 1
+    compared = sum(grade["compared"] for grade in report["arithmetic"].values())
+    assert compared == report["summary"]["passed"] + report["summary"]["failed"]
+
+
+def test_json_report(some_vectors: Path, command: Command) -> None:
+    ended = command("check", some_vectors, "--runtime", WRONG, "--json")
+    assert ended.status == 1
+    assert ended.err == ""
+    report = ended.report
+    check_report(report)
+    assert list(report)[:2] == ["grucible_report", "verdict"]
+    assert report["runtime"] == {"name": WRONG, "version": ""}
+    assert report["vectors"] == {"path": str(some_vectors), "files": 2}
+    cases = ended.cases
+    assert set(cases) == {*NAMES, "d-bfloat16", "n-bad", "s-zero"}
+    assert cases["b-bad"]["worst_ratio"] == cases["b-bad"]["worst_abs"] == "inf"
+    assert cases["b-bad"]["where"] == "Ho[0, 0]"
+    assert cases["s-zero"]["readings"] == [[]]
+    assert report["other_tiers"]["nonportable"]["failed"] == 1
+    assert report["summary"]["failed"] == 1
+    assert cases["a-good"]["arithmetic"] == "float32"
+    assert cases["b-bad"]["arithmetic"] is None
+    assert {dtype: grade["required"] for dtype, grade in report["arithmetic"].items()} == {
+        "bfloat16": "bfloat16-gemm",
+        "float32": "float32",
+    }
+    assert report["arithmetic"]["float32"]["worst"] == {
+        "ratio": "inf",
+        "id": f"{CELL}/made/float32/b-bad",
+        "where": "Ho[0, 0]",
+    }
+
+
+def test_json_report_of_the_core_vectors(command: Command) -> None:
+    report = command("check", "--runtime", NUMPY, "--json").report
+    check_report(report)
+    assert report["summary"]["passed"] == 584
+    assert report["summary"]["unsupported"] == 604
+    assert {case["id"] for case in report["cases"]} == {case.id for case in load_vectors()}
+    assert {dtype: grade["observed"] for dtype, grade in report["arithmetic"].items()} == {
+        "float64": "float64",
+        "float32": "float32",
+        "float16": "float32",
+        "bfloat16": "float32",
+    }
+    assert {grade["compared"] for grade in report["arithmetic"].values()} == {146}
+
+
+def test_report_to_a_file(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    file, again = tmp_path / "report.json", tmp_path / "again.json"
+    options = ["--report", f"json={file}", "--report", f"json={again}"]
+    text = command("check", some_vectors, "--runtime", NUMPY, *options)
+    assert text.status == 0
+    assert text.out.startswith("conforms: 5 of 5 cases passed\n")
+    direct = command("check", some_vectors, "--runtime", NUMPY, "--json")
+    assert strict_json(file.read_text("utf-8")) == direct.report
+    assert file.read_bytes() == again.read_bytes() == direct.out.encode()
+
+
+@pytest.mark.parametrize("report", ["html=x.html", "json", "json=", "=x", "x.json"])
+def test_a_report_of_another_kind(report: str, some_vectors: Path, command: Command) -> None:
+    ended = command("check", some_vectors, "--runtime", NUMPY, "--report", report)
+    bad_usage(ended, f"--report {re.escape(report)}: expected json=FILE")
+
+
+@pytest.mark.parametrize("place", ["absent/report.json", "vectors", "vectors/cell.h5/report.json"])
+def test_a_report_that_cannot_be_written(
+    place: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """Said before or after the judging, it is one line and not a traceback."""
+    ended = command(
+        "check", some_vectors, "--runtime", NUMPY, "--report", f"json={tmp_path / place}"
+    )
+    assert ended.status == 2
+    assert re.search(place.split("/")[0], ended.err.splitlines()[-1])
+
+
+def test_terminal_report(some_vectors: Path, command: Command) -> None:
+    ended = command("check", some_vectors, "--runtime", WRONG)
+    lines = ended.out.splitlines()
+    assert lines[0] == "does not conform: 4 of 5 cases passed, 1 failed"
+    assert lines[1] == f"{WRONG}: 6 cases, 2 files of {some_vectors}"
+    start = next(place for place, line in enumerate(lines) if line.startswith("bfloat16 "))
+    rows = {line.split()[0]: line.split()[1:4] for line in lines[start : start + 3]}
+    assert rows == {
+        "bfloat16": ["1", "1", "0"],
+        "float32": ["4", "3", "1"],
+        "nonportable": ["1", "0", "1"],
+    }
+    assert "failed (the worst of each dtype first):" in lines
+    assert f"  {CELL}/made/float32/b-bad" in lines
+    assert any(line.startswith("    Ho[0, 0]: expected ") for line in lines)
+
+
+def test_select(some_vectors: Path, command: Command) -> None:
+    options = ["--select", "*good", "--select", "*/d-*", "--json"]
+    ended = command("check", some_vectors, "--runtime", WRONG, *options)
+    assert ended.status == 0
+    assert list(ended.cases) == ["d-bfloat16", "a-good", "c-good"]
+
+
+@pytest.mark.parametrize("verb", ["check", "run", "outputs"])
+@pytest.mark.parametrize("glob", ["*Good", "a-good", "", "*/a-good/"])
+def test_select_nothing(
+    verb: str, glob: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    arguments = {
+        "check": ["check", some_vectors, "--runtime", NUMPY],
+        "run": ["run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out"],
+        "outputs": ["check", some_vectors, "--outputs", tmp_path],
+    }[verb]
+    said = command(*arguments, "--select", glob).said_in_one_line()
+    assert said == f"grucible: no case is selected by --select {glob!r}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_nonportable_cases_decide_nothing(some_vectors: Path, command: Command) -> None:
+    ended = command("check", some_vectors, "--runtime", NUMPY, "--select", "*/n-*")
+    assert ended.status == 1
+    assert ended.out.startswith("incomplete: 0 of 0 cases passed")
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--rtol", "1e-3"], 0, "rtol 0.001, atol 0"),
+        (["--atol", "0.01", "--rtol", "0"], 0, "rtol 0, atol 0.01"),
+        (["--ulp", "4"], 0, "4 ulp"),
+        (["--ulp", "0"], 1, "failed"),
+        (["--rtol", "1e-12"], 1, "rtol 1e-12, atol 0"),
+    ],
+)
+def test_tolerances(
+    options: list[str], status: int, said: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """A runtime that is off by 2^-22, at most 4 units of float32, relative."""
+    (tmp_path / "off.py").write_text(
+        f"{IMPORT_ANSWER}def run(question):\n"
+        "    outputs = answer(question)\n"
+        "    return {n: (a * (1 + 2.0**-22)).astype(a.dtype) for n, a in outputs.items()}\n"
+    )
+    runtime = f"{tmp_path / 'off.py'}:run"
+    ended = command("check", some_vectors, "--runtime", runtime, "--select", "*good", *options)
+    assert ended.status == status
+    assert said in ended.out

@@ -1,0 +1,131 @@
+"""`grucible run`, and then `check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from .conftest import HERE, Command
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+WRONG = f"{HERE / 'misbehaving.py'}:nan"
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+
+def same_but_runtime(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert {k: v for k, v in one.items() if k != "runtime"} == {
+        k: v for k, v in other.items() if k != "runtime"
+    }
+
+
+@pytest.mark.parametrize("runtime", [NUMPY, WRONG])
+@pytest.mark.parametrize("options", [[], ["--select", "*a*"]])
+def test_run_then_check_is_check(
+    runtime: str, options: list[str], some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "out"
+    ran = command("run", some_vectors, "--runtime", runtime, "-o", out, *options)
+    assert ran.status == 0
+    assert ran.out.splitlines()[0].startswith(f"{out / 'cell.h5'}: ")
+    stored = command("check", some_vectors, "--outputs", out, "--json", *options)
+    direct = command("check", some_vectors, "--runtime", runtime, "--json", *options)
+    same_but_runtime(stored.report, direct.report)
+    assert stored.status == direct.status
+    assert stored.report["runtime"] == direct.report["runtime"]
+
+
+def test_run_then_check_of_a_single_file(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "deep" / "er" / "cell.out.h5"
+    ran = command("run", some_vectors / "cell.h5", "--runtime", NUMPY, "-o", out)
+    assert ran.out == f"{out}: 5 ok\n"
+    assert command("check", some_vectors / "cell.h5", "--outputs", out).status == 0
+    assert [p.name for p in out.parent.iterdir()] == ["cell.out.h5"]
+
+
+def test_run_of_the_core_vectors(tmp_path: Path, command: Command) -> None:
+    ran = command("run", "--runtime", NUMPY, "-o", tmp_path / "out")
+    assert ran.out.splitlines() == [
+        f"{tmp_path / 'out/bnnsgraph/gru/core.h5'}: 244 unsupported",
+        f"{tmp_path / 'out/onnx/gru/core.h5'}: 360 unsupported",
+        f"{tmp_path / 'out/openvino/gru_cell/core.h5'}: 232 ok",
+        f"{tmp_path / 'out/openvino/gru_sequence/core.h5'}: 304 ok",
+        f"{tmp_path / 'out/openvino/gru_sequence/core_with_zero.h5'}: 48 ok",
+    ]
+    ended = command("check", "--outputs", tmp_path / "out")
+    assert ended.out.startswith(
+        "conforms where supported: 584 of 1188 cases passed, 604 unsupported\n"
+    )
+
+
+def test_what_was_not_selected_is_missing_afterwards(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    command("run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out", "--select", "*good")
+    report = command("check", some_vectors, "--outputs", tmp_path / "out", "--json").report
+    assert report["verdict"] == "incomplete"
+    assert report["summary"]["passed"] == 2
+    assert report["summary"]["missing"] == 3
+
+
+def test_run_makes_an_outputs_file_as_described(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    command("run", some_vectors / "cell.h5", "--runtime", WRONG, "-o", tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as out, h5py.File(some_vectors / "cell.h5") as expected:
+        attributes = dict(out.attrs)
+        assert attributes.pop("runtime_version") == b""
+        told = {"format": b"grucible outputs", "format_version": 2, "runtime": WRONG.encode()}
+        assert attributes == told
+        for name, block in expected["float32"].items():
+            made = out[f"float32/{name}"]
+            assert made["id"][()].tolist() == block["id"][()].tolist()
+            assert made["outputs/Ho"].shape == block["outputs/Ho"].shape
+            assert made["outputs/Ho"].dtype == np.float32
+            assert set(made["status"][()].tolist()) == {b"ok"}
+        (block,) = out["bfloat16"].values()
+        assert block["outputs/Ho"].attrs["dtype"] == b"bfloat16"
+
+
+@pytest.mark.parametrize("place", ["a directory", "below a file", "a file for a directory"])
+def test_run_where_nothing_can_be_written(
+    place: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").write_text("kept")
+    source, out = {
+        "a directory": (some_vectors / "cell.h5", tmp_path / "there"),
+        "below a file": (some_vectors / "cell.h5", tmp_path / "file" / "out.h5"),
+        "a file for a directory": (some_vectors, tmp_path / "file"),
+    }[place]
+    said = command("run", source, "--runtime", NUMPY, "-o", out).said_in_one_line()
+    assert str(out) in said
+    assert (tmp_path / "file").read_text() == "kept"
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_run_does_not_write_over_the_vectors(some_vectors: Path, command: Command) -> None:
+    before = (some_vectors / "cell.h5").read_bytes()
+    said = command(
+        "run", some_vectors / "cell.h5", "--runtime", NUMPY, "-o", some_vectors / "cell.h5"
+    )
+    assert (some_vectors / "cell.h5").read_bytes() == before
+    said.said_in_one_line()
+
+
+def test_run_fails_whole_files(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    """A damaged second file leaves the first file's outputs, whole, and none of its own."""
+    raw = bytearray((some_vectors / "deep" / "seq.h5").read_bytes())
+    with h5py.File(some_vectors / "deep" / "seq.h5") as file:
+        (block,) = file["float32"].values()
+        raw[block["inputs/X"].id.get_offset()] ^= 1
+    (some_vectors / "deep" / "seq.h5").write_bytes(raw)
+    ended = command("run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out")
+    assert ended.status == 2
+    assert "what it holds does not match its content_sha256" in ended.err
+    assert [p.name for p in (tmp_path / "out").rglob("*.h5*")] == ["cell.h5"]

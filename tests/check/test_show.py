@@ -1,0 +1,89 @@
+"""`grucible show`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import load_vectors
+
+from .conftest import HERE, Command, bad_usage
+from .made import CELL, SEQUENCE, make_block, write_vectors
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+WRONG = f"{HERE / 'misbehaving.py'}:nan"
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+
+def test_show_by_id(some_vectors: Path, command: Command) -> None:
+    ended = command("show", some_vectors, "*/s-zero")
+    lines = ended.out.splitlines()
+    assert ended.status == 0
+    assert lines[0] == f"{SEQUENCE}/made/float32/s-zero"
+    assert lines[1] == f"  in {some_vectors / 'deep' / 'seq.h5'}"
+    assert lines[2] == "  openvino.GRUSequence-5, float32, tier ambiguous"
+    text = ended.out
+    for told in (
+        "zt = sigmoid(clip[-0.5, 0.5]",
+        "reverse: zt = ",
+        "linear_before_reset  absent (default false)",
+        "clip                 0.5",
+        "X: float32 (2, 3, 4)",
+        "sequence_lengths: int64 (2,)",
+        "also accepted, reading len-zero.initial-state: ",
+    ):
+        assert re.search(re.sub(r"\s+", r"\\s+", re.escape(told).replace(r"\ ", " ")), text), told
+
+
+def test_show_by_glob(some_vectors: Path, command: Command) -> None:
+    wide = f"{CELL}/made/bfloat16/d-bfloat16\n"
+    assert command("show", some_vectors, "*/d-*").out.startswith(wide)
+    assert command("show", some_vectors / "cell.h5", "*/?-bfloat16").out.startswith(wide)
+
+
+def test_show_of_the_core_vectors(command: Command) -> None:
+    case = next(case for case in load_vectors() if "GRUSequence" in case.id)
+    assert command("show", case.id).out.startswith(f"{case.id}\n")
+    core = [case for case in load_vectors() if "/float32/" in case.id and "noB" in case.id]
+    ended = command("show", core[0].id)
+    assert "B: absent" in ended.out
+
+
+def test_an_id_that_is_a_glob_of_others_is_an_id(tmp_path: Path, command: Command) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "ab", "a*"]))
+    asked = f"{CELL}/made/float32/a*"
+    assert command("show", tmp_path / "cell.h5", asked).out.startswith(f"{asked}\n")
+
+
+def test_show_shows_every_number_when_asked(tmp_path: Path, command: Command) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a"]))
+    case = next(iter(load_vectors(tmp_path / "cell.h5")))
+    text = command("show", tmp_path / "cell.h5", "*/a", "--full").out
+    numbers = {np.float32(n) for n in re.findall(r"-?\d+\.\d+(?:e[-+]\d+)?", text)}
+    for array in (*case.inputs.values(), *case.answer.outputs.values()):
+        assert set(array.ravel().tolist()) <= {float(number) for number in numbers}
+
+
+@pytest.mark.parametrize("wanted", ["*/x-*", "*/a-goo", "*/A-GOOD", "a-good", ""])
+def test_show_nothing(wanted: str, some_vectors: Path, command: Command) -> None:
+    said = command("show", some_vectors, wanted).said_in_one_line()
+    assert f"no case is called {wanted!r}" in said
+
+
+def test_show_several(some_vectors: Path, command: Command) -> None:
+    ended = command("show", some_vectors, "*good")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("grucible: 2 cases match '*good'")
+    assert "a-good" in ended.err
+    assert "c-good" in ended.err
+    many = command("show", "*GRUSequence*")
+    assert many.err.startswith("grucible: 352 cases match '*GRUSequence*'")
+    assert len(re.findall("openvino.GRUSequence-5/", many.err)) == 5
+
+
+def test_show_without_a_case(command: Command, some_vectors: Path) -> None:
+    bad_usage(command("show"), "CASE")
+    bad_usage(command("show", some_vectors, "a-good", "b-bad"), "b-bad")
