@@ -20,7 +20,7 @@ import numpy as np
 from grucible import Question, Unsupported
 
 sys.path.insert(0, str(Path(__file__).parent))
-from numpy_gru import run as answer
+from numpy_gru import run as answer  # type: ignore[import-not-found]
 
 Runtime = Callable[[Question], Any]
 

@@ -10,7 +10,7 @@ import dataclasses
 import gc
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -107,9 +107,9 @@ TAKERS: dict[str, Taker] = {
     "nothing": lambda _: {},
     "none": lambda _: None,
     "question": lambda question: question,
-    "stored": lambda question: question.answer.outputs,
-    "first-of-them": lambda question: next(iter(question.answers.values())).outputs,
-    "case": lambda question: question.case.answer.outputs,
+    "stored": lambda question: cast(Any, question).answer.outputs,
+    "first-of-them": lambda question: next(iter(cast(Any, question).answers.values())).outputs,
+    "case": lambda question: cast(Any, question).case.answer.outputs,
     "dict": lambda question: vars(question),
     "dict-stored": lambda question: question.__dict__["answer"].outputs,
     "fields": lambda question: dataclasses.asdict(question)["answers"],

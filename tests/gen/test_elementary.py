@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import flint
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from flint import arb
