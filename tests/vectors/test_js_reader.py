@@ -18,8 +18,8 @@ import pytest
 from grucible.vectors.published import published_digests
 
 from .conftest import CORE
-from .damage import AMBIGUOUS, HO, LIMITS, READING, edit, flip_bit, put
-from .handmade import content_sha256, tolerance_sha256
+from .damage import HO, LIMITS, edit, flip_bit, put
+from .handmade import AMBIGUOUS, READING, content_sha256, tolerance_sha256
 
 READER = Path(__file__).with_name("reader.mjs")
 CORE_FILES = sorted(CORE.rglob("core*.h5"))

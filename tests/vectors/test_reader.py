@@ -16,7 +16,6 @@ from grucible.cases.errors import VectorFileError
 from grucible.cases.operators.readings import STORED
 from grucible.vectors import stored_block
 from grucible.vectors.find import case_ids, find_vectors
-from grucible.vectors.hdf5.attributes import attribute
 from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE
