@@ -94,8 +94,9 @@ class _Off:
 
     def __init__(self, expected: Array, observed: Array, dtype: str, signed_zero: bool) -> None:
         self._expected, self._dtype = expected.reshape(len(expected), -1), dtype
-        e = self._expected.astype(np.float64)
-        o = observed.reshape(len(expected), -1).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # of a signalling NaN
+            e = self._expected.astype(np.float64)
+            o = observed.reshape(len(expected), -1).astype(np.float64)
         self._off = difference(o, e)
         self._never = np.isinf(self._off)
         if signed_zero:
