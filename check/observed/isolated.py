@@ -7,6 +7,7 @@ with the next. The child's standard output is its standard error: results stay c
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -130,9 +131,7 @@ def _serve(name: str, pipe: Connection) -> None:
         pipe.send(("unusable", str(error)))
         return
     threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
-    while True:
-        try:
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has ended
+        while True:
             question: Question = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(reply(runtime, question))
+            pipe.send(reply(runtime, question))

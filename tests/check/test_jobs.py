@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -255,3 +257,19 @@ def test_jobs_is_about_runtimes(vectors: Path, tmp_path: Path, command: Command)
     assert "--jobs goes with --runtime" in ended.err.splitlines()[-1]
     for jobs in ("0", "-1", "two"):
         assert command("check", vectors, "--runtime", "x", "--jobs", jobs).status == 2
+
+
+def test_a_process_whose_parent_was_killed_ends_quietly(
+    vectors: Path, tmp_path: Path, notes: Any
+) -> None:
+    spec, told = notes(seconds=0.5)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "grucible", "check", str(vectors), "--runtime", spec],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not ((tmp_path / "told").is_dir() and any(told())):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    running.kill()
+    out, err = running.communicate(timeout=60)  # until the child, which holds stderr, has ended
+    assert (out, err) == ("", "")
