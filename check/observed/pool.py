@@ -1,8 +1,7 @@
 """A runtime in several processes at a time: what it answers, and the order, are those of one.
 
-Each child has a thread here, which hands it one run of questions after another. Runs are contiguous
-in their block: cases that follow one another often share what a runtime keeps, such as a compiled
-model.
+Each child has a thread here, which hands it one run of questions after another. In a run, questions with
+equal attributes follow one another: they often share what a runtime keeps, such as a compiled model.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from itertools import pairwise
 from queue import SimpleQueue
 
 from ...cases.commands.usable_cpus import usable_cpus
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
-from ...vectors.block import Block
+from ...vectors.block import Block, canonical_json
 from .isolated import IsolatedRuntime
 from .source import Observed, Reply, stacked
 
@@ -91,15 +89,15 @@ class RuntimePool:
 
     def ask(self, block: Block) -> Callable[[], Observed]:
         """Have the children run every case of the block; what is returned waits for their answers."""
-        runs = []
-        for questions in _runs(list(block.questions())):
+        asked = []
+        for run in _runs(block):
             answers: Future[list[Reply]] = Future()
             with self._changing:
-                self._left += len(questions)
-            self._work.put((questions, answers))
-            runs.append(answers)
+                self._left += len(run)
+            self._work.put(([block.question(row) for row in run], answers))
+            asked.append((run, answers))
         self._start_threads()
-        return partial(_gathered, block, runs)
+        return partial(_gathered, block, asked)
 
     def _start_threads(self) -> None:
         """One thread for the first child, others where there is work for them."""
@@ -151,12 +149,27 @@ class RuntimePool:
             thread.join()
 
 
-def _runs(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    """The questions in runs of at most RUN, about equally long."""
-    count = -(-len(questions) // RUN)
-    ends = [len(questions) * run // count for run in range(count + 1)]
-    return (questions[start:end] for start, end in pairwise(ends))
+def _runs(block: Block) -> Iterator[list[int]]:
+    """The rows of a block in runs of at most RUN; those with equal attributes follow one another."""
+    alike: dict[str, list[int]] = {}
+    for row, given in enumerate(block.given):
+        alike.setdefault(canonical_json(given), []).append(row)
+    run: list[int] = []
+    for rows in alike.values():
+        for start in range(0, len(rows), RUN):
+            some = rows[start : start + RUN]
+            if len(run) + len(some) > RUN:
+                yield run
+                run = []
+            run = run + some
+    yield run
 
 
-def _gathered(block: Block, runs: Sequence[Future[list[Reply]]]) -> Observed:
-    return stacked(block, [reply for run in runs for reply in run.result()])
+def _gathered(block: Block, asked: Sequence[tuple[Sequence[int], Future[list[Reply]]]]) -> Observed:
+    """The answers to all runs, in the order of the block."""
+    found = {
+        row: reply
+        for run, answers in asked
+        for row, reply in zip(run, answers.result(), strict=True)
+    }
+    return stacked(block, [found[row] for row in range(len(block))])

@@ -15,6 +15,7 @@ same bits, a compiled model holds no threads of its own, and a process that has 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +38,8 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _PROPERTIES = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
 _DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
+_COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
+"""A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
 
 
 class _NodeType(NamedTuple):
@@ -132,8 +135,12 @@ class OpenVINO:
         self, node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]] | None = None
     ) -> Any:
         """An inference request of the model of `node_type`, given its Constants."""
-        model = _model(node_type, constants or {})
-        return self._core.compile_model(model, "CPU", self._properties).create_infer_request()
+        try:
+            model = _model(node_type, constants or {})
+            compiled = self._core.compile_model(model, "CPU", self._properties)
+        except RuntimeError as error:
+            raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
+        return compiled.create_infer_request()
 
 
 def _model(node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:

@@ -183,26 +183,6 @@ def fixed(text: str) -> npt.NDArray[Any]:
     return np.array(text.encode(), h5py.string_dtype("utf-8", len(text.encode())))
 
 
-def copy_with_fixed_texts(source: Path, path: Path) -> None:
-    """Write what `source` holds again, with text attributes of fixed length."""
-
-    def copy(name: str, node: Any) -> None:
-        made = (
-            new.create_group(name)
-            if isinstance(node, h5py.Group)
-            else new.create_dataset(name, data=node[()])
-        )
-        copy_attributes(node, made)
-
-    def copy_attributes(node: Any, made: Any) -> None:
-        for name, value in node.attrs.items():
-            made.attrs[name] = fixed(value) if isinstance(value, str) else value
-
-    with h5py.File(source) as old, h5py.File(path, "w", libver=("earliest", "v110")) as new:
-        copy_attributes(old, new)
-        old.visititems(copy)
-
-
 def sign(path: Path) -> None:
     """Store the digests of the content and the tolerances that the file now has."""
     digests = {

@@ -16,7 +16,6 @@ from grucible.cases.errors import VectorFileError
 from grucible.cases.operators.readings import STORED
 from grucible.vectors import stored_block
 from grucible.vectors.find import case_ids, find_vectors
-from grucible.vectors.hdf5.attributes import attribute
 from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE
@@ -27,7 +26,6 @@ from .handmade import (
     BLOCKS,
     READING,
     REQUIRED,
-    copy_with_fixed_texts,
 )
 
 DTYPES = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32}
@@ -174,15 +172,3 @@ def test_nothing_there_says_how_to_make_some(what: str, tmp_path: Path) -> None:
     with pytest.raises(VectorFileError, match="grucible gen -o") as refused:
         list(load_vectors(path))
     assert str(path) in str(refused.value)
-
-
-def test_text_attributes_of_fixed_length(handmade: Path, tmp_path: Path) -> None:
-    """Whatever wrote them: texts of fixed length are as good as h5py's of variable length."""
-    path = tmp_path / "fixed.h5"
-    copy_with_fixed_texts(handmade, path)
-    with h5py.File(path) as file:
-        assert attribute(file, "operator") == "openvino.GRUSequence-5"
-    assert set(by_id(path)) == set(by_id(handmade))
-    with open_vectors(path) as vectors:
-        vectors.verify_content()
-        assert vectors.generator == "by hand"
