@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from oracle import FORMATS, Array, Matrix, Numbers, Vector
+from oracle import FORMATS, Array, Matrix, Numbers, Vector, dot
 
 READINGS = frozenset(
     {
@@ -107,10 +107,10 @@ def _step(x: Vector, h: Vector, p: Parameters) -> Vector:
         return _activation(p.activation, a, p)
 
     def from_input(gate: str, j: int) -> Any:
-        return _dot(p.input_weight[gate][j], x) + p.input_bias[gate][j]
+        return dot(p.input_weight[gate][j], x) + p.input_bias[gate][j]
 
     def product(gate: str, j: int, state: Vector) -> Any:
-        return _dot(p.hidden_weight[gate][j], state)
+        return dot(p.hidden_weight[gate][j], state)
 
     r, n, z = [], [], []
     for j in range(len(h)):
@@ -152,10 +152,6 @@ def _gates(stacked: list[Any], hidden: int) -> dict[str, list[Any]]:
         "n": stacked[hidden : 2 * hidden],
         "z": stacked[2 * hidden :],
     }
-
-
-def _dot(a: Vector, b: Vector) -> Any:
-    return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 def _vector(row: Array, numbers: Numbers) -> Vector:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from oracle import FORMATS, Array, Matrix, Vector
+from oracle import FORMATS, Array, Matrix, Vector, dot
 
 Function = Callable[[Any], Any]
 
@@ -108,18 +108,14 @@ def _step(
     Wz, Wr, Wh = W[:H], W[H : 2 * H], W[2 * H :]
     Rz, Rr, Rh = R[:H], R[H : 2 * H], R[2 * H :]
     Wbz, Wbr, Wbh, Rbz, Rbr, Rbh = (B[k * H : (k + 1) * H] for k in range(6))
-    zt = [f(_dot(x, Wz[j]) + _dot(h, Rz[j]) + Wbz[j] + Rbz[j]) for j in range(H)]
-    rt = [f(_dot(x, Wr[j]) + _dot(h, Rr[j]) + Wbr[j] + Rbr[j]) for j in range(H)]
+    zt = [f(dot(x, Wz[j]) + dot(h, Rz[j]) + Wbz[j] + Rbz[j]) for j in range(H)]
+    rt = [f(dot(x, Wr[j]) + dot(h, Rr[j]) + Wbr[j] + Rbr[j]) for j in range(H)]
     if linear_before_reset:
-        ht = [g(_dot(x, Wh[j]) + rt[j] * (_dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
+        ht = [g(dot(x, Wh[j]) + rt[j] * (dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
     else:
         rh = [rt[k] * h[k] for k in range(H)]
-        ht = [g(_dot(x, Wh[j]) + _dot(rh, Rh[j]) + Rbh[j] + Wbh[j]) for j in range(H)]
+        ht = [g(dot(x, Wh[j]) + dot(rh, Rh[j]) + Rbh[j] + Wbh[j]) for j in range(H)]
     return [(1 - zt[j]) * ht[j] + zt[j] * h[j] for j in range(H)]
-
-
-def _dot(a: Vector, b: Vector) -> Any:
-    return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 # the attributes

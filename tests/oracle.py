@@ -190,20 +190,23 @@ def _step(
     def G(a: Any) -> Any:
         return numbers.activation(g, clipped(a))
 
-    zt = [F(_dot(x, Wz[j]) + _dot(h, Rz[j]) + bz[j]) for j in range(H)]
-    rt = [F(_dot(x, Wr[j]) + _dot(h, Rr[j]) + br[j]) for j in range(H)]
+    zt = [F(dot(x, Wz[j]) + dot(h, Rz[j]) + bz[j]) for j in range(H)]
+    rt = [F(dot(x, Wr[j]) + dot(h, Rr[j]) + br[j]) for j in range(H)]
     if attributes["linear_before_reset"]:
         Wbh, Rbh = B[2 * H : 3 * H], B[3 * H :]  # ledger: b-order
-        ht = [G(_dot(x, Wh[j]) + rt[j] * (_dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
+        ht = [G(dot(x, Wh[j]) + rt[j] * (dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
     else:
         bh = B[2 * H :]  # the sum Rbh + Wbh
         rh = [rt[k] * h[k] for k in range(H)]
-        ht = [G(_dot(x, Wh[j]) + _dot(rh, Rh[j]) + bh[j]) for j in range(H)]
+        ht = [G(dot(x, Wh[j]) + dot(rh, Rh[j]) + bh[j]) for j in range(H)]
     return [(1 - zt[j]) * ht[j] + zt[j] * h[j] for j in range(H)]
 
 
-def _dot(a: Vector, b: Vector) -> Any:
-    return sum(p * q for p, q in zip(a, b, strict=True))
+def dot(a: Vector, b: Vector) -> Any:
+    """The sum of the products; of mpmath's numbers it is exact, and rounded once."""
+    if isinstance(a[0], Fraction):
+        return sum(p * q for p, q in zip(a, b, strict=True))
+    return a[0].context.fdot(zip(a, b, strict=True))
 
 
 def _vector(row: Array, numbers: Numbers) -> Vector:
