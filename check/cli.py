@@ -1,4 +1,4 @@
-"""`grucible check`, `run`, `show` and `runtimes`."""
+"""`grucible check`, `run`, `show`, `score` and `runtimes`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The activation functions of all operators' specifications, in one shared vocabulary.
 
 An operator's description maps its own spelling (`HardSigmoid`, `hardSigmoid`) to an `Activation`.
-A function is one record here: its values in every arithmetic, its error bounds and what it is
-confused with follow from it. v is a pre-activation, a and b the parameters alpha and beta:
+A function is one record here: its values in every arithmetic that has the operations it is made of
+(`Elementary`), its error bounds and what it is confused with follow from it. v is a pre-activation, a and b the parameters alpha and beta:
 
     relu              max(0, v)
     sigmoid           1/(1 + e^-v)

@@ -2,7 +2,7 @@
 
 A class is a rounding model. An implementation belongs to it if each of its operations rounds at
 most as the record says; any order of summation, fused multiply-add or not, and any of three forms
-of the blend belong to it. `README.md` in this room derives the bound that follows, and says what is
+of the blend belong to it. `gen/TOLERANCES.md` derives the bound that follows, and says what is
 rigorous and what is fitted.
 """
 
