@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,13 +39,14 @@ class Question:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Every attribute, the specification's defaults filled in."""
-        return OPERATORS[self.operator].with_defaults(self.given)
+        """Every attribute, the specification's defaults filled in; a copy, to be changed at will."""
+        return deepcopy(OPERATORS[self.operator].with_defaults(self.given))
 
     @property
     def semantics(self) -> Semantics:
         """What the question asks of a GRU."""
-        return semantics(OPERATORS[self.operator], self.attributes)
+        operator = OPERATORS[self.operator]
+        return semantics(operator, operator.with_defaults(self.given))
 
     def buffers(self) -> Arrays:
         """New arrays for the outputs, filled with NaN: for kernels that write where they are told."""

@@ -2,7 +2,8 @@
 
 An operator's description maps its own spelling (`HardSigmoid`, `hardSigmoid`) to an `Activation`.
 A function is one record here: its values in every arithmetic that has the operations it is made of
-(`Elementary`), its error bounds and what it is confused with follow from it. v is a pre-activation, a and b the parameters alpha and beta:
+(`Elementary`), its error bounds and what it is confused with follow from it. v is a pre-activation, a and
+b the parameters alpha and beta:
 
     relu              max(0, v)
     sigmoid           1/(1 + e^-v)

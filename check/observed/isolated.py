@@ -36,7 +36,7 @@ class IsolatedRuntime:
     def __init__(self, name: str, timeout: float) -> None:
         self.name, self.version, self.parallel = name, "", False
         self._spec, self._timeout = name, timeout
-        self._gone, self._ready, self._closed = "", False, False
+        self._gone, self._ready, self._closed, self._stopped = "", False, False, False
         self._start()
 
     def _start(self) -> None:
@@ -50,7 +50,7 @@ class IsolatedRuntime:
             )
             self._process.start()
         child_end.close()
-        self._ready = False
+        self._ready = self._stopped = False
 
     def ready(self) -> None:
         """Wait until the runtime is loaded; RuntimeNotUsable where it is not."""
@@ -70,6 +70,8 @@ class IsolatedRuntime:
 
     def answer(self, question: Question) -> Reply:
         """What the runtime says, or what became of it."""
+        lost = self._ready and not self._stopped and not self._alive()
+        died = self._death() if lost else ""
         if not self._gone:
             try:
                 if not self._alive():
@@ -79,6 +81,8 @@ class IsolatedRuntime:
                 self._gone = f"the runtime does not come back: {error}"
         if self._gone:
             return Reply("error", {}, self._gone)
+        if died:  # after it had answered, and before it was asked again
+            return Reply("error", {}, f"the runtime {died} after its last answer")
         try:
             self._pipe.send(question)
             if not self._pipe.poll(self._timeout):
@@ -95,13 +99,18 @@ class IsolatedRuntime:
 
     def _death(self) -> str:
         with _PROCESSES:
-            self._process.join(10)
+            self._process.join(1)
             code = self._process.exitcode
-        if code is not None and code < 0:
+        if code is None:
+            self._kill()
+            return "closed its connection, and was stopped"
+        self._stopped = True
+        if code < 0:
             return f"crashed ({signal_name(-code)})"
         return f"ended its process (exit status {code})"
 
     def _kill(self) -> None:
+        self._stopped = True
         with _PROCESSES:
             self._process.kill()
             self._process.join()

@@ -6,11 +6,12 @@ equal attributes follow one another: they often share what a runtime keeps, such
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from ...cases.commands.usable_cpus import usable_cpus
 from ...cases.errors import RuntimeNotUsable
@@ -139,8 +140,9 @@ class RuntimePool:
         """End the children; what is under way is given up."""
         with self._changing:
             self._closing = True
-        while not self._work.empty():
-            self._work.get()
+        with contextlib.suppress(Empty):  # the threads take from it too
+            while True:
+                self._work.get_nowait()
         for _ in self._threads:
             self._work.put(None)
         for child in self._children:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays, dtype_name
-from ...cases.question import Question
+from ...cases.question import Question, TensorType
 from ...vectors.block import Block
 from ..runtimes.runtime import Runtime, Unsupported, error_sentence, one_line
 
@@ -76,7 +76,13 @@ class FromRuntime:
 
     def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
         """Run every case of the block, each on copies: a runtime may write where it likes."""
-        return stacked(block, [reply(self._runtime, _copied(q)) for q in block.questions()])
+        return stacked(block, [self._ask(question) for question in block.questions()])
+
+    def _ask(self, question: Question) -> Reply:
+        try:
+            return reply(self._runtime, _copied(question))
+        except SystemExit as error:  # in this process it would end whoever judges
+            return Reply("error", {}, error_sentence(error))
 
 
 def _copied(question: Question) -> Question:
@@ -84,20 +90,22 @@ def _copied(question: Question) -> Question:
         question,
         given=deepcopy(dict(question.given)),
         inputs={name: array.copy() for name, array in question.inputs.items()},
+        outputs=dict(question.outputs),
     )
 
 
 def reply(runtime: Runtime, question: Question) -> Reply:
     """Ask one question. Whatever the runtime raises becomes the reply."""
+    wanted = dict(question.outputs)  # what it is held to, whatever it does to the question
     try:
         outputs: Any = runtime.run(question)  # whatever it returns
         if not isinstance(outputs, Mapping):
-            wanted = ", ".join(question.outputs)
+            names = ", ".join(wanted)
             return Reply(
-                "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {wanted}"
+                "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {names}"
             )
         copies = {name: _native(np.array(array)) for name, array in outputs.items()}
-        problem = _problem(question, copies)
+        problem = _problem(wanted, copies)
         return Reply("error", {}, problem) if problem else Reply("ok", copies)
     except Unsupported as reason:
         return Reply("unsupported", {}, one_line(str(reason)))
@@ -108,10 +116,18 @@ def reply(runtime: Runtime, question: Question) -> Reply:
 def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
     """The replies to the questions of a block as arrays."""
     arrays = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
-    for row, given in enumerate(replies):
+    wanted = {name: TensorType(a.shape[1:], a.dtype) for name, a in arrays.items()}
+    seen = [_held_to(wanted, given) for given in replies]
+    for row, given in enumerate(seen):
         for name, array in given.outputs.items():
             arrays[name][row] = array
-    return Observed([r.status for r in replies], [r.message for r in replies], arrays)
+    return Observed([r.status for r in seen], [r.message for r in seen], arrays)
+
+
+def _held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
+    """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
+    problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
+    return Reply("error", {}, problem) if problem else given
 
 
 def _native(array: Array) -> Array:
@@ -119,11 +135,11 @@ def _native(array: Array) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _problem(question: Question, outputs: Mapping[str, Array]) -> str:
+def _problem(wanted: Mapping[str, TensorType], outputs: Mapping[str, Array]) -> str:
     """What is wrong with the names, shapes or dtypes of a runtime's outputs."""
-    if set(outputs) != set(question.outputs):
-        return f"returned {_names(outputs)}; expected {_names(question.outputs)}"
-    for name, expected in question.outputs.items():
+    if set(outputs) != set(wanted):
+        return f"returned {_names(outputs)}; expected {_names(wanted)}"
+    for name, expected in wanted.items():
         got = outputs[name]
         if got.shape != expected.shape or got.dtype != expected.dtype:
             return (

@@ -78,17 +78,12 @@ def compute(
 ) -> list[Outputs]:
     """y and ho of n stacked cases under each of `combinations` of variants, in float64."""
     changed = [_changed(variants, semantics, inputs) for variants in combinations]
-    found: list[Outputs | None] = [None] * len(changed)
+    found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         for places in _alike(changed):
             together = [changed[place] for place in places]
-            for place, outputs in zip(places, _run(together), strict=True):
-                found[place] = outputs
-        return [
-            _handed_out(one, inputs, outputs)
-            for one, outputs in zip(changed, found, strict=True)
-            if outputs is not None
-        ]
+            found |= dict(zip(places, _run(together), strict=True))
+        return [_handed_out(one, inputs, found[place]) for place, one in enumerate(changed)]
 
 
 def _changed(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> _Changed:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grucible import Question
+from grucible.cases.question import TensorType
 
 Array = npt.NDArray[Any]
 Taker = Callable[[Question], Any]
@@ -77,6 +78,13 @@ def fitting(arrays: Callable[[Question], list[Array]]) -> Taker:
     return take
 
 
+def changed(question: Question, other: Callable[[TensorType], Any]) -> dict[str, Array]:
+    """Zeros of another type than was asked for, which the question is made to ask for."""
+    outputs = cast(dict[str, TensorType], question.outputs)
+    outputs.update({name: TensorType(*other(asked)) for name, asked in outputs.items()})
+    return {name: np.zeros(t.shape, t.dtype) for name, t in outputs.items()}
+
+
 def in_this_process(_: Question) -> list[Array]:
     return [one for one in gc.get_objects() if isinstance(one, np.ndarray)] + reachable(
         *(one for one in gc.get_objects() if isinstance(one, (dict, list, tuple)))
@@ -113,6 +121,9 @@ TAKERS: dict[str, Taker] = {
     "dict": lambda question: vars(question),
     "dict-stored": lambda question: question.__dict__["answer"].outputs,
     "fields": lambda question: dataclasses.asdict(question)["answers"],
+    "clears": lambda question: cast(Any, question).outputs.clear() or {},
+    "retypes": lambda question: changed(question, lambda t: (t.shape, np.dtype(np.int8))),
+    "reshapes": lambda question: changed(question, lambda t: ((), t.dtype)),
 }
 """By name; each gets a question and returns what it was given, or what it finds there."""
 
