@@ -1,9 +1,8 @@
 """The GRU. The one place where its equations stand.
 
 They are written over an `Arithmetic`: what a product, an activation and a blend of two states are.
-Enclosures of the exact result, float64 over a stack of cases, the peaks of every intermediate, and
-values with bounds of their errors are four arithmetics; `+`, `-` and `*` are those of the arrays or
-values an arithmetic works with.
+Balls that enclose the exact result, float64 over a stack of cases, narrower types, bounds of errors and
+texts are such arithmetics; `+`, `-` and `*` are those of the values an arithmetic works with.
 
 Source: OpenVINO GRUCell-3, "Detailed description":
 

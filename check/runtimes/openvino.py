@@ -100,7 +100,7 @@ class OpenVINO:
 
         Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
         bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
-        `inputs` of the case are read. A case of another owner's operator is asked as a GRUSequence-5;
+        `inputs` of the question are read. A question of another owner's operator is asked as a GRUSequence-5;
         raises Unsupported where that cannot be. What OpenVINO refuses is OpenVINO's own exception
         (RuntimeError).
         """
