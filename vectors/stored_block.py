@@ -67,9 +67,9 @@ class StoredBlock:
             answers={names: stored.read(start, stop) for names, stored in self.answers.items()},
         )
 
-    def slices(self, *, inputs: bool = True) -> Iterator[Block]:
+    def slices(self) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
-        return (self.read(rows.start, rows.stop, inputs=inputs) for rows in self.steps())
+        return (self.read(rows.start, rows.stop) for rows in self.steps())
 
     def steps(self) -> Iterator[range]:
         """The rows of each slice."""

@@ -22,11 +22,10 @@ _NOTHING: Mapping[str, ReadingNames] = {}
 
 
 class _Compared:
-    """What was observed of a block, compared with the answers of each reading, as often as asked."""
+    """What was observed of a block, compared with the answers of each reading."""
 
     def __init__(self, block: Block, observed: Observed) -> None:
         self.block, self.observed = block, observed
-        self._found: dict[tuple[ReadingNames, str], Comparison] = {}
         self._off = {
             reading: Differences(
                 answer.outputs,
@@ -39,11 +38,7 @@ class _Compared:
 
     def under(self, reading: ReadingNames, criterion: Criterion) -> Comparison:
         """The comparison with the answers of `reading`."""
-        key = (reading, str(criterion))
-        if key not in self._found:
-            admitted = criterion.admitted(self.block, reading)
-            self._found[key] = self._off[reading].worst(admitted)
-        return self._found[key]
+        return self._off[reading].worst(criterion.admitted(self.block, reading))
 
     def passed(self, criterion: Criterion) -> Array:
         """(n,) whether each case passes under some reading."""
