@@ -31,6 +31,19 @@ class FloatType:
     largest: float
     numpy: np.dtype[Any]
 
+    def nearest(self, x: Array) -> Array:
+        """float64 numbers rounded once to this type, which is narrower, ties to even; as float64."""
+        _, exponent = np.frexp(x)
+        exponent = np.maximum(exponent - self.precision, self.least_exponent)
+        rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
+        return np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, x), rounded)
+
+    def spacing(self, values: Array) -> Array:
+        """The distance between neighbours at each finite value: one unit in the last place."""
+        _, exponent = np.frexp(values)
+        exponent = np.where(values == 0, self.least_exponent, exponent - self.precision)
+        return np.ldexp(1.0, np.maximum(exponent, self.least_exponent))
+
 
 FLOAT_TYPES: dict[str, FloatType] = {
     t.name: t

@@ -6,12 +6,20 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from .errors import GrucibleError
+
 _WILD = re.compile(r"[*?[]")
 
 
 def selected(case_id: str, select: Sequence[str]) -> bool:
     """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
     return not select or any(fnmatchcase(case_id, glob) for glob in select)
+
+
+def nothing_selected(select: Sequence[str], dtypes: Sequence[str] = ()) -> GrucibleError:
+    """The error of globs, and of dtypes, that select no case."""
+    told = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
+    return GrucibleError(f"no case is selected by {told}; see the ids with: grucible cases --list")
 
 
 def may_select(prefix: str, select: Sequence[str]) -> bool:

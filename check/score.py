@@ -107,9 +107,13 @@ def score(
             rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
     if misreading and not any(found.caught.values()):
-        raise GrucibleError(f"no selected case can be asked about {misreading}")
+        raise GrucibleError(
+            f"no selected case can be asked about {misreading}; select others, or none in particular"
+        )
     if not found.cases:
-        raise GrucibleError("no case is selected that decides a verdict")
+        raise GrucibleError(
+            "no case is selected that decides a verdict; see the ids with: grucible cases --list"
+        )
     return found
 
 

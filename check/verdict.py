@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..cases.errors import GrucibleError
-from ..vectors.find import find_vectors
+from ..cases.selection import nothing_selected, selected
+from ..vectors.find import case_ids, find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
@@ -66,6 +66,8 @@ def judge(
 
     Without `diagnosis`, failures are not explained.
     """
+    if require:
+        check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
     results: list[CaseResult] = []
     failing: list[FailingBlock] = []
@@ -80,8 +82,7 @@ def judge(
             failing += _failing(part, found, criteria[block.dtype])
             passed += _passed(part, found)
     if not results:
-        raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
-    check_require(require, (result.id for result in results))
+        raise nothing_selected(select)
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     return Report(
         runtime=source.name,

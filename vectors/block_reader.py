@@ -118,7 +118,9 @@ def _reading(group_name: str, where: str) -> ReadingNames:
     """The readings that a group is named after."""
     names = tuple(group_name.split(TOGETHER))
     if names != tuple(name for name in READINGS if name in names):
-        raise VectorFileError(f"{where}: is not a reading this grucible knows")
+        raise VectorFileError(
+            f"{where}: is not a reading this grucible knows; generate the file again"
+        )
     return names
 
 

@@ -10,7 +10,7 @@ from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators.known import OPERATORS
 from ..operators.signature import Operator
-from ..selection import selected
+from ..selection import nothing_selected, selected
 from ..specs.draws import DRAWS
 from ..specs.factors import NEEDED, factors
 from ..specs.spec_file import CaseSpecFile
@@ -58,10 +58,7 @@ def expand_all(
                 )
             owner[case.id] = spec
     if not owner:
-        wanted = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
-        raise GrucibleError(
-            f"no case is selected by {wanted}; see them with: grucible cases --list"
-        )
+        raise nothing_selected(select, dtypes)
     return [(spec, cases) for spec, cases in expanded if cases]
 
 

@@ -26,26 +26,26 @@ from .search import Names, Search
 class Finding:
     """One explanation: `explains` of the `of` failing cases.
 
-    `name` is the variant's (several are joined by " + "), or the class of arithmetic; `kind` is
+    `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is
     misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
-    case tells from it; `contradicted` counts the cases that would have shown it and passed.
+    case tells from them; `contradicted` counts the cases that would have shown it and passed.
     `operator` is that of a case it explains: sentences are in its words.
     """
 
-    name: str
+    names: Names
     kind: str
     about: str
     explains: int
     of: int
     links: tuple[str, ...] = ()
-    alternatives: tuple[str, ...] = ()
+    alternatives: tuple[Names, ...] = ()
     contradicted: int = 0
     operator: str = ""
 
-    def sentence(self, names: str) -> str:
+    def sentence(self, names: Names) -> str:
         """What the variants called `names` say, in the operator's words."""
         operator = OPERATORS[self.operator]
-        return " and ".join(CATALOGUE[one].about_for(operator) for one in names.split(" + "))
+        return " and ".join(CATALOGUE[one].about_for(operator) for one in names)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
         ):
             cost = _cost(other, others, passed)
             if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
-                alternatives.append(" + ".join(other))
+                alternatives.append(other)
     operators = [part.block.operator for part in search.parts for _ in range(len(part))]
     explained = [operators[row] for row in np.flatnonzero(mask)]
     whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
@@ -178,7 +178,7 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
             ", some of it in coarse arithmetic" if search.loose[names] else ", in coarse arithmetic"
         )
     return Finding(
-        name=" + ".join(names),
+        names=names,
         kind=variants[0].kind,
         about=about,
         explains=int(mask.sum()),
@@ -208,4 +208,4 @@ def _arithmetic(
             about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
         elif coarsest.unit < max(coarsest.elementwise, coarsest.operands, coarsest.state):
             about += ", or an error as large as that admits"
-        yield Finding(coarsest.name, "arithmetic", about, len(mine), len(rows))
+        yield Finding((coarsest.name,), "arithmetic", about, len(mine), len(rows))

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...vectors.difference import difference
-from .criterion import spacing
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class _Off:
         element = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))
         worst, at = self._off[rows, element], self._expected[rows, element].astype(np.float64)
-        unit = spacing(np.where(np.isfinite(at), at, 0.0), FLOAT_TYPES[self._dtype])
+        unit = FLOAT_TYPES[self._dtype].spacing(np.where(np.isfinite(at), at, 0.0))
         with np.errstate(over="ignore"):
             ulps = worst / unit
         return Comparison(ratio[rows, element], worst, ulps, np.zeros(len(rows), int), element)

@@ -13,6 +13,7 @@ from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
 from ...gen.tolerances.classes import CLASSES, REQUIRED
 from ...vectors.block import Block
+from ...vectors.block_reader import TOGETHER
 
 
 class Criterion(Protocol):
@@ -67,7 +68,7 @@ class Tolerance:
         values[~np.isfinite(values)] = 0.0
         limit = self.absolute + self.relative * np.abs(values)
         if self.ulps:
-            limit += self.ulps * spacing(values, dtype)
+            limit += self.ulps * dtype.spacing(values)
         return np.asarray(limit)
 
     def __str__(self) -> str:
@@ -128,19 +129,12 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
     return dict.fromkeys(places, Demanded(name))
 
 
-def spacing(values: Array, dtype: FloatType) -> Array:
-    """The distance between neighbours of `dtype` at each finite value: one unit in the last place."""
-    _, exponent = np.frexp(values)
-    exponent = np.where(values == 0, dtype.least_exponent, exponent - dtype.precision)
-    return np.ldexp(1.0, np.maximum(exponent, dtype.least_exponent))
-
-
 def check_classes(relative: str, block: Block) -> None:
     """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
     for reading, answer in block.answers.items():
         for one in CLASSES[block.dtype]:
             if one.name not in answer.tolerances:
-                under = f"readings/{' + '.join(reading)}/" if reading else ""
+                under = f"readings/{TOGETHER.join(reading)}/" if reading else ""
                 raise VectorFileError(
                     f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"

@@ -56,4 +56,7 @@ def check_require(require: Sequence[str], case_ids: Iterable[str]) -> None:
     ids = list(case_ids)
     for glob in require:
         if not any(fnmatchcase(case_id, glob) for case_id in ids):
-            raise GrucibleError(f"no case that is judged matches --require {glob!r}")
+            raise GrucibleError(
+                f"no case that is judged matches --require {glob!r}; "
+                "see the ids with: grucible cases --list"
+            )

@@ -16,7 +16,6 @@ from ...cases.selection import selected
 from ...vectors.block import Block
 from ...vectors.reader import VectorFile, open_vectors
 from ...vectors.stored_block import StoredBlock
-from .pool import RuntimePool
 from .source import Observed, Source
 
 MOST_BYTES = 64 << 20
@@ -59,8 +58,9 @@ def observations(
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
     The content of every file that holds a selected case is verified against its digests first; of the
-    others nothing but ids is read, and of a block without a selected case nothing more. While a pool is
-    at work on some slices, the next are read, and whoever goes through the observations has those before.
+    others nothing but ids is read, and of a block without a selected case nothing more. While a
+    source is at work on some slices, the next are read, and whoever goes through the observations has
+    those before.
     """
     waiting: _Waiting = deque()
     try:
@@ -99,10 +99,7 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
         source.check_ids(vectors.relative, path, stored.ids)
         for rows, block in _slices(stored, select, inputs=source.needs_inputs):
             made = partial(Slice, vectors.path, vectors.relative, stored, rows, block)
-            if isinstance(source, RuntimePool):
-                yield _Asked(made, block, source.ask(block))
-            else:
-                yield _Asked(made, block, partial(source.observe, vectors.relative, block))
+            yield _Asked(made, block, source.ask(vectors.relative, block))
 
 
 def _slices(
@@ -119,8 +116,6 @@ def _slices(
 
 def _room(waiting: _Waiting, source: Source) -> bool:
     """Whether more may be asked before the first answers are waited for."""
-    if not isinstance(source, RuntimePool):
-        return not waiting
     blocks = [one.block for one in waiting if isinstance(one, _Asked)]
     if not blocks:
         return not waiting

@@ -7,7 +7,7 @@ The same block paths as the vector file, each with `id` and `outputs/<name>`, an
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -31,6 +31,7 @@ class FromOutputs:
     """
 
     needs_inputs = False
+    ahead = 1
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -45,8 +46,12 @@ class FromOutputs:
         """Close the file at hand."""
         self._stack.close()
 
-    def observe(self, relative: str, block: Block) -> Observed:
-        """The stored outputs of the cases of `block`."""
+    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:
+        """Read the stored outputs of the cases of `block`."""
+        observed = self._observed(relative, block)
+        return lambda: observed
+
+    def _observed(self, relative: str, block: Block) -> Observed:
         path = self._path(relative)
         with damage_of(path):
             stored = self._block(relative, block.path)

@@ -84,11 +84,7 @@ class RuntimePool:
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """A runtime has just the cases it is asked."""
 
-    def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
-        """Run every case of the block."""
-        return self.ask(block)()
-
-    def ask(self, block: Block) -> Callable[[], Observed]:
+    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
         """Have the children run every case of the block; what is returned waits for their answers."""
         asked = []
         for run in _runs(block):

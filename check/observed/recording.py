@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ...cases.errors import GrucibleError
+from ...cases.selection import nothing_selected
 from ...vectors.find import find_vectors
 from .observations import observations
 from .outputs_file import OutputsWriter, new_outputs_file
@@ -50,4 +51,4 @@ def record(
             nothing = False
             yield str(path), counts
     if nothing:
-        raise GrucibleError(f"no case is selected by {' '.join(f'--select {s!r}' for s in select)}")
+        raise nothing_selected(select)

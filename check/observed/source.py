@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
@@ -39,7 +39,7 @@ class Source(Protocol):
     """A source of observed outputs."""
 
     needs_inputs: bool
-    """Whether `observe` looks at the inputs of a block."""
+    """Whether `ask` looks at the inputs of a block."""
 
     @property
     def name(self) -> str:
@@ -55,14 +55,22 @@ class Source(Protocol):
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError if the source has cases of a block that the vectors do not."""
 
-    def observe(self, relative: str, block: Block) -> Observed:
-        """The outputs of the cases of `block`, which stands in the vector file at `relative`."""
+    @property
+    def ahead(self) -> int:
+        """So many cases may be asked for before what is observed of the first is waited for."""
+
+    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:
+        """Ask for the cases of `block`, which stands in the vector file at `relative`.
+
+        What is returned waits for the outputs.
+        """
 
 
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error."""
 
     needs_inputs = True
+    ahead = 1
 
     def __init__(self, runtime: Runtime) -> None:
         self.name, self.version = runtime.name, runtime.version
@@ -74,11 +82,12 @@ class FromRuntime:
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """A runtime has just the cases it is asked."""
 
-    def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
+    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
         """Run every case of the block, each on copies: a runtime may write where it likes."""
-        return stacked(block, [self._ask(question) for question in block.questions()])
+        observed = stacked(block, [self._answer(question) for question in block.questions()])
+        return lambda: observed
 
-    def _ask(self, question: Question) -> Reply:
+    def _answer(self, question: Question) -> Reply:
         try:
             return reply(self._runtime, _copied(question))
         except SystemExit as error:  # in this process it would end whoever judges

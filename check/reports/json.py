@@ -89,8 +89,9 @@ def _grade(grade: Grade) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return asdict(finding) | {
+        "names": list(finding.names),
         "links": list(finding.links),
-        "alternatives": list(finding.alternatives),
+        "alternatives": [list(names) for names in finding.alternatives],
     }
 
 

@@ -66,7 +66,10 @@ def load_runtime(name: str) -> Runtime:
         ) from error
     function = getattr(module, attribute, None)
     if not callable(function):
-        raise RuntimeNotUsable(f"runtime {name}: {place} has no function {attribute!r}")
+        raise RuntimeNotUsable(
+            f"runtime {name}: {place} has no function {attribute!r}; "
+            f"expected one that takes a question"
+        )
     return _described(name, function)
 
 
@@ -93,7 +96,7 @@ def _load_registered(point: EntryPoint) -> Any:
 def _load_file(place: str) -> Any:
     path = Path(place)
     if not path.is_file():
-        raise RuntimeNotUsable(f"runtime {place}: no such file")
+        raise RuntimeNotUsable(f"runtime {place}: no such file; expected ./file.py:function")
     name = f"grucible_runtime_{path.stem}"  # shadows no module of the same name
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -23,7 +23,6 @@ import numpy as np
 from ...cases.dtypes import Array, FloatType
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ..float64 import Float64
-from ..tolerances.stored import round_to
 from . import elementary
 from .bundle import Bundle
 from .elementary import TINY, UNIT, Value
@@ -216,6 +215,6 @@ def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:
     """
     low = np.nextafter(balls.mid - balls.rad, -np.inf)
     high = np.nextafter(balls.mid + balls.rad, np.inf)
-    least, most = round_to(low, dtype), round_to(high, dtype)
+    least, most = dtype.nearest(low), dtype.nearest(high)
     decided = np.isfinite(low) & np.isfinite(high) & (least == most)
     return (most + 0.0).astype(dtype.numpy), decided

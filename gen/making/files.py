@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,7 +116,8 @@ def make_files(
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
-    chunks in flight. Raises CaseFailed, and whatever stops it leaves only whole files.
+    chunks in flight. Raises CaseFailed, and GrucibleError where a process is killed; whatever stops it
+    leaves only whole files.
     """
     with contextlib.ExitStack() as stack:
         results = stack.enter_context(_in_order(_tasks(plans), jobs))
@@ -199,6 +201,11 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
     )
     try:
         yield _windowed(pool, tasks, ahead=8 * jobs)
+    except BrokenProcessPool:
+        raise GrucibleError(
+            "a process that evaluates cases was killed, perhaps for lack of memory; "
+            "fewer --jobs need less, and files that are whole stay"
+        ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

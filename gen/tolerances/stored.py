@@ -40,19 +40,11 @@ def against_answer(
     e = e * _SLACK
     with np.errstate(over="ignore", invalid="ignore"):
         if max(one.unit, one.state, one.elementwise) < 2.0**-kind.precision:
-            limit = np.maximum(round_to(x + e, kind) - value, value - round_to(x - e, kind))
+            limit = np.maximum(kind.nearest(x + e) - value, value - kind.nearest(x - e))
         else:
             limit = e + 2.0**-kind.precision * np.abs(value) + 2.0 ** (kind.least_exponent - 1)
         limit = np.where(np.isfinite(limit), limit, np.inf)  # NaN where bounds overflow
     return round_up(np.where(e == 0.0, 0.0, limit))
-
-
-def round_to(x: Array, kind: FloatType) -> Array:
-    """float64 numbers rounded once to a narrower dtype, ties to even, as float64."""
-    _, exponent = np.frexp(x)
-    exponent = np.maximum(exponent - kind.precision, kind.least_exponent)
-    rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
-    return np.where(np.abs(rounded) > kind.largest, np.copysign(np.inf, x), rounded)
 
 
 def round_up(limit: Array) -> Array:

@@ -129,10 +129,10 @@ def by_question(run: Callable[[Question], Mapping[str, Array]]) -> BlockRuntime:
     return whole
 
 
-def names(report: Report) -> set[str]:
+def names(report: Report) -> set[tuple[str, ...]]:
     """Everything the diagnosis names, alternatives included."""
     return {
-        name
+        named
         for finding in report.diagnosis.findings
-        for name in (finding.name, *finding.alternatives)
+        for named in (finding.names, *finding.alternatives)
     }

@@ -168,7 +168,10 @@ def test_select_nothing(
         "outputs": ["check", some_vectors, "--outputs", tmp_path],
     }[verb]
     said = command(*arguments, "--select", glob).said_in_one_line()
-    assert said == f"grucible: no case is selected by --select {glob!r}\n"
+    assert said == (
+        f"grucible: no case is selected by --select {glob!r}; "
+        "see the ids with: grucible cases --list\n"
+    )
     assert not (tmp_path / "out").exists()
 
 

@@ -54,7 +54,7 @@ def lengths_ignored(question: Question) -> dict[str, Array]:
 def test_a_bug_in_some_cases_only_is_said_not_to_be_everywhere() -> None:
     report = verify(runtime=sometimes(lengths_ignored), select=FLOAT32)
     [finding] = report.diagnosis.findings
-    assert finding.name == "lengths-ignored"
+    assert finding.names == ("lengths-ignored",)
     assert finding.contradicted > 0
     assert any("not everywhere" in line for line in report_lines(report))
 
@@ -62,7 +62,7 @@ def test_a_bug_in_some_cases_only_is_said_not_to_be_everywhere() -> None:
 def test_coarser_arithmetic_is_named() -> None:
     report = verify(runtime=in_float32, select=("openvino.*/float64/*", *FLOAT32))
     [finding] = report.diagnosis.findings
-    assert (finding.kind, finding.name) == ("arithmetic", "float32")
+    assert (finding.kind, finding.names) == ("arithmetic", ("float32",))
     assert "float64 computed in float32 arithmetic" in next(report_lines(report))
 
 
@@ -115,7 +115,7 @@ def changed(
 def test_an_overflow_is_recognised_wherever_its_infinities_and_nans_spread() -> None:
     blocks = core_blocks(ONNX, "float32")
     report = report_on(blocks, changed(lambda a: np.where(np.isinf(a), np.nan, a)))
-    assert [finding.name for finding in report.diagnosis.findings] == ["softplus-overflows"]
+    assert [finding.names for finding in report.diagnosis.findings] == [("softplus-overflows",)]
     assert report.diagnosis.unexplained == 0
     report = report_on(blocks, changed(lambda a: np.where(np.isfinite(a).all(), a, np.nan)))
     assert report.diagnosis.unexplained == report.diagnosis.failed > 0
@@ -153,7 +153,7 @@ def test_one_misreading_in_two_arithmetics_explains_both() -> None:
     ]
     diagnosis = report_on(blocks, variants_run("softplus-overflows")).diagnosis
     assert diagnosis.unexplained == 0
-    [overflow] = [one for one in diagnosis.findings if one.name == "softplus-overflows"]
+    [overflow] = [one for one in diagnosis.findings if one.names == ("softplus-overflows",)]
     assert overflow.explains > 8
     assert overflow.about.endswith("some of it in coarse arithmetic")
 

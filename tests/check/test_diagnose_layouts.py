@@ -77,7 +77,7 @@ def test_a_layout_that_is_reshaped_is_named(wrong: Run, name: str) -> None:
         return (wrong if question.attributes["layout"] == 1 else right)(question)
 
     report = report_on(core_blocks("onnx.GRU-14", "float32"), by_question(one))
-    assert [finding.name for finding in report.diagnosis.findings] == [name]
+    assert [finding.names for finding in report.diagnosis.findings] == [(name,)]
     assert report.diagnosis.unexplained == 0
 
 

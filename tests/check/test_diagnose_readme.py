@@ -42,7 +42,7 @@ def test_a_bug_gets_the_right_sentence_first(name: str) -> None:
     first = next(report_lines(report))
     [finding] = report.diagnosis.findings
     assert f"; all failures are explained by: {finding.about}" in first
-    assert name in names(report), names(report)
+    assert (name,) in names(report), names(report)
 
 
 @pytest.mark.parametrize("name", ["lbr-ignored", "lengths-ignored"])
@@ -50,7 +50,7 @@ def test_so_it_is_from_files(name: str) -> None:
     report = verify(runtime=readme_runtime(*BUGS[name]), select=FLOAT32)
     [finding] = report.diagnosis.findings
     assert f"; all failures are explained by: {finding.about}" in next(report_lines(report))
-    assert name in names(report), names(report)
+    assert (name,) in names(report), names(report)
 
 
 def test_without_a_bug_there_is_no_diagnosis() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import grucible
 from grucible.__main__ import main
-from grucible.check.observed.isolated import signal_name
+from grucible.check.observed.child import signal_name
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors
@@ -41,7 +41,7 @@ def test_0_and_1_are_verdicts(vectors: Path, command: Command) -> None:
 
 def test_2_for_require_of_nothing(vectors: Path, command: Command) -> None:
     said = command("check", vectors, "--runtime", NUMPY, "--require", "z*").said_in_one_line()
-    assert "no case that is judged matches --require 'z*'" in said
+    assert "no case that is judged matches --require 'z*'; see the ids with:" in said
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), AssertionError()])

@@ -36,8 +36,8 @@ def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported(
         "ONNX Runtime's GRU has no float64",
         "ONNX Runtime's GRU has no bfloat16",
     }
-    found = {f.name: f.explains for f in report.diagnosis.findings}
-    assert set(found) == {"thresholded-relu-default-zero", "softplus-overflows"}
+    found = {f.names: f.explains for f in report.diagnosis.findings}
+    assert set(found) == {("thresholded-relu-default-zero",), ("softplus-overflows",)}
     assert report.diagnosis.unexplained == 0
 
 

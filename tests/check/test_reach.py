@@ -145,10 +145,17 @@ def test_what_is_expected_may_be_unsupported_in_spite_of_require(vectors: Path) 
 
 def test_require_of_nothing_is_an_error(vectors: Path) -> None:
     """It would demand nothing, and look as if it did."""
+    asked: list[Question] = []
+
+    def note(question: Question) -> dict[str, Any]:
+        asked.append(question)
+        return question.buffers()
+
     with pytest.raises(
         GrucibleError, match="no case that is judged matches --require '\\*/Cell/\\*'"
     ):
-        verify(vectors, but(), require=["*/cell/*", "*/Cell/*"])
+        verify(vectors, note, require=["*/cell/*", "*/Cell/*"])
+    assert asked == [], "it is told before the runtime is asked anything"
     with pytest.raises(GrucibleError, match="matches --require '\\*/cell/a'"):
         verify(vectors, but(), require=["*/cell/a"], select=["*/sequence/*"])
 

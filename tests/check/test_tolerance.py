@@ -16,7 +16,7 @@ from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import VectorFileError
 from grucible.cases.operators.readings import STORED
 from grucible.check.judging.compare import compare
-from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria, spacing
+from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
 
@@ -54,7 +54,7 @@ def numbers_of(dtype: str) -> Array:
 def test_spacing_is_numpys(dtype: str) -> None:
     """numpy.spacing has a sign, and at a power of two below zero the same magnitude."""
     numbers = numbers_of(dtype)
-    found = spacing(numbers.astype(np.float64), FLOAT_TYPES[dtype])
+    found = FLOAT_TYPES[dtype].spacing(numbers.astype(np.float64))
     with np.errstate(over="ignore", invalid="ignore"):
         wanted = np.abs(np.spacing(np.abs(numbers)))
     known = np.isfinite(wanted)  # at its largest number numpy has no neighbour to measure
@@ -64,9 +64,9 @@ def test_spacing_is_numpys(dtype: str) -> None:
 
 def test_spacing_of_bfloat16_is_that_of_its_neighbours() -> None:
     positive = np.unique(np.abs(numbers_of("bfloat16").astype(np.float64)))
-    found = spacing(positive[:-1], FLOAT_TYPES["bfloat16"])
+    found = FLOAT_TYPES["bfloat16"].spacing(positive[:-1])
     assert np.array_equal(found, np.diff(positive))
-    assert np.array_equal(found, spacing(-positive[:-1], FLOAT_TYPES["bfloat16"]))
+    assert np.array_equal(found, FLOAT_TYPES["bfloat16"].spacing(-positive[:-1]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -74,7 +74,7 @@ def test_the_smallest_unit_is_the_least_subnormal(dtype: str) -> None:
     least = float(finfo(FLOAT_TYPES[dtype].numpy).smallest_subnormal)
     normal = float(finfo(FLOAT_TYPES[dtype].numpy).tiny)
     at = np.array([0.0, -0.0, least, 3 * least, normal / 2, normal])
-    assert spacing(at, FLOAT_TYPES[dtype]).tolist() == [least] * 6
+    assert FLOAT_TYPES[dtype].spacing(at).tolist() == [least] * 6
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -49,6 +50,7 @@ class Planned:
 
     name, version = "planned", "1.0"
     needs_inputs = True
+    ahead = 1
 
     def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
         """Any blocks will do."""
@@ -56,7 +58,10 @@ class Planned:
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Any ids will do."""
 
-    def observe(self, relative: str, block: Block) -> Observed:  # noqa: ARG002
+    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
+        return partial(self._observed, block)
+
+    def _observed(self, block: Block) -> Observed:
         names = [name_of(case_id) for case_id in block.ids]
         words = [name.split("/")[0].split("-")[-1] for name in names]
         outputs = {name: array.copy() for name, array in block.answer.outputs.items()}

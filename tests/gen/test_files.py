@@ -200,6 +200,20 @@ def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None
         digest(file)
 
 
+def _killed(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_that_is_killed_is_named_with_what_to_do(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grucible.gen.making.files.make_chunk", _killed)
+    result = gen(spec, "-o", tmp_path / "out", "--jobs", "2")
+    assert isinstance(result.exception, GrucibleError)
+    assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:
     for option, value, words in (
         ("--select", "nothing*", "no case is selected by --select 'nothing*'"),
