@@ -1,146 +1,190 @@
 """A runtime in a process of its own, so that a crash or a hang is one case's finding.
 
-The child loads the runtime and answers questions one by one over a pipe. Where it dies (SIGFPE, abort)
-or does not answer in time, the question at hand gets an error that says so, and a new child goes on
-with the next. The child's standard output is its standard error: results stay clean.
+The child loads the runtime and answers questions one by one, in the protocol of `check/protocol`. Where it
+dies (SIGFPE, abort), does not answer in time or breaks the protocol, the question at hand gets an error
+that says so, and a new child goes on with the next.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
+import json
+import sys
 import threading
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+import time
+from collections.abc import Sequence
 
-from threadpoolctl import threadpool_limits
-
-from ...cases.errors import GrucibleError, RuntimeNotUsable
+from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
-from ..runtimes.runtime import load_runtime
-from .source import Reply, reply
+from ..protocol.channel import Closed, LateError
+from ..protocol.header import (
+    Announced,
+    ProtocolError,
+    announced,
+    array_of,
+    hello_lines,
+    parsed,
+    question_parts,
+)
+from ..runtimes.runtime import one_line
+from .child import Child, signal_name
+from .serve import COMMAND
+from .source import Reply
 
 START_SECONDS = 300.0
-_PROCESSES = threading.Lock()
-"""Held where a child is started or looked after: multiprocessing looks after all of them at once."""
+"""How long a runtime may take to load."""
+END_SECONDS = 1.0
+"""How long a process that has closed its pipes may take to end by itself, so that its status is told."""
+SPARE_BYTES = 16 << 20
+"""So much more than was asked for may be announced and is read, so that the process can go on."""
 
 
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
-    A question may take `timeout` seconds. One thread asks at a time; any may close.
+    A question may take `timeout` seconds, the address space of the process `memory` bytes. One thread
+    asks at a time; any may close.
     """
 
-    def __init__(self, name: str, timeout: float) -> None:
+    def __init__(self, name: str, timeout: float, memory: int | None = None) -> None:
         self.name, self.version, self.parallel = name, "", False
-        self._spec, self._timeout = name, timeout
-        self._gone, self._ready, self._closed, self._stopped = "", False, False, False
+        self._spec, self._timeout, self._memory = name, timeout, memory
+        self._gone, self._ready, self._closed = "", False, False
+        self._asking, self._starting = threading.RLock(), threading.Lock()
+        self._child: Child | None = None
         self._start()
 
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        with _PROCESSES:
+    def _start(self) -> Child:
+        """A child, which is new where there is none."""
+        with self._starting:
             if self._closed:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
-            self._pipe, child_end = context.Pipe()
-            self._process: BaseProcess = context.Process(
-                target=_serve, args=(self._spec, child_end), daemon=True
-            )
-            self._process.start()
-        child_end.close()
-        self._ready = self._stopped = False
+            if self._child is None:
+                command = [sys.executable, "-c", COMMAND, json.dumps(sys.path), self._spec]
+                self._child = Child(command, self._spec, self._memory)
+                self._ready = False
+            return self._child
 
     def ready(self) -> None:
         """Wait until the runtime is loaded; RuntimeNotUsable where it is not."""
-        if self._ready:
-            return
+        with self._asking:
+            child = self._start()
+            if not self._ready:
+                self._greet(child)
+
+    def _greet(self, child: Child) -> None:
+        deadline = time.monotonic() + START_SECONDS
         try:
-            if not self._pipe.poll(START_SECONDS):
-                self._kill()
-                raise RuntimeNotUsable(f"runtime {self._spec}: did not load in {START_SECONDS:g} s")
-            kind, *told = self._pipe.recv()
-        except (EOFError, ConnectionError):
-            raise RuntimeNotUsable(f"runtime {self._spec}: {self._death()} while loading") from None
-        if kind == "unusable":
-            raise RuntimeNotUsable(told[0])
-        self.name, self.version, self.parallel = told
+            child.channel.send([hello_lines()], deadline)
+            told = dict(parsed(child.channel.lines(deadline)))
+        except Closed:
+            raise RuntimeNotUsable(f"runtime {self._spec}: {self._lost()} while loading") from None
+        except LateError:
+            self._drop()
+            raise RuntimeNotUsable(
+                f"runtime {self._spec}: did not load in {START_SECONDS:g} s"
+            ) from None
+        except ProtocolError as error:
+            self._drop()
+            raise RuntimeNotUsable(f"runtime {self._spec}: {error} while loading") from None
+        if "unusable" in told:
+            self._drop()
+            raise RuntimeNotUsable(told["unusable"])
+        self.name = one_line(told.get("name", "")) or self._spec
+        self.version, self.parallel = one_line(told.get("version", "")), "parallel" in told
         self._ready = True
 
     def answer(self, question: Question) -> Reply:
         """What the runtime says, or what became of it."""
-        lost = self._ready and not self._stopped and not self._alive()
-        died = self._death() if lost else ""
-        if not self._gone:
-            try:
-                if not self._alive():
-                    self._start()
-                self.ready()
-            except RuntimeNotUsable as error:
-                self._gone = f"the runtime does not come back: {error}"
-        if self._gone:
-            return Reply("error", {}, self._gone)
-        if died:  # after it had answered, and before it was asked again
-            return Reply("error", {}, f"the runtime {died} after its last answer")
+        with self._asking:
+            died = self._lost() if self._ready and not self._alive() else ""
+            if not self._gone:
+                try:
+                    self.ready()
+                except RuntimeNotUsable as error:
+                    self._gone = f"the runtime does not come back: {error}"
+            if self._gone:
+                return Reply("error", {}, self._gone)
+            if died:  # after it had answered, and before it was asked again
+                return Reply("error", {}, f"the runtime {died} after its last answer")
+            return self._asked(question)
+
+    def _asked(self, question: Question) -> Reply:
+        assert self._child is not None
+        deadline = time.monotonic() + self._timeout
         try:
-            self._pipe.send(question)
-            if not self._pipe.poll(self._timeout):
-                self._kill()
-                return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
-            given: Reply = self._pipe.recv()
-        except (EOFError, ConnectionError):
-            return Reply("error", {}, f"the runtime {self._death()}")
+            self._child.channel.send(question_parts(question), deadline)
+            return self._received(self._child, question, deadline)
+        except Closed:
+            return Reply("error", {}, f"the runtime {self._lost()}")
+        except LateError:
+            self._drop()
+            return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
+        except ProtocolError as error:
+            self._drop()
+            return Reply("error", {}, f"the runtime broke the protocol: {one_line(str(error))}")
+
+    def _received(self, child: Child, question: Question, deadline: float) -> Reply:
+        """The answer, and nothing after it."""
+        lines = child.channel.lines(deadline)
+        keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
+        if keyword == "ok":
+            tensors = _announced(lines[1:], question)
+            given = Reply("ok", {
+                one.name: array_of(one, child.channel.bytes(one.bytes, deadline)) for one in tensors
+            })  # fmt: skip
+        elif keyword == "unsupported" or keyword == "error":
+            given = Reply(keyword, {}, one_line(message))
+        else:
+            said = lines[0][:80] if lines else ""
+            raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+        surplus = child.channel.surplus()
+        if surplus:
+            raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
         return given
 
     def _alive(self) -> bool:
-        with _PROCESSES:
-            return self._process.is_alive()
+        return self._child is not None and self._child.alive()
 
-    def _death(self) -> str:
-        with _PROCESSES:
-            self._process.join(1)
-            code = self._process.exitcode
-        if code is None:
-            self._kill()
-            return "closed its connection, and was stopped"
-        self._stopped = True
+    def _lost(self) -> str:
+        """How the child ended, which is dropped."""
+        child = self._child
+        assert child is not None
+        by_itself = child.ended(END_SECONDS)
+        code = child.kill()
+        said = f"; it last wrote: {child.last_line}" if child.last_line else ""
+        self._drop()
+        if not by_itself:
+            return f"closed its connection, and was stopped{said}"
         if code < 0:
-            return f"crashed ({signal_name(-code)})"
-        return f"ended its process (exit status {code})"
+            return f"crashed ({signal_name(-code)}){said}"
+        return f"ended its process (exit status {code}){said}"
 
-    def _kill(self) -> None:
-        self._stopped = True
-        with _PROCESSES:
-            self._process.kill()
-            self._process.join()
+    def _drop(self) -> None:
+        """End the child; the next question starts another."""
+        with self._starting:
+            if self._child is not None:
+                self._child.close()
+            self._child, self._ready = None, False
 
     def close(self) -> None:
         """End the child, and start none again."""
-        self._closed = True
-        self._kill()
+        with self._starting:
+            self._closed = True
+            if self._child is not None:
+                self._child.kill()
+        with self._asking:  # whoever asks finds it ended
+            self._drop()
 
 
-def signal_name(number: int) -> str:
-    """The name of a signal; a real-time one, which has none of its own, is counted from the first."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        first, last = getattr(signal, "SIGRTMIN", 0), getattr(signal, "SIGRTMAX", 0)
-        return f"SIGRTMIN+{number - first}" if first < number < last else f"signal {number}"
-
-
-def _serve(name: str, pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    os.dup2(2, 1)
-    try:
-        runtime = load_runtime(name)
-        pipe.send(("ready", runtime.name, runtime.version, runtime.parallel))
-    except GrucibleError as error:
-        pipe.send(("unusable", str(error)))
-        return
-    threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
-    with contextlib.suppress(EOFError, ConnectionError):  # the parent has ended
-        while True:
-            question: Question = pipe.recv()
-            pipe.send(reply(runtime, question))
+def _announced(lines: Sequence[str], question: Question) -> list[Announced]:
+    """The outputs that an answer announces; ProtocolError for one twice, and for far too many bytes."""
+    found = [announced(rest) for keyword, rest in parsed(lines) if keyword == "output"]
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise ProtocolError(f"it announced an output twice: {', '.join(names)}")
+    wanted = sum(one.nbytes for one in question.outputs.values())
+    if sum(one.bytes for one in found) > wanted + SPARE_BYTES:
+        raise ProtocolError(
+            f"it announced {sum(one.bytes for one in found)} bytes; expected {wanted}"
+        )
+    return found

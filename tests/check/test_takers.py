@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import multiprocessing.connection
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from grucible import Question, load_vectors, verify
+from grucible.check.protocol.channel import Channel
 from grucible.vectors.find import CORE
 
 from . import takers
@@ -86,13 +86,13 @@ def test_no_answer_is_sent_to_that_process(
     vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[bytes] = []
-    send = multiprocessing.connection.Connection._send_bytes  # type: ignore[attr-defined]
+    send = Channel.send
 
-    def noted(self: Any, buffer: Any) -> None:
-        sent.append(bytes(buffer))
-        send(self, buffer)
+    def noted(self: Channel, parts: Sequence[bytes], deadline: float) -> None:
+        sent.extend(parts)
+        send(self, parts, deadline)
 
-    monkeypatch.setattr(multiprocessing.connection.Connection, "_send_bytes", noted)
+    monkeypatch.setattr(Channel, "send", noted)
     command("check", vectors, "--runtime", f"{HERE / 'takers.py'}:run", "--no-diagnose")
     everything = b"".join(sent)
     for case in load_vectors(vectors):

@@ -1,0 +1,153 @@
+"""A process that speaks the protocol: started, talked to, and ended with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from ...cases.commands import watchdog
+from ..protocol.channel import Channel
+from ..runtimes.runtime import one_line
+
+MOST_SHOWN = 16 << 10
+"""So many bytes of what a runtime writes to standard error, or prints, are passed on."""
+MOST_KEPT = 4 << 10
+"""So many of the last ones are kept, for when the process dies."""
+MOST_TOLD = 200
+"""So many characters of the last line stand in the finding of a death."""
+LAST_WORDS_SECONDS = 0.5
+"""How long the last words of a process that has ended are waited for."""
+
+
+class Child:
+    """A process that runs `command`, in a session of its own; `channel` leads to it.
+
+    Its address space may have `memory` bytes. What it writes to standard error is passed on under
+    `name`, to some length, and what it started ends with it.
+    """
+
+    def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
+        self._name, self._shown = name, 0
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+            env=_environment(),
+        )
+        watchdog.watch(self._process.pid)
+        if memory is not None:
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(self._process.pid, resource.RLIMIT_AS, (memory, memory))
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.channel = Channel(
+            self._process.stdout.fileno(), self._process.stdin.fileno(), self.alive
+        )
+        self._last = bytearray()
+        self._stop = threading.Event()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        if self._process.returncode is not None:
+            return False
+        with contextlib.suppress(ChildProcessError):
+            # it is not waited for here: until it is, its number and its group are its own
+            return os.waitid(os.P_PID, self._process.pid, _ENDED) is None
+        return False
+
+    def kill(self) -> int:
+        """End the process and what is left of its group; the exit status, as subprocess gives it.
+
+        That of a process which had ended before is its own.
+        """
+        if self._process.returncode is None:
+            if not self.alive():
+                self._listener.join(LAST_WORDS_SECONDS)
+            watchdog.kill(self._process.pid)
+            self._process.wait()
+            watchdog.forget(self._process.pid)
+        self._stop.set()
+        return self._process.returncode
+
+    def ended(self, within: float) -> bool:
+        """Whether the process ends by itself within so many seconds."""
+        until = time.monotonic() + within
+        while self.alive() and time.monotonic() < until:
+            time.sleep(0.01)
+        return not self.alive()
+
+    def close(self) -> None:
+        """End the process, and close the pipes: nobody may be at the channel any more."""
+        self.kill()
+        self._listener.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    @property
+    def last_line(self) -> str:
+        """The last line that the process wrote to standard error, shortened; "" where there is none."""
+        lines = one_line(
+            self._last.decode("utf-8", "backslashreplace").rstrip().rpartition("\n")[2]
+        )
+        return lines if len(lines) <= MOST_TOLD else f"… {lines[-MOST_TOLD:]}"
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        descriptor = self._process.stderr.fileno()
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        line = bytearray()
+        while not self._stop.is_set():
+            if not waiting.poll(100):
+                continue
+            data = os.read(descriptor, 64 << 10)
+            if not data:
+                break
+            self._last = (self._last + data)[-MOST_KEPT:]
+            line += data
+            *lines, line = line.split(b"\n")
+            for one in lines:
+                self._show(one)
+        self._show(line)
+
+    def _show(self, line: bytearray) -> None:
+        if not line or self._shown > MOST_SHOWN:
+            return
+        self._shown += len(line)
+        text = one_line(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
+        if self._shown > MOST_SHOWN:
+            text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
+        print(f"{self._name}: {text}", file=sys.stderr)
+
+
+_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
+
+
+def _environment() -> dict[str, str]:
+    """Our environment, and a larger cache in glibc's malloc, on which compilers of models live: a
+    check of OpenVINO takes a tenth less, and what it computes is the same."""
+    return {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal; a real-time one, which has none of its own, is counted from the first."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        first, last = getattr(signal, "SIGRTMIN", 0), getattr(signal, "SIGRTMAX", 0)
+        return f"SIGRTMIN+{number - first}" if first < number < last else f"signal {number}"

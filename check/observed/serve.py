@@ -1,0 +1,73 @@
+"""The child's side of the protocol: a Python runtime answers questions on its standard input and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+from threadpoolctl import threadpool_limits
+
+from ...cases.errors import GrucibleError
+from ..protocol.header import END, answer_parts, array_of, hello_lines, question_of
+from ..runtimes.runtime import Runtime, load_runtime
+from .source import reply
+
+COMMAND = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from grucible.check.observed.serve import serve; serve(sys.argv[2])"
+)
+"""What a child runs, with the modules of its parent within reach."""
+
+
+def serve(name: str) -> None:
+    """Load the runtime called `name` and answer what is asked, until nothing is.
+
+    What the runtime prints to its standard output goes to standard error: answers stay clean.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    try:
+        runtime = load_runtime(name)
+    except GrucibleError as error:
+        _send(answers, hello_lines([("unusable", str(error))]))
+        return
+    hello = [("name", runtime.name), ("version", runtime.version)]
+    _send(answers, hello_lines([*hello, *[("parallel", "yes")] * runtime.parallel]))
+    threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
+    _header(asked)  # the judge's hello
+    try:
+        while lines := _header(asked):
+            _answer(runtime, lines, asked, answers)
+    except BrokenPipeError:  # the parent has ended
+        sys.exit(0)
+
+
+def _header(asked: BinaryIO) -> list[str]:
+    """The lines of the next header, without its `end`; none where there is no more."""
+    lines = []
+    for line in asked:
+        text = line.decode().removesuffix("\n")
+        if text == END:
+            return lines
+        lines.append(text)
+    return []
+
+
+def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: BinaryIO) -> None:
+    question, inputs = question_of(lines)
+    for one in inputs:
+        question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
+    wanted = tuple(question.outputs)
+    given = reply(runtime, question)
+    outputs = {name: given.outputs[name] for name in wanted} if given.status == "ok" else {}
+    _send(answers, *answer_parts(given.status, outputs, given.message))
+
+
+def _send(answers: BinaryIO, *parts: bytes) -> None:
+    for part in parts:
+        answers.write(part)
+    answers.flush()

@@ -1,0 +1,128 @@
+"""Sending and receiving through two pipes, neither of which ever blocks beyond a deadline."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Sequence
+
+from .header import END, MOST_HEADER_BYTES, MOST_LINE_BYTES, ProtocolError
+
+CHUNK = 256 << 10
+LOOK_SECONDS = 0.1
+"""How often it is asked whether the other side still lives: a death with its pipes held open elsewhere,
+by a process that it forked, is noticed after that."""
+MOST_UNREAD = 1 << 20
+"""So many bytes are taken while a question is still being sent."""
+
+
+class Closed(Exception):
+    """The other side has ended, or has closed its pipe."""
+
+
+class LateError(Exception):
+    """The deadline is past."""
+
+
+class Channel:
+    """Two pipes to a process: `reading` and `writing` are file descriptors, `alive` tells of the process."""
+
+    def __init__(self, reading: int, writing: int, alive: Callable[[], bool]) -> None:
+        self._reading, self._writing, self._alive = reading, writing, alive
+        self._unread = bytearray()
+        for descriptor in (reading, writing):
+            os.set_blocking(descriptor, False)
+
+    def send(self, parts: Sequence[bytes], deadline: float) -> None:
+        """Send all of `parts`; what arrives meanwhile is kept. Raises Closed or LateError."""
+        for part in parts:
+            left = memoryview(part)
+            while left:
+                room = len(self._unread) < MOST_UNREAD
+                readable, writable = self._wait(deadline, reading=room, writing=True)
+                if readable:
+                    self._take()
+                if writable:
+                    try:
+                        left = left[os.write(self._writing, left[:CHUNK]) :]
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        raise Closed from None
+
+    def lines(self, deadline: float) -> list[str]:
+        """The lines of the next header, without its `end`. Raises Closed, LateError, ProtocolError."""
+        found: list[str] = []
+        size = 0
+        while True:
+            line = self._line(deadline)
+            size += len(line)
+            if line == END:
+                return found
+            if size > MOST_HEADER_BYTES:
+                raise ProtocolError(f"a header is longer than {MOST_HEADER_BYTES} bytes")
+            found.append(line)
+
+    def _line(self, deadline: float) -> str:
+        start = 0
+        while (at := self._unread.find(b"\n", start)) < 0:
+            start = len(self._unread)
+            if start > MOST_LINE_BYTES:
+                break
+            self._more(deadline)
+        if not 0 <= at <= MOST_LINE_BYTES:
+            raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+        line = bytes(self._unread[:at])
+        del self._unread[: at + 1]
+        return line.decode("utf-8", "backslashreplace").removesuffix("\r")
+
+    def bytes(self, count: int, deadline: float) -> bytes:
+        """The next `count` bytes. Raises Closed or LateError."""
+        while len(self._unread) < count:
+            self._more(deadline)
+        data = bytes(self._unread[:count])
+        del self._unread[:count]
+        return data
+
+    def surplus(self) -> bytes:
+        """What has arrived and was not announced."""
+        if not self._unread:
+            readable, _, _ = select.select([self._reading], [], [], 0)
+            if readable:
+                try:
+                    self._take()
+                except Closed:
+                    return b""
+        return bytes(self._unread)
+
+    def _more(self, deadline: float) -> None:
+        readable, _ = self._wait(deadline, reading=True, writing=False)
+        if readable:
+            self._take()
+
+    def _take(self) -> None:
+        try:
+            data = os.read(self._reading, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            raise Closed from None
+        if not data:
+            raise Closed
+        self._unread += data
+
+    def _wait(self, deadline: float, *, reading: bool, writing: bool) -> tuple[bool, bool]:
+        """Whether something can be read, and be written, of what is waited for: one at least."""
+        waiting = select.poll()
+        if reading:
+            waiting.register(self._reading, select.POLLIN)
+        if writing:
+            waiting.register(self._writing, select.POLLOUT)
+        while (left := deadline - time.monotonic()) > 0:
+            found = dict(waiting.poll(min(left, LOOK_SECONDS) * 1000))
+            if found:
+                return self._reading in found, self._writing in found
+            if not self._alive():
+                raise Closed
+        raise LateError

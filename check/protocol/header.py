@@ -1,0 +1,198 @@
+"""The messages of the protocol: a header of text lines that ends with `end`, then raw bytes.
+
+A line is a keyword, a space and the rest. Tensors are announced by name, dtype, shape and byte count;
+their bytes follow the header in the order of the lines, little-endian, in C order:
+
+    question openvino.GRUCell-3/core/float32/lbr-clip0.5
+    operator openvino.GRUCell-3
+    dtype float32
+    attribute clip given float 0.5
+    attribute activations default texts sigmoid tanh
+    input X float32 2x3 24
+    output Ho float32 2x4 32
+    end
+
+    ok                              unsupported no bfloat16 here
+    output Ho float32 2x4 32        end
+    end
+
+Lines with other keywords are passed over, so that a later version can say more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...cases.dtypes import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    Array,
+    Arrays,
+    dtype_name,
+    numpy_dtype,
+)
+from ...cases.operators.known import OPERATORS
+from ...cases.question import Question, TensorType
+
+VERSION = 1
+END = "end"
+MOST_LINE_BYTES = 8 << 10
+"""The longest line: an id, or a message of some thousand characters."""
+MOST_HEADER_BYTES = 64 << 10
+"""The longest header: some forty attributes and tensors need a tenth of it."""
+MOST_RANK = 8
+"""GRU operators' tensors have at most 4 axes."""
+
+_TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
+_READ = {
+    "bool": lambda text: {"0": False, "1": True}[text],
+    "int": int,
+    "float": float,
+    "text": str,
+}
+
+
+class ProtocolError(Exception):
+    """What was received is not a message of the protocol; the text says what was, and what should be."""
+
+
+class Announced(NamedTuple):
+    """A tensor that a header announces: `bytes` of it follow."""
+
+    name: str
+    type: TensorType
+    bytes: int
+
+
+def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The first message of either side, with more lines of keyword and rest."""
+    return _header([("grucible", str(VERSION)), *lines])
+
+
+def _header(lines: Iterable[tuple[str, str]]) -> bytes:
+    text = [" ".join(f"{keyword} {rest}".splitlines()).rstrip() for keyword, rest in lines]
+    return "\n".join([*text, END, ""]).encode("utf-8", "backslashreplace")
+
+
+def question_parts(question: Question) -> list[bytes]:
+    """A question as it is sent: its header, then the bytes of each input."""
+    arrays = {name: _little_endian(array) for name, array in question.inputs.items()}
+    header = _header(
+        [
+            ("question", question.id),
+            ("operator", question.operator),
+            ("dtype", question.dtype),
+            *_attribute_lines(question),
+            *(("input", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()),
+            *(("output", _tensor(name, wanted)) for name, wanted in question.outputs.items()),
+        ]
+    )
+    return [header, *(array.tobytes() for array in arrays.values())]
+
+
+def _attribute_lines(question: Question) -> Iterator[tuple[str, str]]:
+    for name, value in question.attributes.items():
+        whose = "given" if name in question.given else "default"
+        yield "attribute", f"{name} {whose} {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    """An attribute's value, its type before it: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
+    if isinstance(value, (list, tuple)):
+        kind = _TYPES[type(value[0])] if value else "text"
+        return " ".join([f"{kind}s", *map(_word, value)])
+    return f"{_TYPES[type(value)]} {_word(value)}"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _tensor(name: str, of: TensorType) -> str:
+    return f"{name} {dtype_name(of.dtype)} {'x'.join(map(str, of.shape)) or 'scalar'} {of.nbytes}"
+
+
+def _little_endian(array: Array) -> Array:
+    if sys.byteorder == "big":
+        array = array.byteswap()
+    return np.ascontiguousarray(array)
+
+
+def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """The keyword and the rest of each line."""
+    return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
+
+
+def announced(rest: str) -> Announced:
+    """What the rest of an `input` or `output` line announces; ProtocolError where it is none."""
+    words = rest.split(" ")
+    expected = "expected NAME DTYPE SHAPE BYTES, such as: Ho float32 2x4 32"
+    if len(words) != 4:
+        raise ProtocolError(f"{rest!r} announces no tensor; {expected}")
+    name, dtype, shape, size = words
+    if dtype not in FLOAT_TYPES and dtype not in INTEGER_TYPES:
+        known = ", ".join([*FLOAT_TYPES, *INTEGER_TYPES])
+        raise ProtocolError(f"{name} is {dtype!r}; expected one of {known}")
+    axes = [] if shape == "scalar" else shape.split("x")
+    if len(axes) > MOST_RANK or not all(_count(axis) for axis in [*axes, size]):
+        raise ProtocolError(f"{rest!r} announces no tensor; {expected}")
+    tensor = TensorType(tuple(map(int, axes)), numpy_dtype(dtype))
+    if _tensor(name, tensor) != rest:
+        raise ProtocolError(f"{rest!r}: dtype and shape make other bytes; {expected}")
+    return Announced(name, tensor, int(size))
+
+
+def _count(text: str) -> bool:
+    """Whether a text is a number of things: digits, and not more than can be."""
+    return text.isascii() and text.isdigit() and len(text) <= 15
+
+
+def array_of(one: Announced, data: bytes) -> Array:
+    """The tensor that was announced, of the bytes that came."""
+    array = np.frombuffer(data, one.type.dtype).reshape(one.type.shape)
+    return array.byteswap() if sys.byteorder == "big" else array.copy()
+
+
+def question_of(lines: Sequence[str]) -> tuple[Question, list[Announced]]:
+    """The question of a header, its inputs still to come, and what is announced of them."""
+    told: dict[str, str] = {}
+    given: dict[str, Any] = {}
+    inputs, outputs = [], {}
+    for keyword, rest in parsed(lines):
+        if keyword == "attribute":
+            name, whose, kind, *words = rest.split(" ")
+            if whose == "given":
+                given[name] = _read(kind, words)
+        elif keyword == "input":
+            inputs.append(announced(rest))
+        elif keyword == "output":
+            one = announced(rest)
+            outputs[one.name] = one.type
+        else:
+            told[keyword] = rest
+    if told.get("operator") not in OPERATORS:
+        raise ProtocolError(f"operator is {told.get('operator')!r}; expected one that is known")
+    question = Question(told["question"], told["operator"], told["dtype"], given, {}, outputs)
+    return question, inputs
+
+
+def _read(kind: str, words: Sequence[str]) -> Any:
+    if kind.endswith("s"):
+        return [_READ[kind[:-1]](word) for word in words]
+    [word] = words
+    return _READ[kind](word)
+
+
+def answer_parts(status: str, outputs: Mapping[str, Array], message: str = "") -> list[bytes]:
+    """An answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message."""
+    arrays: Arrays = {name: _little_endian(array) for name, array in outputs.items()}
+    lines = [("output", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()]
+    said = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
+    header = _header([(status, said.decode("utf-8", "ignore")), *lines])
+    return [header, *(array.tobytes() for array in arrays.values())]
