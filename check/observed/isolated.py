@@ -130,10 +130,12 @@ class IsolatedRuntime:
         if keyword == "ok":
             tensors = _announced(lines[1:], question)
             given = Reply("ok", {
-                one.name: array_of(one, child.channel.bytes(one.bytes, deadline)) for one in tensors
+                one.name: array_of(one, child.channel.data(one.bytes, deadline)) for one in tensors
             })  # fmt: skip
-        elif keyword == "unsupported" or keyword == "error":
-            given = Reply(keyword, {}, one_line(message))
+        elif keyword == "unsupported":
+            given = Reply("unsupported", {}, one_line(message))
+        elif keyword == "error":
+            given = Reply("error", {}, one_line(message))
         else:
             said = lines[0][:80] if lines else ""
             raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")

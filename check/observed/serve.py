@@ -48,7 +48,7 @@ def serve(name: str) -> None:
 
 def _header(asked: BinaryIO) -> list[str]:
     """The lines of the next header, without its `end`; none where there is no more."""
-    lines = []
+    lines: list[str] = []
     for line in asked:
         text = line.decode().removesuffix("\n")
         if text == END:

@@ -77,7 +77,7 @@ class Channel:
         del self._unread[: at + 1]
         return line.decode("utf-8", "backslashreplace").removesuffix("\r")
 
-    def bytes(self, count: int, deadline: float) -> bytes:
+    def data(self, count: int, deadline: float) -> bytes:
         """The next `count` bytes. Raises Closed or LateError."""
         while len(self._unread) < count:
             self._more(deadline)

@@ -22,7 +22,7 @@ Lines with other keywords are passed over, so that a later version can say more.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
 
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
-_READ = {
+_READ: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: {"0": False, "1": True}[text],
     "int": int,
     "float": float,

@@ -57,11 +57,12 @@ def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[Case
         blocks.setdefault(block_key(case), []).append(case)
     for key in sorted(blocks, key=lambda key: key.path):
         members = sorted(blocks[key], key=lambda case: case.id)
-        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // _case_bytes(members[0])))
+        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // case_bytes(members[0])))
         yield key, [members[i : i + size] for i in range(0, len(members), size)]
 
 
-def _case_bytes(case: CaseSpec) -> int:
+def case_bytes(case: CaseSpec) -> int:
+    """The bytes of the tensors of a case, in float64."""
     operator, attributes = OPERATORS[case.operator], case.attributes
     tensors = (*operator.inputs, *operator.outputs)
     return 8 * sum(math.prod(operator.shape(t, attributes, case.sizes)) for t in tensors)

@@ -26,9 +26,11 @@ from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import chunks, make_chunk
+from .chunks import case_bytes, chunks, make_chunk
 
 _ROOT = Path(__file__).parents[2]
+AHEAD_BYTES = 24 << 20
+"""So many bytes of cases may be under way for each process; with tolerances they are about twice as many."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
         initializer=_start_worker,
     )
     try:
-        yield _windowed(pool, tasks, ahead=8 * jobs)
+        yield _windowed(pool, tasks, most=AHEAD_BYTES * jobs)
     except BrokenProcessPool:
         raise GrucibleError(
             "a process that evaluates cases was killed, perhaps for lack of memory; "
@@ -216,12 +218,18 @@ def _start_worker() -> None:
 
 
 def _windowed(
-    pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], ahead: int
+    pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], most: int
 ) -> Iterator[Block]:
-    running: deque[Future[Block]] = deque()
+    """The results in order; while the first is written, up to `most` bytes of others are under way."""
+    running: deque[tuple[Future[Block], int]] = deque()
+    held = 0
     for cases, seed in tasks:
-        running.append(pool.submit(make_chunk, cases, seed))
-        if len(running) > ahead:
-            yield running.popleft().result()
+        size = len(cases) * case_bytes(cases[0])
+        running.append((pool.submit(make_chunk, cases, seed), size))
+        held += size
+        while held > most and len(running) > 1:
+            future, size = running.popleft()
+            held -= size
+            yield future.result()
     while running:
-        yield running.popleft().result()
+        yield running.popleft()[0].result()
