@@ -59,8 +59,7 @@ class IsolatedRuntime:
             if self._closed:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
             if self._child is None:
-                command = [sys.executable, "-c", COMMAND, json.dumps(sys.path), self._spec]
-                self._child = Child(command, self._spec, self._memory)
+                self._child = Child(command_of(self._spec), self._spec, self._memory)
                 self._ready = False
             return self._child
 
@@ -176,6 +175,11 @@ class IsolatedRuntime:
                 self._child.kill()
         with self._asking:  # whoever asks finds it ended
             self._drop()
+
+
+def command_of(runtime: str) -> list[str]:
+    """The command of a process that loads the runtime of this name and speaks the protocol."""
+    return [sys.executable, "-c", COMMAND, json.dumps(sys.path), runtime]
 
 
 def _announced(lines: Sequence[str], question: Question) -> list[Announced]:

@@ -46,6 +46,8 @@ MOST_HEADER_BYTES = 64 << 10
 """The longest header: some forty attributes and tensors need a tenth of it."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
+MOST_DIGITS = 18
+"""What is longer is the size of nothing."""
 
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
 _READ: dict[str, Callable[[str], Any]] = {
@@ -131,26 +133,26 @@ def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 def announced(rest: str) -> Announced:
     """What the rest of an `input` or `output` line announces; ProtocolError where it is none."""
-    words = rest.split(" ")
+    words, shown = rest.split(" "), repr(rest[:80])
     expected = "expected NAME DTYPE SHAPE BYTES, such as: Ho float32 2x4 32"
     if len(words) != 4:
-        raise ProtocolError(f"{rest!r} announces no tensor; {expected}")
+        raise ProtocolError(f"{shown} announces no tensor; {expected}")
     name, dtype, shape, size = words
     if dtype not in FLOAT_TYPES and dtype not in INTEGER_TYPES:
         known = ", ".join([*FLOAT_TYPES, *INTEGER_TYPES])
-        raise ProtocolError(f"{name} is {dtype!r}; expected one of {known}")
+        raise ProtocolError(f"{shown} is of dtype {dtype[:20]!r}; expected one of {known}")
     axes = [] if shape == "scalar" else shape.split("x")
     if len(axes) > MOST_RANK or not all(_count(axis) for axis in [*axes, size]):
-        raise ProtocolError(f"{rest!r} announces no tensor; {expected}")
+        raise ProtocolError(f"{shown} announces no tensor; {expected}")
     tensor = TensorType(tuple(map(int, axes)), numpy_dtype(dtype))
     if _tensor(name, tensor) != rest:
-        raise ProtocolError(f"{rest!r}: dtype and shape make other bytes; {expected}")
+        raise ProtocolError(f"{shown}: dtype and shape make other bytes; {expected}")
     return Announced(name, tensor, int(size))
 
 
 def _count(text: str) -> bool:
     """Whether a text is a number of things: digits, and not more than can be."""
-    return text.isascii() and text.isdigit() and len(text) <= 15
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def array_of(one: Announced, data: bytes) -> Array:

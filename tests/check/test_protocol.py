@@ -1,0 +1,179 @@
+"""The protocol: questions cross it whole, and nothing that a program says breaks the judge or passes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import Question, load_vectors
+from grucible.cases.question import TensorType
+from grucible.check.observed import isolated
+from grucible.check.observed.isolated import IsolatedRuntime
+from grucible.check.observed.source import Reply
+from grucible.check.protocol.header import (
+    END,
+    Announced,
+    ProtocolError,
+    announced,
+    answer_parts,
+    array_of,
+    question_of,
+    question_parts,
+)
+
+from .programs import PROGRAMS
+
+HERE = Path(__file__).parent
+HARMLESS = ("flood_of_complaints",)
+"""They answer, whatever else they do."""
+
+
+def core_questions() -> list[Question]:
+    return [case.question for case in load_vectors()]
+
+
+def test_every_core_question_crosses_whole() -> None:
+    """With its attributes' types, the sign of a zero, infinities, bfloat16 and lengths."""
+    for question in core_questions():
+        head, *data = question_parts(question)
+        *lines, last = head.decode().removesuffix("\n").split("\n")
+        assert last == END
+        found, inputs = question_of(lines)
+        assert (found.id, found.operator, found.dtype) == (
+            question.id, question.operator, question.dtype,
+        )  # fmt: skip
+        assert {name: repr(value) for name, value in found.given.items()} == {
+            name: repr(value)
+            for name, value in question.given.items()  # 1 is not True, nor 1.0
+        }
+        assert found.outputs == question.outputs
+        assert [one.name for one in inputs] == list(question.inputs)
+        for one, part in zip(inputs, data, strict=True):
+            array = array_of(one, part)
+            wanted = question.inputs[one.name]
+            assert (array.dtype, array.shape) == (wanted.dtype, wanted.shape)
+            assert array.tobytes() == wanted.tobytes()
+            assert array.flags.writeable
+
+
+def test_the_header_says_what_the_page_says() -> None:
+    [question] = [
+        q for q in core_questions() if q.id == "openvino.GRUCell-3/core/float32/lbr-clip0.5"
+    ] or core_questions()[:1]
+    lines = question_parts(question)[0].decode().splitlines()
+    assert lines[:3] == [
+        f"question {question.id}", f"operator {question.operator}", f"dtype {question.dtype}",
+    ]  # fmt: skip
+    kinds = [line.split(" ")[0] for line in lines]
+    assert kinds == sorted(kinds, key=["question", "operator", "dtype", "attribute", "input",
+                                       "output", "end"].index)  # fmt: skip
+    for line in lines:
+        if line.startswith(("input", "output")):
+            *_, dtype, shape, size = line.split(" ")
+            count = np.prod([int(n) for n in shape.split("x")])
+            assert int(size) == count * {"float16": 2, "bfloat16": 2, "float64": 8}.get(dtype, 4)
+
+
+def test_an_answer_is_text_and_bytes() -> None:
+    ho = np.arange(6, dtype=">f4").astype("f4").reshape(2, 3)
+    assert b"".join(answer_parts("ok", {"Ho": ho})) == (
+        b"ok\noutput Ho float32 2x3 24\nend\n" + ho.astype("<f4").tobytes()
+    )
+    assert answer_parts("unsupported", {}, "no float16") == [b"unsupported no float16\nend\n"]
+    assert answer_parts("error", {}, "two\nlines") == [b"error two lines\nend\n"]
+    assert len(answer_parts("error", {}, "é" * 100_000)[0]) < 8192
+
+
+def test_what_announces_no_tensor_is_refused() -> None:
+    assert announced("Ho float32 2x3 24") == Announced("Ho", TensorType((2, 3), np.dtype("f4")), 24)
+    for words in ("", "Ho", "Ho float32 2x3", "Ho float32 2x3 25", "Ho float32 x 4",
+                  "Ho float32 2x 8", "Ho str 1 1", "Ho float32 +2x3 24", "Ho float32 2_0 80",
+                  "Ho float32 02x3 24", "Ho float32 1x1x1x1x1x1x1x1x1 4"):  # fmt: skip
+        with pytest.raises(ProtocolError, match="expected"):
+            announced(words)
+
+
+def question_called(name: str) -> Question:
+    shape = (2, 2)
+    x = np.ones(shape, np.float32)
+    return Question(
+        f"openvino.GRUCell-3/made/float32/{name}", "openvino.GRUCell-3", "float32",
+        {"hidden_size": 2},
+        {"X": x, "initial_hidden_state": x, "W": np.ones((6, 2), np.float32),
+         "R": np.ones((6, 2), np.float32), "B": np.zeros(6, np.float32)},
+        {"Ho": TensorType(shape, np.dtype(np.float32))},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedRuntime]:
+    command = [sys.executable, "-S", str(HERE / "programs.py")]
+    monkeypatch.setattr(isolated, "command_of", lambda _: command)
+    made = IsolatedRuntime("program", 1.5)
+    yield made
+    made.close()
+
+
+def good(reply: Reply) -> bool:
+    return reply.status == "ok" and list(reply.outputs) == ["Ho"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_that_a_program_does_breaks_the_judge(
+    name: str, program: IsolatedRuntime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In time, in one printable line, and the next question is answered."""
+    assert good(program.answer(question_called("first")))
+    start = time.monotonic()
+    bad = program.answer(question_called(f"bad-{name}"))
+    assert time.monotonic() - start < 12
+    assert good(program.answer(question_called("last")))
+    if name in HARMLESS:
+        assert good(bad)
+    elif bad.status == "ok":  # what is announced well is held to what was asked for later
+        assert {(n, a.dtype, a.shape) for n, a in bad.outputs.items()} != {
+            ("Ho", np.dtype("f4"), (2, 2))
+        }
+    else:
+        assert bad.status in ("error", "unsupported")
+        assert bad.message == " ".join(bad.message.split())
+        assert 0 < len(bad.message) < 5000
+    assert len(capfd.readouterr().err) < 40_000
+
+
+def test_what_it_did_is_named(program: IsolatedRuntime) -> None:
+    def said(name: str) -> str:
+        return program.answer(question_called(f"bad-{name}")).message
+
+    assert said("prose") == (
+        "the runtime broke the protocol: it said 'Hello, world'; expected ok, unsupported or error"
+    )
+    assert said("huge").endswith("announced 4000000000000000 bytes; expected 16")
+    assert said("half_the_bytes_and_gone") == "the runtime ended its process (exit status 0)"
+    assert said("half_the_bytes_and_asleep") == "no answer in 1.5 s; stopped"
+    assert said("crash_after_fork") == "the runtime crashed (SIGABRT)"
+    assert said("real_time_signal") == "the runtime crashed (SIGRTMIN+5)"
+    assert said("close_and_sleep") == "the runtime closed its connection, and was stopped"
+    assert "after its answer it wrote" in said("more_bytes")
+    assert "out of cheese" in said("shout_and_die")
+
+
+def test_what_it_started_ends_with_it(program: IsolatedRuntime) -> None:
+    assert good(program.answer(question_called("first")))
+    assert program._child is not None
+    group = program._child._process.pid
+    program.answer(question_called("bad-crash_after_fork"))
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the process that it forked lives on")
