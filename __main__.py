@@ -45,7 +45,9 @@ class _Rooms(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
-            click.echo("interrupted", err=True)
+            from .cases.commands.terminal import say
+
+            say("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
 
 
@@ -68,16 +70,18 @@ def grucible() -> None:
 def main(**extra: Any) -> None:
     """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
     other exception is grucible's own error, one line too, and exit status 70."""
+    from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
+    stand_in()
     try:
         grucible(prog_name="grucible", **extra)
     except GrucibleError as error:
-        click.echo(f"grucible: {' '.join(str(error).splitlines())}", err=True)
+        say(f"grucible: {' '.join(str(error).splitlines())}", err=True)
         raise SystemExit(2) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"grucible: {place}{error.strerror or error}", err=True)
+        say(f"grucible: {place}{error.strerror or error}", err=True)
         raise SystemExit(2) from None
     except Exception as error:
         _say_own_error(error)
@@ -88,11 +92,12 @@ def _say_own_error(error: Exception) -> None:
     import traceback
 
     from . import __version__
+    from .cases.commands.terminal import say
 
     if os.environ.get("GRUCIBLE_TRACEBACK") == "1":
         traceback.print_exception(error)
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    click.echo(
+    say(
         f"grucible: an error of its own, and no verdict: {said[:300]} (at {_place(error)}). Please "
         f"report it in grucible's issue tracker, with the whole command and version {__version__}; "
         "GRUCIBLE_TRACEBACK=1 shows more",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .commands.terminal import put, say
+
 if TYPE_CHECKING:
     from .expansion.case_spec import CaseSpec
     from .expansion.pairs import PairCoverage
@@ -41,7 +43,7 @@ def cases_command(
     if mode == "schema":
         from .specs.schema import spec_schema
 
-        click.echo(spec_schema(), nl=False)
+        put(spec_schema())
         return
     check_dtypes(dtypes)
     found = find_specs(specs)
@@ -52,7 +54,7 @@ def cases_command(
     if mode == "list":
         for _, cases in expanded:
             for case in cases:
-                click.echo(case.id)
+                say(case.id)
         return
     _print_counts(expanded, as_json=mode == "json")
 
@@ -61,7 +63,7 @@ def _extend(specs: list[CaseSpecFile]) -> None:
     from .expansion.extend import extend
 
     for spec in specs:
-        click.echo(f"{spec.document.name}: {extend(spec)} rows added")
+        say(f"{spec.document.name}: {extend(spec)} rows added")
 
 
 def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:
@@ -72,12 +74,13 @@ def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_jso
     cases = [case for _, members in expanded for case in members]
     coverage = pair_coverage(cases)
     if as_json:
-        click.echo(json.dumps(_summary(cases, coverage), indent=1))
+        put(json.dumps(_summary(cases, coverage), indent=1) + "\n")
         return
     _print_themes(expanded)
-    click.echo()
+    say()
     _print_coverage(coverage)
-    click.echo(f"\n{len(cases)} cases in {len(expanded)} specs")
+    say()
+    say(f"{len(cases)} cases in {len(expanded)} specs")
 
 
 def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
@@ -85,30 +88,30 @@ def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
 
     present = {case.dtype for _, cases in expanded for case in cases}
     dtypes = [dtype for dtype in FLOAT_TYPES if dtype in present]
-    click.echo(f"{'spec':34}" + "".join(f"{dtype:>9}" for dtype in dtypes) + "  tier")
+    say(f"{'spec':34}" + "".join(f"{dtype:>9}" for dtype in dtypes) + "  tier")
     for spec, cases in expanded:
         counts = Counter(case.dtype for case in cases)
         row = "".join(f"{counts[dtype] or '-':>9}" for dtype in dtypes)
         tiers = ", ".join(dict.fromkeys(case.tier for case in cases))
-        click.echo(f"{spec.path:34}{row}  {tiers}")
+        say(f"{spec.path:34}{row}  {tiers}")
     totals = Counter(case.dtype for _, cases in expanded for case in cases)
-    click.echo(f"{'':34}" + "".join(f"{totals[dtype]:>9}" for dtype in dtypes))
+    say(f"{'':34}" + "".join(f"{totals[dtype]:>9}" for dtype in dtypes))
 
 
 def _print_coverage(coverage: list[PairCoverage]) -> None:
     if not coverage:
-        click.echo("pairs of attribute values are counted where cases decide, and none does")
+        say("pairs of attribute values are counted where cases decide, and none does")
         return
-    click.echo("pairs of attribute values that have a case")
+    say("pairs of attribute values that have a case")
     for found in coverage:
         share = 100 * found.covered / found.total if found.total else 100
-        click.echo(
+        say(
             f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)"
         )
         for pair in found.missing[:3]:
-            click.echo(f"{'':4}missing {pair}")
+            say(f"{'':4}missing {pair}")
         if len(found.missing) > 3:
-            click.echo(f"{'':4}… and {len(found.missing) - 3} more")
+            say(f"{'':4}… and {len(found.missing) - 3} more")
 
 
 def _summary(cases: list[CaseSpec], coverage: list[PairCoverage]) -> dict[str, object]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.terminal import put, say
+
 if TYPE_CHECKING:
     from ..cases.commands.progress import Progress
     from .observed.outputs_file import FromOutputs
@@ -134,10 +136,10 @@ def _tell(report: Report, files: Sequence[Path], as_json: bool) -> None:
     for file in files:
         file.write_text(report_json(report), encoding="utf-8")
     if as_json:
-        click.echo(report_json(report), nl=False)
+        put(report_json(report))
     else:
         for line in report_lines(report):
-            click.echo(line)
+            say(line)
 
 
 def _report_file(text: str) -> Path:
@@ -195,7 +197,7 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
     vectors = Path(words[0]) if len(words) == 2 else None
     for line in show_lines(vectors, words[-1], full):
-        click.echo(line)
+        say(line)
 
 
 @click.command("score")
@@ -218,10 +220,10 @@ def score_command(
     with _progress("scoring", vectors, select) as progress:
         found = score(vectors, select, misreading, progress.advance)
     if as_json:
-        click.echo(score_json(found), nl=False)
+        put(score_json(found))
     else:
         for line in score_lines(found, detail=bool(misreading)):
-            click.echo(line)
+            say(line)
     raise SystemExit(1 if found.weak() else 0)
 
 
@@ -242,11 +244,12 @@ def runtimes_command(as_json: bool) -> None:
         except RuntimeNotUsable as error:
             rows.append({"name": point.name, "version": "", "about": str(error)})
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        put(json.dumps(rows, indent=1) + "\n")
         return
     for row in rows:
-        click.echo(f"{row['name']}  {row['version'] or 'not installed'}\n    {row['about']}")
-    click.echo("any other: --runtime package.module:function, or ./file.py:function")
+        say(f"{row['name']}  {row['version'] or 'not installed'}")
+        say(f"    {row['about']}")
+    say("any other: --runtime package.module:function, or ./file.py:function")
 
 
 def _progress(

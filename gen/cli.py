@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.terminal import say
 from ..cases.commands.usable_cpus import usable_cpus
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
                 )
     except KeyboardInterrupt:
         whole = len(found) + len(made)
-        click.echo(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
+        say(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(130) from None
-    click.echo(
+    say(
         f"made {len(made)} file{'s' * (len(made) != 1)} with {sum(file.cases for file in made)} "
         f"cases in {out}; {len(found)} {'was' if len(found) == 1 else 'were'} up to date"
     )
@@ -111,12 +112,12 @@ def _say_published(files: Sequence[MadeFile]) -> int:
     damaged = {file.relative: file.damage for file in files if file.damage}
     differ = [f.relative for f in known if published[f.relative] != f.content_sha256]
     for relative in differ:
-        click.echo(damaged.get(relative, f"{relative}: content differs from the published digest"))
+        say(damaged.get(relative, f"{relative}: content differs from the published digest"))
     equal = len(known) - len(differ)
     if equal == len(files):
-        click.echo(f"content digests: all {equal} equal the published ones")
+        say(f"content digests: all {equal} equal the published ones")
     elif known:
-        click.echo(f"content digests: {equal} of {len(files)} equal a published one")
+        say(f"content digests: {equal} of {len(files)} equal a published one")
     elif published:
-        click.echo("content digests: none is published of these specs")
+        say("content digests: none is published of these specs")
     return equal

@@ -14,7 +14,7 @@ from .hdf5.folder import Folder
 from .hdf5.stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
-TIERS = ("required", "ambiguous", "nonportable", "invalid")
+TIERS = ("required", "ambiguous", "nonportable")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
 
@@ -71,6 +71,8 @@ def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[
     for case_id in ids:
         if not case_id.startswith(prefix):
             raise VectorFileError(f"{group.where}/id: {case_id!r} does not begin with {prefix}")
+        if not case_id.isprintable():
+            raise VectorFileError(f"{group.where}/id: {case_id!r} is not printable text")
     return ids
 
 

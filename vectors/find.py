@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -62,12 +63,22 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         )
     if root.is_file():
         return [(root, root.name)]
-    found = [(file, file.relative_to(root).as_posix()) for file in sorted(root.rglob("*.h5"))]
+    found = [(file, file.relative_to(root).as_posix()) for file in sorted(_below(root))]
     if not found:
         raise VectorFileError(
             f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
         )
     return found
+
+
+def _below(root: Path) -> Iterator[Path]:
+    """The files *.h5 in a directory and those below it; OSError for one that cannot be read."""
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for place, _, names in os.walk(root, onerror=stop, followlinks=True):
+        yield from (Path(place, name) for name in names if name.endswith(".h5"))
 
 
 def _check_each_once(files: Sequence[Path]) -> None:

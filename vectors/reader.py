@@ -121,8 +121,10 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
-        if not isinstance(theme, str) or not theme or "/" in theme:
-            raise VectorFileError(f"{path}: theme is {theme!r}; expected a name without /")
+        if not isinstance(theme, str) or not theme or "/" in theme or not theme.isprintable():
+            raise VectorFileError(
+                f"{path}: theme is {theme!r}; expected a name without /, and printable"
+            )
         seed = root.attribute("seed")
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..cases.dtypes import Arrays
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import ReadingNames
@@ -31,7 +33,7 @@ class StoredAnswer:
         return sum(stored.row_bytes for folder in folders for stored in folder.values())
 
     def read(self, start: int, stop: int) -> Answer:
-        """Rows start … stop. Raises VectorFileError for a tolerance that is negative or NaN."""
+        """Rows start … stop. Raises VectorFileError for a tolerance that is negative, -0 or NaN."""
         return Answer(
             _rows(self.outputs, start, stop),
             {name: _limits(stored, start, stop) for name, stored in self.tolerances.items()},
@@ -86,6 +88,6 @@ def _rows(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
 def _limits(stored: Mapping[str, Stored], start: int, stop: int) -> Arrays:
     arrays = _rows(stored, start, stop)
     for name, array in arrays.items():
-        if not array.min(initial=0.0) >= 0:  # the least of anything with a NaN is NaN
-            raise VectorFileError(f"{stored[name].where}: a tolerance is negative or NaN")
+        if np.signbit(array).any() or np.isnan(array).any():
+            raise VectorFileError(f"{stored[name].where}: a tolerance is negative, -0 or NaN")
     return arrays

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .terminal import put, say
+
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
@@ -27,8 +29,8 @@ class Progress:
     def say(self, line: str) -> None:
         """Print a line to standard output; the bar goes on below it."""
         if self._bar:
-            click.echo("\r\033[K", nl=False, err=True)
-        click.echo(line)
+            put("\r\033[K", err=True)
+        say(line)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
-from ...gen.tolerances.classes import CLASSES, REQUIRED
+from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 from ...vectors.block import Block
 from ...vectors.block_reader import TOGETHER
 
@@ -130,7 +131,8 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 
 def check_classes(relative: str, block: Block) -> None:
-    """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
+    """Raise VectorFileError unless the block has the tolerances of every class of its dtype, and in a
+    chain a coarser class admits no less than a finer one."""
     for reading, answer in block.answers.items():
         for one in CLASSES[block.dtype]:
             if one.name not in answer.tolerances:
@@ -139,3 +141,12 @@ def check_classes(relative: str, block: Block) -> None:
                     f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"
                 )
+        for chain in CHAINS[block.dtype]:
+            for finer, coarser in pairwise(one.name for one in chain):
+                limits = answer.tolerances[coarser]
+                for name, least in answer.tolerances[finer].items():
+                    if not (limits[name] >= least).all():
+                        raise VectorFileError(
+                            f"{relative}: /{block.path}: {coarser} arithmetic admits less than {finer} "
+                            f"in {name}, and is coarser; generate the file again"
+                        )

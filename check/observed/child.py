@@ -8,12 +8,12 @@ import resource
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 
 from ...cases.commands import watchdog
+from ...cases.commands.terminal import say
 from ..protocol.channel import Channel
 from ..runtimes.runtime import one_line
 
@@ -132,7 +132,7 @@ class Child:
         text = one_line(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
         if self._shown > MOST_SHOWN:
             text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
-        print(f"{self._name}: {text}", file=sys.stderr)
+        say(f"{self._name}: {text}", err=True)
 
 
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT

@@ -41,8 +41,7 @@ def report_value(report: Report) -> dict[str, Any]:
             "unexpected_passes": len(report.unexpected_passes),
         },
         "other_tiers": {
-            tier: _counts([result for result in report.results if result.tier == tier])
-            for tier in ("nonportable", "invalid")
+            "nonportable": _counts([r for r in report.results if r.tier == "nonportable"]),
         },
         "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
         "unexplained": report.diagnosis.unexplained,

@@ -36,7 +36,7 @@ def check_report(report: dict[str, Any]) -> None:
     )
     assert set(report["runtime"]) == {"name", "version"}
     assert set(report["summary"]) == COUNTS | {"expected_failures", "unexpected_passes"}
-    assert {"nonportable", "invalid"} == set(report["other_tiers"])
+    assert {"nonportable"} == set(report["other_tiers"])
     for counts in (report["summary"], *report["other_tiers"].values()):
         assert all(isinstance(count, int) for count in counts.values())
         assert counts["cases"] == sum(counts[name] for name in COUNTS - {"cases"})

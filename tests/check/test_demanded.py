@@ -12,6 +12,7 @@ import pytest
 
 from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
+from grucible.check.judging.compare import Differences
 from grucible.gen.tolerances.classes import CLASSES, REQUIRED
 from grucible.vectors.digest import tolerance_digest
 
@@ -243,3 +244,42 @@ def test_vectors_without_a_class_of_a_reading_are_refused(tmp_path: Path) -> Non
     drop_class(path, f"{zero[1].path}/readings/{KEEPS_H0}/tolerance/tf32")
     with pytest.raises(VectorFileError, match=rf"readings/{KEEPS_H0}/tolerance/tf32: is missing"):
         verify(path, runtime=keeps_h0)
+
+
+def resigned(path: Path, change: Any) -> Path:
+    """The file with `change` made in it, and a digest of its tolerances that says so."""
+    with h5py.File(path, "a") as file:
+        change(file)
+        file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file))
+    return path
+
+
+def test_a_coarser_class_that_admits_less_is_refused(halves: Path, command: Command) -> None:
+    def exchange(file: Any) -> None:
+        [block] = file["float32"].values()
+        fine, coarse = (block[f"tolerance/{name}/Ho"] for name in ("float32", "tf32"))
+        fine[...], coarse[...] = coarse[:], fine[:]
+
+    resigned(halves, exchange)
+    ended = command("check", halves, "--runtime", f"{HERE / 'numpy_gru.py'}:run")
+    said = ended.said_in_one_line()
+    assert "arithmetic admits less than float32 in Ho, and is coarser" in said
+
+
+def test_a_tolerance_of_minus_zero_admits_nothing(halves: Path, command: Command) -> None:
+    """Divided by it, every difference would be minus infinity, and so at most one."""
+
+    def negate(file: Any) -> None:
+        for dtype in DTYPES:
+            [block] = file[dtype].values()
+            for limits in block["tolerance"].values():
+                limits["Ho"][...] = np.float32(-0.0)
+
+    resigned(halves, negate)
+    ended = command("check", halves, "--runtime", f"{HERE / 'takers.py'}:run")
+    assert "a tolerance is negative, -0 or NaN" in ended.said_in_one_line()
+    expected = {"Ho": np.ones((1, 2))}
+    off = Differences(expected, {"Ho": np.zeros((1, 2))}, "float64", signed_zero=False)
+    for limit in (-0.0, -1.0, float("nan")):
+        worst = off.worst({"Ho": np.full((1, 2), limit)})
+        assert not worst.passed.any()

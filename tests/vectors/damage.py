@@ -33,7 +33,7 @@ X, LENGTHS, HO = (
 LIMITS = f"{BLOCK}/tolerance/tf32"
 LIMITS_READ = f"{AMBIGUOUS.path}/readings/{READING}/tolerance/float16"
 CHUNK = 16 << 20
-NO_TOLERANCES = (-1e-30, float("nan"), float("-inf"))
+NO_TOLERANCES = (-1e-30, float("nan"), float("-inf"), -0.0)
 
 
 @dataclass(frozen=True)
@@ -429,7 +429,7 @@ DAMAGES = [
     Damage("tolerance-dtype", r"/tolerance/tf32/Ho: is float64 .*expected float32",
            stored_as(f"{LIMITS}/Ho", lambda a: a.astype("f8")), signed=True),
     *(
-        Damage(f"tolerance-{value}", "/tolerance/tf32/Y: a tolerance is negative or NaN",
+        Damage(f"tolerance-{value}", "/tolerance/tf32/Y: a tolerance is negative, -0 or NaN",
                element(f"{LIMITS}/Y", 0, value), signed=True)
         for value in NO_TOLERANCES
     ),
@@ -461,7 +461,7 @@ ELSEWHERE = [
 # What is wrong with the last case alone, which `show` of the first does not look at.
 LAST = [
     Damage(f"tolerance-of-reading-{value}",
-           f"/readings/{READING}/tolerance/float16/Y: a tolerance is negative or NaN",
+           f"/readings/{READING}/tolerance/float16/Y: a tolerance is negative, -0 or NaN",
            element(f"{LIMITS_READ}/Y", -1, value), signed=True)
     for value in NO_TOLERANCES
 ]  # fmt: skip

@@ -117,7 +117,7 @@ def _write_block(group: Any, block: HandmadeBlock, random: np.random.Generator) 
             for number, one in enumerate(ARITHMETIC[block.dtype], 1):
                 below = name.replace("outputs/", f"tolerance/{one}/")
                 put_numbers(
-                    group, below, number / random.uniform(100, 200, (count, *shape)), "float32"
+                    group, below, 2**number / random.uniform(100, 200, (count, *shape)), "float32"
                 )
     first = 0 if block.tier == "ambiguous" else TIME
     group["inputs/sequence_lengths"] = np.full((count, BATCH), [first, 2], block.lengths)

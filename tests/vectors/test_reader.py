@@ -103,7 +103,7 @@ def test_tolerances_of_every_class(handmade: Path) -> None:
 def test_a_tolerance_may_be_zero_or_infinite(handmade: Path) -> None:
     """Zero where the answer is padding, infinite where nothing can be said."""
     with h5py.File(handmade, "r+") as file:
-        file[f"{REQUIRED.path}/tolerance/float32/Ho"][0] = [[[0.0, np.inf]], [[-0.0, 1.0]]]
+        file[f"{REQUIRED.path}/tolerance/float32/Ho"][0] = [[[0.0, np.inf]], [[0.0, 1.0]]]
     case = by_id(handmade)[REQUIRED.ids()[0]]
     assert case.answer.tolerances["float32"]["Ho"].ravel().tolist() == [0.0, np.inf, 0.0, 1.0]
 

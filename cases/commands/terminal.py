@@ -1,0 +1,61 @@
+"""What is printed: lines in which nothing can move the cursor, and that a closed pipe does not break."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import unicodedata
+
+import click
+
+_MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of Unicode that a terminal obeys or draws nothing for: controls and escape sequences, marks
+that turn the direction of writing, halves of surrogates, separators of lines and paragraphs."""
+
+
+def escaped(text: str) -> str:
+    r"""`text` with every character that a terminal would obey written out, such as \x1b or \u202e."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(character) in _MOVING
+        else character
+        for character in text
+    )
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print a line, escaped, to standard output or, with `err`, to standard error."""
+    put(f"{escaped(line)}\n", err=err)
+
+
+def put(text: str, *, err: bool = False) -> None:
+    """Print a text that a program reads, as it is. Where nobody reads any more, nothing is printed."""
+    try:
+        click.echo(text, nl=False, err=err)
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            stream = sys.stderr if err else sys.stdout
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def stand_in() -> None:
+    """Let the three standard streams be there, and print whatever they cannot encode in another way.
+
+    A stream that is closed is the null device: otherwise the next file that is opened takes its number,
+    and what a library writes to standard error goes into that file.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the least number that is free
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
