@@ -11,9 +11,14 @@ from .errors import GrucibleError
 _WILD = re.compile(r"[*?[]")
 
 
+def matches(case_id: str, glob: str) -> bool:
+    """Whether an id matches a glob, case and all; `*` crosses `/`."""
+    return fnmatchcase(case_id, glob)
+
+
 def selected(case_id: str, select: Sequence[str]) -> bool:
-    """Whether an id matches any glob (fnmatchcase; `*` crosses `/`); no glob selects everything."""
-    return not select or any(fnmatchcase(case_id, glob) for glob in select)
+    """Whether an id matches any glob; no glob selects everything."""
+    return not select or any(matches(case_id, glob) for glob in select)
 
 
 def nothing_selected(select: Sequence[str], dtypes: Sequence[str] = ()) -> GrucibleError:

@@ -1,4 +1,4 @@
-"""How far outputs are from an answer: the one rule for NaN, infinities and signs of zero."""
+"""How far outputs are from an answer: the one rule for NaN and infinities."""
 
 from __future__ import annotations
 

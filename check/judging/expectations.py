@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...cases.errors import GrucibleError
+from ...cases.selection import matches
 from ...cases.specs.yaml_source import parse, read_text
 
 
@@ -43,19 +43,19 @@ def load_expectations(path: Path) -> list[Expectation]:
 
 def expectation_for(case_id: str, expectations: Sequence[Expectation]) -> Expectation | None:
     """The first expectation that names the case."""
-    return next((e for e in expectations if fnmatchcase(case_id, e.cases)), None)
+    return next((e for e in expectations if matches(case_id, e.cases)), None)
 
 
 def must_support(case_id: str, require: Sequence[str]) -> bool:
     """Whether a glob of `require` matches the case: unsupported is a failure then."""
-    return any(fnmatchcase(case_id, glob) for glob in require)
+    return any(matches(case_id, glob) for glob in require)
 
 
 def check_require(require: Sequence[str], case_ids: Iterable[str]) -> None:
     """Raise GrucibleError for a glob of `require` that matches no case: it would demand nothing."""
     ids = list(case_ids)
     for glob in require:
-        if not any(fnmatchcase(case_id, glob) for case_id in ids):
+        if not any(matches(case_id, glob) for case_id in ids):
             raise GrucibleError(
                 f"no case that is judged matches --require {glob!r}; "
                 "see the ids with: grucible cases --list"

@@ -1,4 +1,5 @@
-"""Classes of arithmetic: what is rounded, and to what unit. A new class is one more record.
+"""Classes of arithmetic: what is rounded, and to what unit. A new class is one more
+record, and its place in CHAINS; vector files hold every class, so all are made again.
 
 A class is a rounding model. An implementation belongs to it if each of its operations rounds at
 most as the record says; any order of summation, fused multiply-add or not, and any of three forms
