@@ -25,6 +25,18 @@ def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
     return min(value, 1e6)
 
 
+def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """The bytes of a SIZE, with the unit K, M, G or T."""
+    if value is None:
+        return None
+    number, unit = value[:-1], value[-1:].upper()
+    if unit not in ("K", "M", "G", "T") or not (number.isascii() and number.isdigit()):
+        raise click.BadParameter(f"{value!r}; expected a whole number of K, M, G or T, such as 4G")
+    if not 0 < int(number) << 10 * (1 + "KMGT".index(unit)) < 1 << 63:
+        raise click.BadParameter(f"{value!r}; expected more than nothing and less than 8388608T")
+    return int(number) << 10 * (1 + "KMGT".index(unit))
+
+
 _VECTORS = click.argument(
     "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
 )
@@ -36,6 +48,9 @@ _TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="
 _JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                      show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                      "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
+_MEMORY = click.option("--memory", metavar="SIZE", callback=_bytes,
+                       help="Address space of each process of the runtime, such as 4G or 512M; "
+                       "what needs more gets an error.")  # fmt: skip
 _RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
 )
@@ -62,6 +77,7 @@ _RUNTIME_HELP = (
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @_TIMEOUT
+@_MEMORY
 @_JOBS
 def check_command(
     vectors: Path | None,
@@ -78,6 +94,7 @@ def check_command(
     as_json: bool,
     no_diagnose: bool,
     timeout: float,
+    memory: int | None,
     jobs: int | None,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
@@ -96,7 +113,7 @@ def check_command(
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
-    with _observed(runtime, outputs, timeout, jobs) as source:
+    with _observed(runtime, outputs, timeout, jobs, memory) as source:
         from .verdict import judge  # takes as long as the process of a runtime to start
 
         with _progress("checking", vectors, select) as progress:
@@ -110,19 +127,24 @@ def check_command(
 
 @contextlib.contextmanager
 def _observed(
-    runtime: str | None, outputs: Path | None, timeout: float, jobs: int | None
+    runtime: str | None,
+    outputs: Path | None,
+    timeout: float,
+    jobs: int | None,
+    memory: int | None,
 ) -> Iterator[RuntimePool | FromOutputs]:
     """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
     from .observed.outputs_file import FromOutputs
     from .observed.pool import RuntimePool
 
     if outputs is not None and runtime is None:
-        if jobs is not None:
-            raise click.UsageError("--jobs goes with --runtime: outputs are only read")
+        for option, value in (("--jobs", jobs), ("--memory", memory)):
+            if value is not None:
+                raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
         with contextlib.closing(FromOutputs(outputs)) as source:
             yield source
     elif runtime is not None and outputs is None:
-        with contextlib.closing(RuntimePool(runtime, timeout, jobs)) as pool:
+        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
             yield pool
     else:
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
@@ -162,6 +184,7 @@ def _report_file(text: str) -> Path:
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
 @_SELECT
 @_TIMEOUT
+@_MEMORY
 @_JOBS
 def run_command(
     vectors: Path | None,
@@ -169,13 +192,14 @@ def run_command(
     out: Path,
     select: tuple[str, ...],
     timeout: float,
+    memory: int | None,
     jobs: int | None,
 ) -> None:
     """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`."""
     from .observed.pool import RuntimePool
     from .observed.recording import record
 
-    source = RuntimePool(runtime, timeout, jobs)
+    source = RuntimePool(runtime, timeout, jobs, memory)
     with contextlib.closing(source), _progress("running", vectors, select) as progress:
         for relative, counts in record(vectors, source, out, select, progress.advance):
             told = ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from ...cases.commands import watchdog
 from ...cases.commands.terminal import say
+from ...cases.errors import GrucibleError
 from ..protocol.channel import Channel
 from ..runtimes.runtime import one_line
 
@@ -47,8 +48,7 @@ class Child:
         )
         watchdog.watch(self._process.pid)
         if memory is not None:
-            with contextlib.suppress(ProcessLookupError):
-                resource.prlimit(self._process.pid, resource.RLIMIT_AS, (memory, memory))
+            _limit(self._process.pid, memory)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.channel = Channel(
@@ -136,6 +136,13 @@ class Child:
 
 
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
+
+
+def _limit(process: int, memory: int) -> None:
+    if not hasattr(resource, "prlimit"):
+        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
 
 
 def _environment() -> dict[str, str]:

@@ -35,20 +35,26 @@ class RuntimePool:
     """A `Source` that runs the runtime called `name` in up to `jobs` child processes.
 
     Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and
-    one for any other. A question may take `timeout` seconds. The first child starts at once, others
+    one for any other. A question may take `timeout` seconds, and the address space of a process `memory`
+    bytes. The first child starts at once, others
     when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
     it is first asked anything, where the runtime does not load.
     """
 
     needs_inputs = True
 
-    def __init__(self, name: str, timeout: float, jobs: int | None = None) -> None:
-        self._spec, self._timeout, self._wanted = name, timeout, jobs
-        self._children = [IsolatedRuntime(name, timeout)]
+    def __init__(
+        self, name: str, timeout: float, jobs: int | None = None, memory: int | None = None
+    ) -> None:
+        self._spec, self._timeout, self._wanted, self._memory = name, timeout, jobs, memory
+        self._children = [self._another()]
         self._threads: list[threading.Thread] = []
         self._work: SimpleQueue[_Work | None] = SimpleQueue()
         self._left, self._loaded, self._closing = 0, False, False
         self._changing = threading.Lock()
+
+    def _another(self) -> IsolatedRuntime:
+        return IsolatedRuntime(self._spec, self._timeout, self._memory)
 
     @property
     def name(self) -> str:
@@ -112,7 +118,7 @@ class RuntimePool:
             with self._changing:
                 if self._closing:
                     return
-                child = IsolatedRuntime(self._spec, self._timeout)
+                child = self._another()
                 self._children.append(child)
             child.ready()
         except (RuntimeNotUsable, OSError):

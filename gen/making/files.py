@@ -6,8 +6,10 @@ import contextlib
 import hashlib
 import json
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -215,6 +217,14 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threadpool_limits(1)  # the processes are the parallelism; BLAS threads would only fight
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()  # however it ends: a pool's process would wait for work for ever
+    os._exit(1)
 
 
 def _windowed(

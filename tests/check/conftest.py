@@ -78,7 +78,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
 class _InThisProcess(FromRuntime):
     """What the commands ask, in place of child processes."""
 
-    def __init__(self, name: str, timeout: float, jobs: int | None = None) -> None:  # noqa: ARG002
+    def __init__(self, name: str, *_: object) -> None:
         super().__init__(load_runtime(name))
 
     def close(self) -> None:

@@ -236,3 +236,27 @@ def test_the_same_question_as_in_this_process(tmp_path: Path, command: Command) 
     write_vectors(tmp_path / "cell.h5", make_block(["a"], dtype="bfloat16"))
     ended = command("check", tmp_path / "cell.h5", "--runtime", f"{tmp_path / 'told.py'}:run")
     assert ended.out.startswith("conforms: 1 of 1 cases passed")
+
+
+GREEDY = (
+    IMPORT_ANSWER
+    + """
+import numpy as np
+def run(question):
+    if "bad" in question.id:
+        np.ones(1 << 29).sum()
+    return answer(question)
+"""
+)
+
+
+def test_memory_can_be_limited(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "greedy.py").write_text(GREEDY)
+    write_vectors(tmp_path / "cell.h5", make_block(["a-good", "b-bad", "c-good"]))
+    arguments = ["check", tmp_path / "cell.h5", "--runtime", f"{tmp_path / 'greedy.py'}:run"]
+    ended = command(*arguments, "--memory", "2G", "--json")
+    check_finding(ended.report["cases"], "error", "MemoryError: Unable to allocate 4.00 GiB")
+    for size in ("2", "G", "-1G", "1.5G", "0M", "9" * 30 + "G"):
+        ended = command(*arguments, "--memory", size)
+        assert (ended.status, ended.out) == (2, "")
+        assert "--memory" in ended.err.splitlines()[-1]
