@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 
 from ..cases.dtypes import Array
-from .hdf5.folder import Folder
+from .hdf5.folder import Folder, Room
 from .hdf5.stored import Stored
 
 _SLICE_BYTES = 8 << 20
@@ -58,7 +58,7 @@ def _little_endian(array: Array) -> memoryview:
 
 def root_folder(file: h5py.File) -> Folder:
     """The root of an open file."""
-    return Folder(h5py.h5o.open(file.id, b"/"), f"{file.filename}: ")
+    return Folder(h5py.h5o.open(file.id, b"/"), f"{file.filename}: ", Room(file.id.get_filesize()))
 
 
 def blocks_of(root: Folder) -> dict[str, Folder]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -268,3 +270,43 @@ def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) 
         (tmp_path / "checkout" / "cases" / name).write_bytes((SHIPPED / name).read_bytes())
     for given in (tree / "core.yaml", tree, tmp_path / "checkout" / "cases"):
         assert [spec.path for spec in find_specs((given,))] == ["openvino/gru_cell/core"]
+
+
+def limited() -> None:
+    """No file of this process may be longer, as on a disk that is full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+
+
+def test_a_disk_that_is_full_is_told_and_what_was_there_stays(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    gen(spec, "-o", out)
+    [file] = out.rglob("*.h5")
+    before = file.read_bytes()
+    ended = subprocess.run(
+        [sys.executable, "-m", "grucible", "gen", str(spec), "-o", str(out), "--seed", "1"],
+        capture_output=True, text=True, check=False, preexec_fn=limited,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"grucible: {file}: cannot be written (File too large)\n"
+    assert list(out.rglob("*.h5")) == [file]
+    assert [path for path in out.rglob("*") if path.is_file()] == [file]
+    assert file.read_bytes() == before
+
+
+def test_what_a_killed_process_left_is_removed(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    gen(spec, "-o", out)
+    [file] = out.rglob("*.h5")
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    node = platform.node()
+    left, living, elsewhere = (
+        file.with_name(f".{file.name}.{host}.{process}.tmp")
+        for host, process in ((node, ended.pid), (node, os.getppid()), (f"x{node}", ended.pid))
+    )
+    for path in (left, living, elsewhere):
+        path.write_bytes(b"half")
+    gen(spec, "-o", out, "--seed", "1")
+    assert not left.exists()
+    assert living.exists()
+    assert elsewhere.exists(), "nobody here knows whether that one lives"

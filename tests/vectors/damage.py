@@ -108,6 +108,16 @@ def replace(where: str, make: Callable[[Any, str], object]) -> Callable[[Path], 
     return edit(change)
 
 
+def put_link(where: str, other: str) -> Callable[[Path], None]:
+    """Have `where` be another name of what is at `other`."""
+
+    def change(file: Any) -> None:
+        del file[where]
+        file[where] = file[other]
+
+    return edit(change)
+
+
 def put(where: str, value: Any) -> Callable[[Path], None]:
     """Put a group entry (array, or a link) in place of what is at `where`, if anything."""
 
@@ -440,6 +450,10 @@ DAMAGES = [
            replace(X, unallocated((10**12,), chunks=(1000,)))),
     Damage("huge-ids", r"claims shape \(1000000000000,\)",
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
+    Damage("bomb-of-many", r"claims to hold more than 512 MiB and 16 times its size",
+           replace(X, zeros_bomb(250 << 20, 1, rows=3))),
+    Damage("two-names", "has 2 names in the file; expected one",
+           put_link(X, f"{REQUIRED.path}/inputs/W")),
     Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),
 ]  # fmt: skip
 

@@ -15,16 +15,39 @@ from .attributes import AttributeReader, Value, attribute
 from .stored import Stored
 
 _Members = dict[str, int]
+MOST_BYTES = 512 << 20
+MOST_TIMES = 16
+"""What a file holds may be so many bytes, and so many times the file's own: our own files hold three times
+theirs. A few megabytes can be made to inflate to gigabytes, which would be read for minutes."""
+
+
+class Room:
+    """How much the datasets of a file of `size` bytes may still hold."""
+
+    def __init__(self, size: int) -> None:
+        self._left = MOST_BYTES + MOST_TIMES * size
+
+    def take(self, stored: Stored) -> None:
+        """Count a dataset; VectorFileError for the one that is too much."""
+        self._left -= stored.nbytes
+        if self._left < 0:
+            raise VectorFileError(
+                f"{stored.where}: with it the file claims to hold more than {MOST_BYTES >> 20} MiB "
+                f"and {MOST_TIMES} times its size; write it with less compression"
+            )
 
 
 class Folder:
     """A group. `where` names it in errors: `FILE: /path`, or `FILE: ` of the root.
 
-    `id` is h5py's low-level group; attributes, here and of the datasets below, are read by `reader`.
+    `id` is h5py's low-level group; attributes, here and of the datasets below, are read by `reader`. All
+    folders of a file share `room`.
     """
 
-    def __init__(self, group: Any, where: str, reader: AttributeReader = attribute) -> None:
-        self.id, self.where, self._reader = group, where, reader
+    def __init__(
+        self, group: Any, where: str, room: Room, reader: AttributeReader = attribute
+    ) -> None:
+        self.id, self.where, self._room, self._reader = group, where, room, reader
         self._listed: _Members | None = None
         self._groups: dict[str, Folder] = {}
         self._datasets: dict[str, Stored] = {}
@@ -60,7 +83,7 @@ class Folder:
             where, member = self._opened(name)
             if not isinstance(member, h5py.h5g.GroupID):
                 raise VectorFileError(f"{where}: is not a group")
-            self._groups[name] = Folder(member, where, self._reader)
+            self._groups[name] = Folder(member, where, self._room, self._reader)
         return self._groups[name]
 
     def groups(self) -> dict[str, Folder]:
@@ -73,7 +96,8 @@ class Folder:
             where, member = self._opened(name)
             if not isinstance(member, h5py.h5d.DatasetID):
                 raise VectorFileError(f"{where}: is not a dataset")
-            self._datasets[name] = Stored(member, where, self._reader)
+            stored = self._datasets[name] = Stored(member, where, self._reader)
+            self._room.take(stored)
         return self._datasets[name]
 
     def _opened(self, name: str) -> tuple[str, Any]:
@@ -84,6 +108,10 @@ class Folder:
         if self._links[name] != h5py.h5l.TYPE_HARD:
             raise VectorFileError(f"{where}: is a link; expected the thing itself")
         try:
-            return where, h5py.h5o.open(self.id, name.encode())
+            member = h5py.h5o.open(self.id, name.encode())
+            links = h5py.h5o.get_info(member).rc
         except (KeyError, OSError, ValueError, RuntimeError):
             raise VectorFileError(f"{where}: is damaged") from None
+        if links != 1:
+            raise VectorFileError(f"{where}: has {links} names in the file; expected one")
+        return where, member

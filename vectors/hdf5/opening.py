@@ -10,7 +10,7 @@ import h5py
 
 from ...cases.errors import VectorFileError
 from .attributes import any_attribute, attribute
-from .folder import Folder
+from .folder import Folder, Room
 
 FORMAT_VERSION = 2
 VECTORS = "grucible vectors"
@@ -33,7 +33,8 @@ def open_file(path: Path, kind: str) -> Iterator[Folder]:
         raise VectorFileError(f"{path}: {why}; expected {kind}") from None
     with file, damage_of(path):
         _check_format(file, path, kind)
-        yield Folder(h5py.h5o.open(file.id, b"/"), f"{path}: ", _ATTRIBUTES[kind])
+        room = Room(path.stat().st_size)
+        yield Folder(h5py.h5o.open(file.id, b"/"), f"{path}: ", room, _ATTRIBUTES[kind])
 
 
 def _check_format(file: h5py.File, path: Path, kind: str) -> None:
