@@ -219,8 +219,10 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
 
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
-    vectors = Path(words[0]) if len(words) == 2 else None
-    for line in show_lines(vectors, words[-1], full):
+    *before, case = words
+    if before and Path(case).exists() and not Path(before[0]).exists():
+        before, case = [case], before[0]  # the other way round, which can only mean this
+    for line in show_lines(Path(before[0]) if before else None, case, full):
         say(line)
 
 

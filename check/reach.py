@@ -13,7 +13,8 @@ from .judging.case_result import CaseResult
 class Reach:
     """Of the deciding cases of an operator, how many there are and how many the runtime supports.
 
-    A case is supported unless the runtime declared it unsupported: what failed is supported.
+    A case is supported if the runtime answered it, rightly or not, or gave an error; what it declared
+    unsupported is not, and of what is missing nobody knows.
     """
 
     operator: str
@@ -24,14 +25,12 @@ class Reach:
 def reach(results: Iterable[CaseResult]) -> list[Reach]:
     """The reach in each operator, in the order in which the results name them."""
     cases: Counter[str] = Counter()
-    unsupported: Counter[str] = Counter()
+    supported: Counter[str] = Counter()
     for result in results:
         if result.decides:
             cases[result.operator] += 1
-            unsupported[result.operator] += result.verdict == "unsupported"
-    return [
-        Reach(operator, count - unsupported[operator], count) for operator, count in cases.items()
-    ]
+            supported[result.operator] += result.verdict not in ("unsupported", "missing")
+    return [Reach(operator, supported[operator], count) for operator, count in cases.items()]
 
 
 def in_words(reaches: Iterable[Reach]) -> Iterator[str]:

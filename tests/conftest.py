@@ -1,8 +1,15 @@
-"""What all tests share: one BLAS thread per process, for arrays here are small and threads only fight."""
+"""What all tests share: one BLAS thread per process, for arrays here are small and threads only fight; and
+signals that are not ignored."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:  # as under nohup: commands would not see them
+        default = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, default)

@@ -1,4 +1,4 @@
-"""Assignments of values to factors: the pairs of values in one, and whether one is excluded."""
+"""Assignments of values to factors: the pairs of values in one, and which are excluded."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ def pairs_of(assignment: Assignment) -> set[Pair]:
     return {(a, u, b, v) for (a, u), (b, v) in itertools.combinations(items, 2)}
 
 
-def is_excluded(assignment: Assignment, excluded: Sequence[Match]) -> bool:
-    """Whether some `exclude` entry matches the assignment."""
-    return any(
-        all(
-            name in assignment and key(assignment[name]) in map(key, values)
-            for name, values in match.items()
+class Excluded:
+    """The assignments that some `exclude` entry matches: `assignment in excluded`."""
+
+    def __init__(self, entries: Sequence[Match]) -> None:
+        self._entries = [
+            [(name, set(map(key, values))) for name, values in entry.items()] for entry in entries
+        ]
+
+    def __contains__(self, assignment: Assignment) -> bool:
+        mine = {name: key(value) for name, value in assignment.items()} if self._entries else {}
+        return any(
+            all(mine.get(name) in values for name, values in entry) for entry in self._entries
         )
-        for match in excluded
-    )

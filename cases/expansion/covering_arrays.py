@@ -14,7 +14,7 @@ from ..errors import SpecError
 from ..specs.factors import factors, key
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering, shown
-from .assignments import Match, Pair, is_excluded, pairs_of
+from .assignments import Excluded, Match, Pair, pairs_of
 
 Array = Covering[dict[str, list[Any]], Match]
 
@@ -41,7 +41,7 @@ def listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment
     """The rows that are there, whether or not they cover every pair."""
     types = {name: factors(spec.model.operator)[name].values for name in array.covering}
     allowed = {name: set(map(key, values)) for name, values in array.covering.items()}
-    found = []
+    found, excluded = [], Excluded(array.exclude)
     for number, row in enumerate(array.rows):
         place = ("cases", index, "rows", number)
         if len(row) != len(types):
@@ -54,7 +54,7 @@ def listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment
                 raise spec.document.error(
                     place, f"{name}: {shown(value)} is not among the values above"
                 )
-        if is_excluded(assignment, array.exclude):
+        if assignment in excluded:
             raise spec.document.error(place, "is excluded")
         found.append(assignment)
     return found
@@ -86,9 +86,10 @@ def missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignmen
 def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
     """The pairs that are not excluded by themselves, and that no row holds."""
     found: set[Pair] = set()
+    excluded = Excluded(array.exclude)
     for (a, left), (b, right) in itertools.combinations(array.covering.items(), 2):
         for u, v in itertools.product(left, right):
-            if not is_excluded({a: u, b: v}, array.exclude):
+            if {a: u, b: v} not in excluded:
                 found.add((a, key(u), b, key(v)))
     return found.difference(*map(pairs_of, rows))
 
@@ -97,10 +98,10 @@ def _proposals(array: Array) -> Iterator[Assignment]:
     """Rows from nothing, as allpairspy proposes them."""
     from allpairspy import AllPairs
 
-    names = list(array.covering)
+    names, excluded = list(array.covering), Excluded(array.exclude)
 
     def allowed(partial: Sequence[Any]) -> bool:
-        return not is_excluded(dict(zip(names, partial, strict=False)), array.exclude)
+        return dict(zip(names, partial, strict=False)) not in excluded
 
     for row in AllPairs(list(array.covering.values()), filter_func=allowed):
         yield dict(zip(names, row, strict=True))
@@ -108,14 +109,17 @@ def _proposals(array: Array) -> Iterator[Assignment]:
 
 def _completions(array: Array, missing: set[Pair]) -> Iterator[Assignment]:
     """For each pair that is still missing in turn, a row that holds it."""
+    excluded = Excluded(array.exclude)
     for pair in sorted(missing):
         if pair in missing:
-            row = _row_with(pair, array, missing)
+            row = _row_with(pair, array, missing, excluded)
             if row is not None:
                 yield row
 
 
-def _row_with(pair: Pair, array: Array, missing: set[Pair]) -> Assignment | None:
+def _row_with(
+    pair: Pair, array: Array, missing: set[Pair], excluded: Excluded
+) -> Assignment | None:
     """A row with `pair`, each value in turn chosen so that it holds most of `missing`."""
     a, u, b, v = pair
     wanted = {a: u, b: v}
@@ -124,7 +128,7 @@ def _row_with(pair: Pair, array: Array, missing: set[Pair]) -> Assignment | None
         choices = [
             row | {name: value} for value in values if wanted.get(name, key(value)) == key(value)
         ]
-        choices = [choice for choice in choices if not is_excluded(choice, array.exclude)]
+        choices = [choice for choice in choices if choice not in excluded]
         if not choices:
             return None
         row = max(choices, key=lambda choice: len(pairs_of(choice) & missing))

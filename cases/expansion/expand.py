@@ -15,8 +15,9 @@ from ..specs.draws import DRAWS
 from ..specs.factors import NEEDED, factors
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering, Listing, Product
-from .assignments import is_excluded
+from .assignments import Excluded
 from .case_spec import CaseSpec, case_of, shared_dict
+from .counts import check_counts
 from .covering_arrays import rows_of
 
 
@@ -28,6 +29,7 @@ def expand(
     Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
     lengths that do not fit the sizes.
     """
+    check_counts(spec)
     theme = _theme(spec)
     found: dict[str, CaseSpec] = {}
     for index in range(len(spec.model.cases)):
@@ -99,9 +101,10 @@ def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
         case Listing(list=listed):
             yield from listed
         case Product(product=values, exclude=excluded):
+            left_out = Excluded(excluded)
             for row in itertools.product(*values.values()):
                 assignment = dict(zip(values, row, strict=True))
-                if not is_excluded(assignment, excluded):
+                if assignment not in left_out:
                     yield assignment
         case Covering() as array:
             yield from rows_of(spec, index, array)

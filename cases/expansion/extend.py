@@ -11,6 +11,7 @@ from ..errors import SpecError
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering
 from ..specs.yaml_source import Document, parse
+from .counts import check_counts
 from .covering_arrays import missing_rows
 
 
@@ -20,6 +21,7 @@ def extend(spec: CaseSpecFile) -> int:
     Not a character of what is there changes, but for the brackets of `rows: []`. Raises SpecError
     where no row can hold a pair, and where `rows` is not a list with a row per line.
     """
+    check_counts(spec)
     text, wanted = spec.document.text, copy.deepcopy(spec.document.value)
     added = 0
     for index in reversed(range(len(spec.model.cases))):  # so that earlier places stay true

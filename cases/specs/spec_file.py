@@ -73,7 +73,10 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         files = [path]
     own = path if path.is_dir() else path.parent
     for file in files:
-        place = file.resolve()
+        try:
+            place = file.resolve()
+        except (RuntimeError, OSError):
+            raise SpecError(f"{file}: is a link that leads in a circle") from None
         root = next((p for p in place.parents if (p / SCHEMA).exists()), own.resolve())
         yield file, place.relative_to(root).with_suffix("").as_posix()
 

@@ -19,6 +19,8 @@ from ..errors import SpecError
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MOST_BYTES = 4 << 20
+_MOST_DIGITS = 800
+"""float64 numbers that are written out in decimals have no more digits."""
 _DEEPEST = 16
 
 Location = tuple[str | int, ...]
@@ -60,6 +62,8 @@ class Document:
 
 def read_text(path: Path) -> str:
     """The UTF-8 text of a YAML file; SpecError if it cannot be had."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SpecError(f"{path}: is no regular file; expected a YAML file")
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -126,12 +130,22 @@ class _Reader:
             raise self.error(event, f"tags are not allowed; leave {event.tag} out")
         if isinstance(event, yaml.ScalarEvent):
             self.note(location, event, _stop(event))
-            return _plain(event.value) if event.implicit[0] else event.value
+            return self.plain(event) if event.implicit[0] else event.value
         if len(location) == _DEEPEST:
             raise self.error(event, f"is nested deeper than {_DEEPEST} levels")
         if isinstance(event, yaml.SequenceStartEvent):
             return self.sequence(event, location)
         return self.mapping(event, location)
+
+    def plain(self, event: Any) -> Any:
+        """What a text without quotes is; SpecError for a number that no float64 holds."""
+        text: str = event.value
+        if len(text) > _MOST_DIGITS and (_INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)):
+            raise self.error(event, f"a number of {len(text)} characters; expected {_MOST_DIGITS}")
+        value = _plain(text)
+        if isinstance(value, float) and math.isinf(value) and text not in _WORDS:
+            raise self.error(event, f"{text} is beyond float64; infinity is written .inf")
+        return value
 
     def sequence(self, start: Any, location: Location) -> list[Any]:
         """The list that starts with `start`."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ...vectors.block import Block
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, one_line
+from ..runtimes.runtime import Runtime, Unsupported, error_sentence, one_line, raised_at
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
@@ -119,7 +119,7 @@ def reply(runtime: Runtime, question: Question) -> Reply:
     except Unsupported as reason:
         return Reply("unsupported", {}, one_line(str(reason)))
     except Exception as error:
-        return Reply("error", {}, error_sentence(error))
+        return Reply("error", {}, f"{error_sentence(error)}{raised_at(error)}")
 
 
 def stacked(block: Block, replies: Sequence[Reply]) -> Observed:

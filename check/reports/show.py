@@ -51,7 +51,8 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
         return found
     if not found:
         raise GrucibleError(
-            f"no case is called {wanted!r}; a glob may help, such as '*lbr-relu_tanh*'"
+            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name others as "
+            "`grucible show VECTORS CASE`, and see the ids with: grucible cases --list"
         )
     names = ", ".join(matching[:_MOST_NAMED])
     raise GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")

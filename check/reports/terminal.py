@@ -243,7 +243,8 @@ def _expected(report: Report) -> Iterator[str]:
     passed = Counter(result.expected for result in report.unexpected_passes)
     for expectation in report.expectations:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
-        yield f"  {seen[expectation]:6} failed{note}: {expectation.cases}"
+        count = seen[expectation]
+        yield f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {expectation.cases}"
         yield from _wrapped(expectation.reason, indent=9)
         if expectation.link:
             yield f"         {expectation.link}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -16,6 +19,11 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 
 GROUP = "grucible.runtimes"
+_ROOT = Path(__file__).parents[2]
+_LIBRARIES = (
+    *(_ROOT / room for room in ("cases", "gen", "vectors", "check")),
+    *map(Path, {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}),
+)
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
@@ -50,8 +58,8 @@ def load_runtime(name: str) -> Runtime:
     if ":" not in name:
         known = ", ".join(sorted(registered))
         raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown; expected one of {known}, or package.module:function, "
-            "or ./file.py:function"
+            f"runtime {name!r} is unknown; {_near(name, registered)}expected one of {known}, or "
+            "package.module:function, or ./file.py:function"
         )
     place, _, attribute = name.rpartition(":")
     if str(Path.cwd()) not in sys.path:
@@ -62,7 +70,7 @@ def load_runtime(name: str) -> Runtime:
         raise
     except Exception as error:
         raise RuntimeNotUsable(
-            f"runtime {name}: {place} does not import: {error_sentence(error)}"
+            f"runtime {name}: {place} does not import: {error_sentence(error)}{raised_at(error)}"
         ) from error
     function = getattr(module, attribute, None)
     if not callable(function):
@@ -71,6 +79,14 @@ def load_runtime(name: str) -> Runtime:
             f"expected one that takes a question"
         )
     return _described(name, function)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """What the user may have meant: a function in a file, or a name that is much like it."""
+    if name.endswith(".py"):
+        return f"did you mean ./{Path(name)}:run? "
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def registered_runtimes() -> list[EntryPoint]:
@@ -121,6 +137,18 @@ def _described(name: str, run: Any) -> Runtime:
 def one_line(text: str) -> str:
     """A text of someone else's as one line of printable UTF-8."""
     return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+
+
+def raised_at(error: BaseException) -> str:
+    """Where an error was raised, as ` (my_gru.py:20)`: the innermost line that is neither in grucible nor in
+    an installed library; "" where there is none."""
+    found = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<")
+        and not any(Path(frame.filename).is_relative_to(place) for place in _LIBRARIES)
+    ]
+    return f" ({one_line(Path(found[-1].filename).name)}:{found[-1].lineno})" if found else ""
 
 
 def error_sentence(error: BaseException, most: int = 400) -> str:

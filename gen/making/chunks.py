@@ -25,6 +25,9 @@ ATTEMPTS = 16
 CHUNK_BYTES = 8 << 20
 CHUNK_CASES = 256
 STACK_BYTES = 16 << 20
+MOST_CASE_BYTES = 64 << 20
+"""The largest case: its error bounds hold a matrix of hidden by hidden for every row and step of a window,
+and its exact answer may need a ball for every number. The largest of those shipped has 6.5 MiB."""
 
 
 class CaseFailed(GrucibleError):
@@ -48,6 +51,19 @@ def block_key(case: CaseSpec) -> BlockKey:
             if tensor.form(attributes).name and tensor.name not in case.absent
         ),
     )
+
+
+def check_sizes(cases: Sequence[CaseSpec]) -> None:
+    """Raise GrucibleError for a case whose tensors have more than MOST_CASE_BYTES in float64."""
+    seen = set()
+    for case in cases:
+        sizes = (case.operator, *case.sizes.items())
+        if sizes not in seen and case_bytes(case) > MOST_CASE_BYTES:
+            raise GrucibleError(
+                f"{case.id}: has tensors of {case_bytes(case) >> 20} MiB in float64; expected at "
+                f"most {MOST_CASE_BYTES >> 20}; take smaller sizes"
+            )
+        seen.add(sizes)
 
 
 def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:

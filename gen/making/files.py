@@ -28,7 +28,7 @@ from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import case_bytes, chunks, make_chunk
+from .chunks import case_bytes, check_sizes, chunks, make_chunk
 
 _ROOT = Path(__file__).parents[2]
 AHEAD_BYTES = 24 << 20
@@ -74,9 +74,10 @@ def plan_files(
     dtypes: Sequence[str],
     select: Sequence[str],
 ) -> list[Plan]:
-    """A plan for each spec that has cases."""
+    """A plan for each spec that has cases; GrucibleError for a case that is too large to be answered."""
     plans = []
     for spec, cases in expanded:
+        check_sizes(cases)
         made_from = {
             "spec": hashlib.sha256(spec.document.text.encode()).hexdigest(),
             "sources": source_digest(),

@@ -55,7 +55,9 @@ def test_every_value_has_its_place() -> None:
     ("a: !!set {b}\n", r"f:1: tags are not allowed"),
     ("a: " + "[" * 15 + "1" + "]" * 15, None),
     ("a: " + "[" * 16 + "1" + "]" * 16, r"f:1: is nested deeper than 16 levels"),
-    ("a: " + "9" * 5000, r"f: not YAML"),
+    ("a: " + "9" * 5000, r"f:1: a number of 5000 characters; expected 800"),
+    ("b: 1\na: 1e400", r"f:2: 1e400 is beyond float64; infinity is written .inf"),
+    ("a: -1e400", r"f:1: -1e400 is beyond float64"),
     ("a: \x07\n", r"f.*: not YAML"),
     ("a: [1\nb: 2\n", r"f:2: not YAML"),
 ])  # fmt: skip

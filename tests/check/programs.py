@@ -17,7 +17,7 @@ Lines = list[str]
 
 
 def header() -> Lines:
-    lines = []
+    lines: Lines = []
     for line in sys.stdin.buffer:
         if line == b"end\n":
             return lines

@@ -81,8 +81,8 @@ def test_expected_failures(some_vectors: Path, tmp_path: Path, command: Command)
     assert ended.status == 0
     lines = ended.out.splitlines()
     assert lines[0] == "does not conform: 4 of 5 cases passed, 1 failed, all of them expected"
-    for line in ("       1 failed: */b-*", "         NaN comes out", "         https://example.org/1",
-                 "       0 failed, 1 passed unexpectedly: */a-*", f"  passed unexpectedly: {CELL}/made/float32/a-good"):  # fmt: skip
+    for line in ("       1 case: */b-*", "         NaN comes out", "         https://example.org/1",
+                 "       0 cases, 1 passed unexpectedly: */a-*", f"  passed unexpectedly: {CELL}/made/float32/a-good"):  # fmt: skip
         assert line in lines
     assert "failed (the worst of each dtype first):" not in lines
 

@@ -23,8 +23,12 @@ MISBEHAVING = HERE / "misbehaving.py"
 
 # the runtime, what becomes of the bad case, what is said of it: where the process goes on …
 ANSWERS = [
-    ("raises", "error", r"^ValueError: cannot do float32$"),
-    ("raises_long", "error", r"^ValueError: long .* … .*the cause float32$"),
+    ("raises", "error", r"^ValueError: cannot do float32 \(misbehaving\.py:\d+\)$"),
+    (
+        "raises_long",
+        "error",
+        r"^ValueError: long .* … .*the cause float32 \(misbehaving\.py:\d+\)$",
+    ),
     ("raises_odd_text", "error", r"^ValueError: not a text"),
     ("recurses", "error", r"^RecursionError: "),
     ("unsupported", "unsupported", r"^no float32 here\s+nor there$"),

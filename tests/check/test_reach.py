@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from grucible import GrucibleError, Question, Unsupported, verify
+from grucible.check.judging.case_result import CaseResult, CaseVerdict
 from grucible.check.judging.expectations import Expectation
+from grucible.check.reach import Reach, reach
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 
@@ -81,6 +83,13 @@ def test_the_report_begins_with_the_reach(
     verdict = head[0].partition(":")[0]
     assert report_value(report)["verdict"] == report.verdict == verdict
     assert report.exit_status == (1 if verdict == "incomplete" else 0)
+
+
+def test_what_is_missing_is_not_supported() -> None:
+    """Outputs that are absent say nothing about what a runtime supports."""
+    verdicts: list[CaseVerdict] = ["passed", "failed", "error", "missing", "unsupported"]
+    results = [CaseResult("any", CELL, "required", "float32", verdict) for verdict in verdicts]
+    assert reach(results) == [Reach(CELL, 3, 5)]
 
 
 def test_the_reach_in_json(vectors: Path) -> None:

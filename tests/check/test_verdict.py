@@ -192,7 +192,7 @@ def test_the_terminal_report_names_them(all_kinds: Path) -> None:
         assert list(map(name_of, named)) == ids
     assert "\nerrors:\n" in text
     assert f"passed unexpectedly: {CELL}/made/float32/expected-passed/1" in text
-    assert "4 failed, 2 passed unexpectedly: */expected-*" in text
+    assert "4 cases, 2 passed unexpectedly: */expected-*" in text
     assert "known" in text
     assert text.startswith(
         "does not conform: 4 of 16 cases passed, 4 failed, 4 errors, 2 missing, 2 unsupported"
@@ -322,9 +322,10 @@ def test_verify_in_this_process_reports_exceptions(tmp_path: Path) -> None:
             raise Unsupported("not this")
         return run(question)
 
+    raised = runtime.__code__.co_firstlineno + 2
     report = verify(str(tmp_path / "cell.h5"), runtime=runtime)
     assert [(name_of(r.id), r.verdict, r.message) for r in report.results] == [
-        ("a", "error", "ZeroDivisionError: here"),
+        ("a", "error", f"ZeroDivisionError: here (test_verdict.py:{raised})"),
         ("b", "unsupported", "not this"),
         ("c", "passed", ""),
     ]

@@ -185,7 +185,6 @@ def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None
         text=True,
         start_new_session=True,
         # what is started in the background ignores Ctrl-C, and its children inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").rglob("attributes.h5")) and time.monotonic() < deadline:
