@@ -107,9 +107,11 @@ def check_command(
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
     conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
     """
+    from ..cases.commands.interrupts import remember_interrupts
     from .judging.criterion import chosen_criteria
     from .judging.expectations import load_expectations
 
+    remember_interrupts()
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
@@ -119,7 +121,8 @@ def check_command(
         with _progress("checking", vectors, select) as progress:
             report = judge(
                 vectors, source, criteria, select, expectations,
-                require=require, diagnosis=not no_diagnose, advance=progress.advance,
+                require=require, diagnosis=not no_diagnose, interruptible=True,
+                advance=progress.advance,
             )  # fmt: skip
     _tell(report, files, as_json)
     raise SystemExit(report.exit_status)

@@ -14,6 +14,9 @@ from .judging.expectations import Expectation
 from .judging.grade import Grade
 from .reach import Reach, reach
 
+INTERRUPTED = 130
+"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -27,6 +30,8 @@ class Report:
     results: Sequence[CaseResult]
     expectations: Sequence[Expectation] = field(default_factory=tuple)
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    interrupted: bool = False
+    """Whether Ctrl-C ended it: the results are those of the cases that had been compared."""
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -38,7 +43,7 @@ class Report:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
         if any(result.wrong for result in self.results):
             return "does not conform"
-        if self.counts["missing"] or not self.counts["passed"]:
+        if self.interrupted or self.counts["missing"] or not self.counts["passed"]:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
 
@@ -78,7 +83,9 @@ class Report:
 
     @property
     def exit_status(self) -> int:
-        """0: conforms, or every failure was expected and nothing is missing; 1: otherwise."""
+        """0: conforms, or every failure was expected and nothing is missing; 130: interrupted; else 1."""
+        if self.interrupted:
+            return INTERRUPTED
         if self.unexpected or self.counts["missing"]:
             return 1
         return 0 if self.counts["passed"] or self.expected_failures else 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.selection import nothing_selected, selected
 from ..vectors.find import case_ids, find_vectors
 from .diagnosis.contradictions import Passed, contradicted
@@ -16,6 +17,7 @@ from .judging.criterion import Criterion, chosen_criteria
 from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
 from .judging.judge import judge_block
+from .judging.one_reading import one_reading
 from .observed.observations import Slice, observations
 from .observed.source import FromRuntime, Source
 from .report import Report
@@ -60,40 +62,69 @@ def judge(
     *,
     require: Sequence[str] = (),
     diagnosis: bool = True,
+    interruptible: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
-    Without `diagnosis`, failures are not explained.
+    Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
+    what has been compared until then, unless that is nothing.
     """
     if require:
         check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
-    results: list[CaseResult] = []
-    failing: list[FailingBlock] = []
-    passed: list[Passed] = []
-    grades: dict[str, Grade] = {}
-    for part in observations(files, source, select, advance):
-        block = part.block
-        grade = grades.setdefault(block.dtype, Grade(block.dtype, criteria[block.dtype]))
-        found = judge_block(part.relative, block, part.observed, grade)
-        results += [_foretold(result, expectations, require) for result in found]
-        if diagnosis:
-            failing += _failing(part, found, criteria[block.dtype])
-            passed += _passed(part, found)
-    if not results:
+    seen = _Seen(criteria, expectations, require, diagnosis)
+    interrupted = False
+    try:
+        for part in observations(files, source, select, advance):
+            seen.see(part)
+            stop_if_interrupted()
+    except KeyboardInterrupt:
+        if not (interruptible and seen.results):
+            raise
+        interrupted = True
+        seen.failing.clear()  # who interrupts does not wait for a diagnosis
+    if not seen.results:
         raise nothing_selected(select)
-    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
+    held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
+    found = diagnose(seen.failing, held, lambda names: contradicted(seen.passed, names))
+    results, mixed = one_reading(seen.results)
+    deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(
         runtime=source.name,
         runtime_version=source.version,
         vectors=str(vectors) if vectors else "the core vectors",
         files=len(files),
-        grades=grades,
+        grades=seen.grades,
         results=results,
         expectations=tuple(expectations),
-        diagnosis=diagnose(failing, held, lambda names: contradicted(passed, names)),
+        diagnosis=found.with_mixed(mixed, deviating) if diagnosis else found,
+        interrupted=interrupted,
     )
+
+
+@dataclass
+class _Seen:
+    """What was found of the cases that have been compared."""
+
+    criteria: Mapping[str, Criterion]
+    expectations: Sequence[Expectation]
+    require: Sequence[str]
+    diagnosis: bool
+    results: list[CaseResult] = field(default_factory=list)
+    failing: list[FailingBlock] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
+    grades: dict[str, Grade] = field(default_factory=dict)
+
+    def see(self, part: Slice) -> None:
+        """Judge the cases of a slice."""
+        dtype = part.block.dtype
+        grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))
+        found = judge_block(part.relative, part.block, part.observed, grade)
+        self.results += [_foretold(one, self.expectations, self.require) for one in found]
+        if self.diagnosis:
+            self.failing += _failing(part, found, self.criteria[dtype])
+            self.passed += _passed(part, found)
 
 
 def _foretold(

@@ -73,8 +73,9 @@ def gen_command(
 def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:
     """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
     whose bytes are not what their digests say."""
+    from ..cases.commands.interrupts import remember_interrupts
     from ..cases.commands.progress import progress_over
-    from .making.files import make_files, remember_interrupts, standing
+    from .making.files import make_files, standing
 
     standing_files = [file for plan in plans if (file := standing(plan))]
     found = [file for file in standing_files if not (remake and file.damage)]

@@ -8,7 +8,7 @@ fewest that explain what any of them does, and what is left is held against coar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
+from ..judging.one_reading import Mixed
 from .failing import FailingBlock
 from .hints import hints
 from .search import Names, Search
@@ -57,6 +58,24 @@ class Diagnosis:
     failed: int = 0
     unexplained: int = 0
     hints: Sequence[str] = ()
+
+    def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
+        """The diagnosis with the `cases` that failed because readings were not one."""
+        failed = self.failed + cases
+        more = [
+            Finding(
+                names=one.other or one.most,
+                kind="reading",
+                about=one.about,
+                explains=one.deviating,
+                of=failed,
+                operator=one.operator,
+            )
+            for one in mixed
+        ]
+        before = [replace(finding, of=failed) for finding in self.findings]
+        findings = sorted([*before, *more], key=lambda finding: -finding.explains)
+        return replace(self, findings=findings, failed=failed)
 
 
 def diagnose(

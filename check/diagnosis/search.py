@@ -1,7 +1,7 @@
 """Searching for variants that explain failing cases: alone, several at once, and in coarse arithmetic.
 
-A few failing cases of every block are tried with the whole catalogue; whatever explains one of them
-is then tried on all.
+A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue; whatever
+explains one of them is then tried on all.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ def report_value(report: Report) -> dict[str, Any]:
     return {
         "grucible_report": 2,
         "verdict": report.verdict,
+        "interrupted": report.interrupted,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {"path": report.vectors, "files": report.files},
         "reach": {

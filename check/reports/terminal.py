@@ -59,6 +59,8 @@ def _headline(report: Report) -> str:
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
+    if report.interrupted:
+        parts.append("interrupted before the others")
     return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
 
 
@@ -193,11 +195,13 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
         order.append((placed[result.dtype], -result.worst_ratio, result))
     for _, _, result in sorted(order, key=lambda entry: entry[:2])[:_SHOWN]:
         yield f"  {result.id}"
-        yield from _wrapped(
-            f"{result.where}: {result.message}; off by {result.worst_abs:.3g}, "
-            f"{result.worst_ratio:.3g} × tolerance",
-            indent=4,
-        )
+        told = result.message
+        if result.worst_ratio > 1.0:
+            told = (
+                f"{result.where}: {told}; off by {result.worst_abs:.3g}, "
+                f"{result.worst_ratio:.3g} × tolerance"
+            )
+        yield from _wrapped(told, indent=4)
     yield from _and_more(len(results))
 
 

@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import grucible
 
+from ...cases.commands.interrupts import stop_if_interrupted
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
@@ -139,32 +139,6 @@ def make_files(
                 for key, parts in chunks(plan.cases):
                     _write_block(writer, key, parts, results, advance)
             yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
-
-
-_interrupted = False
-
-
-def remember_interrupts() -> None:
-    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it."""
-
-    def unraisable(what: sys.UnraisableHookArgs) -> None:
-        if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
-            sys.__unraisablehook__(what)
-
-    def handler(*_: object) -> None:
-        global _interrupted
-        _interrupted = True
-        raise KeyboardInterrupt
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, handler)
-        sys.unraisablehook = unraisable
-
-
-def stop_if_interrupted() -> None:
-    """Raise KeyboardInterrupt if Ctrl-C arrived and was swallowed."""
-    if _interrupted:
-        raise KeyboardInterrupt
 
 
 def _write_block(

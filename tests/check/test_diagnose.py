@@ -66,9 +66,17 @@ def test_coarser_arithmetic_is_named() -> None:
     assert "float64 computed in float32 arithmetic" in next(report_lines(report))
 
 
-def test_a_reading_that_changes_from_case_to_case_is_reported() -> None:
+def test_a_reading_that_changes_from_case_to_case_fails() -> None:
+    """Zeros forward and the initial state in reverse: that is in no reading of the text."""
     report = verify(runtime=sometimes(keeps_h0), select=FLOAT32)
-    assert report.verdict == "conforms"
+    assert report.verdict == "does not conform"
+    [finding] = report.diagnosis.findings
+    assert (finding.kind, finding.explains) == ("reading", report.counts["failed"])
+    assert (report.diagnosis.failed, report.diagnosis.unexplained) == (finding.explains, 0)
+    wrong = [result for result in report.results if result.verdict == "failed"]
+    assert wrong
+    assert all("reverse" in result.id for result in wrong)
+    assert all(result.message.startswith("this case follows") for result in wrong)
     assert set(report.readings_followed["len-zero"]) == {STORED, ("len-zero.initial-state",)}
     told = " ".join(" ".join(report_lines(report)).split())
     assert "not the same in every case" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from grucible.__main__ import main
 from grucible.check.observed.child import signal_name
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import IMPORT_ANSWER, make_block, write_vectors
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 UNSUPPORTED = f"{HERE / 'misbehaving.py'}:unsupported"
@@ -156,3 +157,41 @@ def test_names_of_signals() -> None:
     assert signal_name(signal.SIGRTMIN + 3) == "SIGRTMIN+3"
     assert signal_name(signal.SIGRTMAX) == "SIGRTMAX"
     assert signal_name(200) == "signal 200"
+
+
+ASLEEP_AT_LAST = (
+    IMPORT_ANSWER
+    + """
+import time
+from pathlib import Path
+def run(question):
+    if question.id.endswith("c-good"):
+        Path(__file__).with_suffix(".asked").touch()
+        time.sleep(60)
+    return answer(question)
+"""
+)
+
+
+def test_130_with_what_was_compared(tmp_path: Path) -> None:
+    """A report of it is written, and marked."""
+    (tmp_path / "asleep.py").write_text(ASLEEP_AT_LAST)
+    first, second = make_block(["a-good", "b-good"], dtype="float64"), make_block(["c-good"])
+    write_vectors(tmp_path / "cell.h5", second)
+    write_vectors(tmp_path / "before.h5", first)
+    command = ["check", str(tmp_path), "--runtime", "asleep.py:run", "--report", "json=r.json"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "grucible", *command],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not (tmp_path / "asleep.asked").exists():
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    time.sleep(0.3)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (130, "")
+    assert out.startswith("incomplete: 2 of 2 cases passed, interrupted before the others\n")
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["verdict"], report["interrupted"]) == ("incomplete", True)
+    assert len(report["cases"]) == 2

@@ -1,0 +1,31 @@
+"""Ctrl-C that counts wherever it arrives."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+_interrupted = False
+
+
+def remember_interrupts() -> None:
+    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it."""
+
+    def unraisable(what: sys.UnraisableHookArgs) -> None:
+        if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
+            sys.__unraisablehook__(what)
+
+    def handler(*_: object) -> None:
+        global _interrupted
+        _interrupted = True
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = unraisable
+
+
+def stop_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C arrived and was swallowed."""
+    if _interrupted:
+        raise KeyboardInterrupt
