@@ -12,6 +12,7 @@ from .diagnosis.diagnose import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
 from .judging.grade import Grade
+from .observed.origin import Origin
 from .reach import Reach, reach
 
 INTERRUPTED = 130
@@ -25,7 +26,8 @@ class Report:
     runtime: str
     runtime_version: str
     vectors: str
-    files: int
+    origins: Mapping[str, Origin]
+    """By vector file that was looked at, where it comes from."""
     grades: Mapping[str, Grade]
     results: Sequence[CaseResult]
     expectations: Sequence[Expectation] = field(default_factory=tuple)

@@ -19,6 +19,7 @@ from .judging.grade import Grade
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
 from .observed.observations import Slice, observations
+from .observed.origin import Origin
 from .observed.source import FromRuntime, Source
 from .report import Report
 from .runtimes.runtime import Runtime, RuntimeFunction
@@ -94,7 +95,7 @@ def judge(
         runtime=source.name,
         runtime_version=source.version,
         vectors=str(vectors) if vectors else "the core vectors",
-        files=len(files),
+        origins=seen.origins,
         grades=seen.grades,
         results=results,
         expectations=tuple(expectations),
@@ -115,9 +116,11 @@ class _Seen:
     failing: list[FailingBlock] = field(default_factory=list)
     passed: list[Passed] = field(default_factory=list)
     grades: dict[str, Grade] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
 
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice."""
+        self.origins[part.relative] = part.origin
         dtype = part.block.dtype
         grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))
         found = judge_block(part.relative, part.block, part.observed, grade)

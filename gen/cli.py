@@ -32,6 +32,8 @@ if TYPE_CHECKING:
               type=click.IntRange(1), help="Processes to use.")  # fmt: skip
 @click.option("--digests", type=click.Path(path_type=Path, dir_okay=False),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
+@click.option("--tolerance-digests", type=click.Path(path_type=Path, dir_okay=False),
+              help="Write the digests of the tolerances here.")  # fmt: skip
 @click.option("--verify", is_flag=True,
               help="Exit with status 1 unless every content digest equals the published one.")  # fmt: skip
 def gen_command(
@@ -42,6 +44,7 @@ def gen_command(
     seed: int,
     jobs: int,
     digests: Path | None,
+    tolerance_digests: Path | None,
     verify: bool,
 ) -> None:
     """Generate vector files: cases with their exact answers.
@@ -61,10 +64,11 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
     files = _made_or_found(plans, out, jobs, remake=not verify)
-    if digests:
-        ordered = sorted(files, key=lambda file: file.relative)
-        lines = [f"{file.content_sha256}  {file.relative}\n" for file in ordered]
-        digests.write_text("".join(lines), encoding="utf-8")
+    for place, name in ((digests, "content_sha256"), (tolerance_digests, "tolerance_sha256")):
+        if place:
+            sound = sorted((f for f in files if not f.damage), key=lambda file: file.relative)
+            lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
+            place.write_text("".join(lines), encoding="utf-8")
     equal = _say_published(files) if whole else 0
     if verify and equal < len(files):
         raise SystemExit(1)

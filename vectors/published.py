@@ -1,15 +1,32 @@
-"""The content digests of all shipped vector files, as published with this version."""
+"""The digests of all shipped vector files, as published with this version: of content, and of tolerances.
+
+Content is the same on every machine. Tolerances rest on sums in float64, rounded up to 8 bits: another BLAS
+may now and then give the next number.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 PUBLISHED = Path(__file__).parent / "digests.txt"
+TOLERANCES = Path(__file__).parent / "tolerance_digests.txt"
 
 
 def published_digests() -> dict[str, str]:
     """Content digest by relative path, e.g. `openvino/gru_cell/core.h5`."""
-    if not PUBLISHED.exists():
+    return _digests(PUBLISHED)
+
+
+@cache
+def published_pairs() -> frozenset[tuple[str, str]]:
+    """The digests of content and of tolerances of each published file."""
+    tolerances = _digests(TOLERANCES)
+    return frozenset((digest, tolerances[name]) for name, digest in published_digests().items())
+
+
+def _digests(file: Path) -> dict[str, str]:
+    if not file.exists():
         return {}
-    lines = PUBLISHED.read_text(encoding="utf-8").splitlines()
+    lines = file.read_text(encoding="utf-8").splitlines()
     return {relative: digest for digest, _, relative in (line.partition("  ") for line in lines)}

@@ -33,6 +33,7 @@ class VectorFile:
     generator: str
     seed: int
     content_sha256: str
+    tolerance_sha256: str
     root: Folder
     parsed: Parsed = field(default_factory=dict)
 
@@ -136,5 +137,6 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             generator=str(root.attribute("generator")),
             seed=seed,
             content_sha256=str(root.attribute("content_sha256")),
+            tolerance_sha256=str(root.attribute("tolerance_sha256")),
             root=root,
         )

@@ -22,7 +22,7 @@ class VectorWriter:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self.content_sha256 = ""
+        self.content_sha256 = self.tolerance_sha256 = ""
 
     def start_block(
         self, key: BlockKey, ids: Sequence[str], given: Sequence[dict[str, Any]]
@@ -54,7 +54,8 @@ class VectorWriter:
         self._file.flush()
         self.content_sha256 = content_digest(self._file)
         write_text_attribute(self._file, "content_sha256", self.content_sha256)
-        write_text_attribute(self._file, "tolerance_sha256", tolerance_digest(self._file))
+        self.tolerance_sha256 = tolerance_digest(self._file)
+        write_text_attribute(self._file, "tolerance_sha256", self.tolerance_sha256)
 
 
 @contextlib.contextmanager

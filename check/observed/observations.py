@@ -16,6 +16,7 @@ from ...cases.selection import selected
 from ...vectors.block import Block
 from ...vectors.reader import VectorFile, open_vectors
 from ...vectors.stored_block import StoredBlock
+from .origin import Origin, origin
 from .source import Observed, Source
 
 MOST_BYTES = 64 << 20
@@ -25,11 +26,12 @@ MOST_BYTES = 64 << 20
 class Slice(NamedTuple):
     """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
 
-    `file` is the vector file, at `relative` below the vectors asked for, `stored` the whole block, and
-    `rows` (n,) says which of its rows the cases are.
+    `file` is the vector file, of `origin`, at `relative` below the vectors asked for, `stored` the whole
+    block, and `rows` (n,) says which of its rows the cases are.
     """
 
     file: Path
+    origin: Origin
     relative: str
     stored: StoredBlock
     rows: Array
@@ -93,12 +95,13 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
     if not wanted:
         return
     vectors.verify_content(keep_inputs=source.needs_inputs)
+    came_from = origin(vectors)
     source.check_blocks(vectors.relative, list(vectors.groups))
     for path in wanted:
         stored = vectors.block(path)
         source.check_ids(vectors.relative, path, stored.ids)
         for rows, block in _slices(stored, select, inputs=source.needs_inputs):
-            made = partial(Slice, vectors.path, vectors.relative, stored, rows, block)
+            made = partial(Slice, vectors.path, came_from, vectors.relative, stored, rows, block)
             yield _Asked(made, block, source.ask(vectors.relative, block))
 
 

@@ -31,7 +31,11 @@ def report_value(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "interrupted": report.interrupted,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
-        "vectors": {"path": report.vectors, "files": report.files},
+        "vectors": {
+            "path": report.vectors,
+            "files": len(report.origins),
+            "origins": dict(report.origins),
+        },
         "reach": {
             one.operator: {"supported": one.supported, "cases": one.cases} for one in report.reach
         },

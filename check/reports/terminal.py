@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
+from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
 
@@ -26,10 +27,7 @@ def report_lines(report: Report) -> Iterator[str]:
     yield _headline(report)
     yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
-    yield (
-        f"{report.runtime}{version}: {len(report.results)} cases, "
-        f"{report.files} {'file' if report.files == 1 else 'files'} of {report.vectors}"
-    )
+    yield f"{report.runtime}{version}: {len(report.results)} cases, {_files(report)}"
     yield from _diagnosis(report)
     yield ""
     yield from _table(report)
@@ -41,6 +39,17 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
     yield from _expected(report)
     yield from _unsupported(report)
+
+
+def _files(report: Report) -> str:
+    """How many vector files, and where they come from."""
+    count = len(report.origins)
+    files = f"{'file' if count == 1 else 'files'} of {report.vectors}"
+    origins = Counter(report.origins.values())
+    if origins["published"] == count:
+        return f"{count} published {files}"
+    told = [f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one]]
+    return f"{count} {files}: {', '.join(told)}"
 
 
 def _headline(report: Report) -> str:

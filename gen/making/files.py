@@ -55,13 +55,14 @@ class Plan:
 class MadeFile:
     """What became of a plan: `made` now, or found there, made from the same.
 
-    `content_sha256` is computed from the bytes in the file. Where those are not what the file's own
-    digests say, it is empty, and `damage` says so in a sentence that names the file.
+    The digests, of content and of tolerances, are computed from the bytes in the file. Where those are not
+    what the file's own digests say, they are empty, and `damage` says so in a sentence that names the file.
     """
 
     relative: str
     cases: int
     content_sha256: str
+    tolerance_sha256: str
     made: bool
     damage: str = ""
 
@@ -109,8 +110,11 @@ def standing(plan: Plan) -> MadeFile | None:
             try:
                 vectors.verify_content()
             except VectorFileError as error:
-                return MadeFile(plan.relative, len(plan.cases), "", made=False, damage=str(error))
-            return MadeFile(plan.relative, len(plan.cases), vectors.content_sha256, made=False)
+                return MadeFile(
+                    plan.relative, len(plan.cases), "", "", made=False, damage=str(error)
+                )
+            digests = vectors.content_sha256, vectors.tolerance_sha256
+            return MadeFile(plan.relative, len(plan.cases), *digests, made=False)
     except GrucibleError:
         return None
 
@@ -138,7 +142,8 @@ def make_files(
             ) as writer:
                 for key, parts in chunks(plan.cases):
                     _write_block(writer, key, parts, results, advance)
-            yield MadeFile(plan.relative, len(plan.cases), writer.content_sha256, made=True)
+            digests = writer.content_sha256, writer.tolerance_sha256
+            yield MadeFile(plan.relative, len(plan.cases), *digests, made=True)
 
 
 def _write_block(

@@ -68,7 +68,8 @@ def test_json_report(some_vectors: Path, command: Command) -> None:
     check_report(report)
     assert list(report)[:2] == ["grucible_report", "verdict"]
     assert report["runtime"] == {"name": WRONG, "version": ""}
-    assert report["vectors"] == {"path": str(some_vectors), "files": 2}
+    origins = {"cell.h5": "unknown", "deep/seq.h5": "unknown"}
+    assert report["vectors"] == {"path": str(some_vectors), "files": 2, "origins": origins}
     cases = ended.cases
     assert set(cases) == {*NAMES, "d-bfloat16", "n-bad", "s-zero"}
     assert cases["b-bad"]["worst_ratio"] == cases["b-bad"]["worst_abs"] == "inf"
@@ -137,7 +138,7 @@ def test_terminal_report(some_vectors: Path, command: Command) -> None:
     ended = command("check", some_vectors, "--runtime", WRONG)
     lines = ended.out.splitlines()
     assert lines[0] == "does not conform: 4 of 5 cases passed, 1 failed"
-    assert lines[1] == f"{WRONG}: 6 cases, 2 files of {some_vectors}"
+    assert lines[1] == f"{WRONG}: 6 cases, 2 files of {some_vectors}: 2 of unknown origin"
     start = next(place for place, line in enumerate(lines) if line.startswith("bfloat16 "))
     rows = {line.split()[0]: line.split()[1:4] for line in lines[start : start + 3]}
     assert rows == {

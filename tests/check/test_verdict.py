@@ -117,7 +117,9 @@ def test_every_combination(all_kinds: Path) -> None:
     seen = set()
     for present in SUBSETS:
         results = [result for kind in sorted(present) for result in by_kind[kind]]
-        report = Report("planned", "1", "vectors", 1, whole.grades, results, EXPECTATIONS)
+        report = Report(
+            "planned", "1", "vectors", whole.origins, whole.grades, results, EXPECTATIONS
+        )
         assert (report.verdict, report.exit_status) == verdict_of(present), present
         seen.add(verdict_of(present))
         check_counts(report, present)

@@ -1,0 +1,78 @@
+"""A vector file from a stranger does not look like ours."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from grucible import verify
+from grucible.check.reports.json import report_value
+from grucible.check.reports.terminal import report_lines
+from grucible.vectors.digest import content_digest, tolerance_digest
+from grucible.vectors.find import CORE, find_vectors
+from grucible.vectors.published import published_digests, published_pairs
+from grucible.vectors.reader import open_vectors
+
+from .conftest import Command
+from .numpy_gru import run
+
+CELL_CORE = "openvino/gru_cell/core.h5"
+
+
+def test_the_core_is_the_published_one() -> None:
+    for file, relative in find_vectors(None):
+        with open_vectors(file, relative) as vectors:
+            assert (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs()
+    assert len(published_pairs()) == len(published_digests())
+    report = verify(runtime=run, select=("openvino.GRUCell-3/*",))
+    assert list(report_lines(report))[1] == "run: 232 cases, 1 published file of the core vectors"
+    origins = report_value(report)["vectors"]["origins"]
+    assert origins == {CELL_CORE: "published"}
+
+
+def widened(file: Any) -> None:
+    for dtype in ("float16", "float32", "float64", "bfloat16"):
+        for block in file[dtype].values():
+            for limits in block["tolerance"].values():
+                for limit in limits.values():
+                    limit[...] = np.float32(1e30)
+
+
+def exchanged(file: Any) -> None:
+    for block in file["float32"].values():
+        ho = block["outputs/Ho"]
+        ho[...] = ho[:][::-1]
+
+
+@pytest.mark.parametrize("change", [widened, exchanged])
+def test_one_that_was_changed_is_of_unknown_origin(change: Any, tmp_path: Path) -> None:
+    """Its digests are computed anew, so nothing else tells; it still says what it was made from."""
+    copy = shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5")
+    with h5py.File(copy, "a") as file:
+        change(file)
+        file.attrs["made_from"] = np.bytes_(b"{}")
+        file.attrs["content_sha256"] = np.bytes_(content_digest(file).encode())
+        file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file).encode())
+    report = verify(copy, runtime=run, diagnosis=False)
+    head = list(report_lines(report))[1]
+    assert head == f"run: 232 cases, 1 file of {copy}: 1 of unknown origin"
+
+
+def test_one_that_was_made_here_says_so(tmp_path: Path, command: Command) -> None:
+    glob = "*/core/float32/lbr-*"
+    command("gen", "-o", tmp_path, "--select", f"openvino.GRUCell-3{glob[1:]}", "--jobs", "1")
+    report = verify(tmp_path, runtime=run)
+    head = list(report_lines(report))[1]
+    assert head.endswith(f"1 file of {tmp_path}: 1 made by this version, as it says")
+    both = tmp_path / "both"
+    shutil.copytree(CORE / "openvino", both / "openvino")
+    (tmp_path / "openvino" / "gru_cell" / "core.h5").replace(both / "openvino" / CELL_CORE[9:])
+    head = list(report_lines(verify(both, runtime=run)))[1]
+    assert head.endswith(
+        "3 files of " + str(both) + ": 2 published, 1 made by this version, as it says"
+    )
