@@ -76,6 +76,9 @@ _RUNTIME_HELP = (
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
+@click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
+              help="Evaluate this share of the stored answers anew, such as 0.01 or 1: the proof "
+              "for a file from elsewhere.")  # fmt: skip
 @_TIMEOUT
 @_MEMORY
 @_JOBS
@@ -93,6 +96,7 @@ def check_command(
     reports: tuple[str, ...],
     as_json: bool,
     no_diagnose: bool,
+    recompute: float | None,
     timeout: float,
     memory: int | None,
     jobs: int | None,
@@ -122,7 +126,7 @@ def check_command(
             report = judge(
                 vectors, source, criteria, select, expectations,
                 require=require, diagnosis=not no_diagnose, interruptible=True,
-                advance=progress.advance,
+                recompute_share=recompute or 0.0, advance=progress.advance,
             )  # fmt: skip
     _tell(report, files, as_json)
     raise SystemExit(report.exit_status)

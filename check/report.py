@@ -32,6 +32,8 @@ class Report:
     results: Sequence[CaseResult]
     expectations: Sequence[Expectation] = field(default_factory=tuple)
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    recomputed: int = 0
+    """How many answers were evaluated anew, and were as stored."""
     interrupted: bool = False
     """Whether Ctrl-C ended it: the results are those of the cases that had been compared."""
 

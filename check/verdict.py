@@ -18,6 +18,7 @@ from .judging.expectations import Expectation, check_require, expectation_for, m
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
+from .judging.recompute import recompute
 from .observed.observations import Slice, observations
 from .observed.origin import Origin
 from .observed.source import FromRuntime, Source
@@ -64,17 +65,18 @@ def judge(
     require: Sequence[str] = (),
     diagnosis: bool = True,
     interruptible: bool = False,
+    recompute_share: float = 0.0,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
-    what has been compared until then, unless that is nothing.
+    what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew.
     """
     if require:
         check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
-    seen = _Seen(criteria, expectations, require, diagnosis)
+    seen = _Seen(criteria, expectations, require, diagnosis, recompute_share)
     interrupted = False
     try:
         for part in observations(files, source, select, advance):
@@ -96,6 +98,7 @@ def judge(
         runtime_version=source.version,
         vectors=str(vectors) if vectors else "the core vectors",
         origins=seen.origins,
+        recomputed=seen.recomputed,
         grades=seen.grades,
         results=results,
         expectations=tuple(expectations),
@@ -112,14 +115,18 @@ class _Seen:
     expectations: Sequence[Expectation]
     require: Sequence[str]
     diagnosis: bool
+    recompute_share: float
     results: list[CaseResult] = field(default_factory=list)
     failing: list[FailingBlock] = field(default_factory=list)
     passed: list[Passed] = field(default_factory=list)
     grades: dict[str, Grade] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
+    recomputed: int = 0
 
     def see(self, part: Slice) -> None:
-        """Judge the cases of a slice."""
+        """Judge the cases of a slice, by answers of which some are evaluated anew first."""
+        if self.recompute_share:
+            self.recomputed += recompute(part, self.recompute_share)
         self.origins[part.relative] = part.origin
         dtype = part.block.dtype
         grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))

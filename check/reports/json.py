@@ -35,6 +35,7 @@ def report_value(report: Report) -> dict[str, Any]:
             "path": report.vectors,
             "files": len(report.origins),
             "origins": dict(report.origins),
+            "recomputed": report.recomputed,
         },
         "reach": {
             one.operator: {"supported": one.supported, "cases": one.cases} for one in report.reach

@@ -27,7 +27,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield _headline(report)
     yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
-    yield f"{report.runtime}{version}: {len(report.results)} cases, {_files(report)}"
+    anew = f"; {report.recomputed} answers recomputed, all as stored" if report.recomputed else ""
+    yield f"{report.runtime}{version}: {len(report.results)} cases, {_files(report)}{anew}"
     yield from _diagnosis(report)
     yield ""
     yield from _table(report)

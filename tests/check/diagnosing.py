@@ -69,7 +69,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         runtime="in memory",
         runtime_version="",
         vectors="the core vectors",
-        files=1,
+        origins={},
         grades=grades,
         results=results,
         diagnosis=diagnosis,

@@ -69,7 +69,9 @@ def test_json_report(some_vectors: Path, command: Command) -> None:
     assert list(report)[:2] == ["grucible_report", "verdict"]
     assert report["runtime"] == {"name": WRONG, "version": ""}
     origins = {"cell.h5": "unknown", "deep/seq.h5": "unknown"}
-    assert report["vectors"] == {"path": str(some_vectors), "files": 2, "origins": origins}
+    assert report["vectors"] == {
+        "path": str(some_vectors), "files": 2, "origins": origins, "recomputed": 0,
+    }  # fmt: skip
     cases = ended.cases
     assert set(cases) == {*NAMES, "d-bfloat16", "n-bad", "s-zero"}
     assert cases["b-bad"]["worst_ratio"] == cases["b-bad"]["worst_abs"] == "inf"

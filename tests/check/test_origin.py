@@ -18,7 +18,7 @@ from grucible.vectors.find import CORE, find_vectors
 from grucible.vectors.published import published_digests, published_pairs
 from grucible.vectors.reader import open_vectors
 
-from .conftest import Command
+from .conftest import HERE, Command
 from .numpy_gru import run
 
 CELL_CORE = "openvino/gru_cell/core.h5"
@@ -61,6 +61,28 @@ def test_one_that_was_changed_is_of_unknown_origin(change: Any, tmp_path: Path) 
     report = verify(copy, runtime=run, diagnosis=False)
     head = list(report_lines(report))[1]
     assert head == f"run: 232 cases, 1 file of {copy}: 1 of unknown origin"
+
+
+def test_recomputing_proves_what_a_digest_cannot(tmp_path: Path, command: Command) -> None:
+    runtime = f"{HERE / 'numpy_gru.py'}:run"
+    arguments = ["check", "--runtime", runtime, "--select", "openvino.*/float16/*"]
+    ended = command(*arguments, "--recompute", "1")
+    assert ended.status == 0
+    assert "; 146 answers recomputed, all as stored" in ended.out.splitlines()[1]
+    part = command(*arguments, "--recompute", "0.25")
+    assert 15 < int(part.out.partition("; ")[2].split()[0]) < 60
+    for change, says in (
+        (widened, "tolerance of Ho"),
+        (exchanged, "the exact value is"),
+    ):
+        copy = shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5")
+        with h5py.File(copy, "a") as file:
+            change(file)
+            file.attrs["content_sha256"] = np.bytes_(content_digest(file).encode())
+            file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file).encode())
+        said = command("check", copy, "--runtime", runtime, "--recompute", "1").said_in_one_line()
+        assert says in said
+        assert "do not judge by this file" in said
 
 
 def test_one_that_was_made_here_says_so(tmp_path: Path, command: Command) -> None:

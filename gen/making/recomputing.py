@@ -1,0 +1,94 @@
+"""Answers of unknown origin, evaluated anew: the only proof that they are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.known import OPERATORS
+from ...vectors.block import Block
+from ...vectors.difference import difference
+from ..stacks import Stack, stacks
+from ..tolerances.chains import chain_bytes
+from .answering import Answered, Drawn, answered
+
+STACK_BYTES = 16 << 20
+NEAR = 2.0**-6
+"""Tolerances are rounded up to 8 bits: where a BLAS adds in another order, to the next one at most."""
+
+
+def differing(block: Block) -> dict[int, str]:
+    """By row of the block, what of its stored answer is not what an evaluation gives.
+
+    Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits.
+    """
+    found: dict[int, str] = {}
+    for whole in stacks(OPERATORS[block.operator], block.given, block.inputs):
+        for stack in whole.parts(_most_stacked(whole)):
+            anew = answered(_asked(block, stack))
+            found |= {int(stack.rows[place]): why for place, why in anew.reasons.items()}
+            for row, why in _compared(block, stack.rows[anew.kept], anew):
+                found.setdefault(row, why)
+    return found
+
+
+def _asked(block: Block, stack: Stack) -> Drawn:
+    """The stack as if it had just been drawn, and were kept in any case."""
+    everything = np.ones(len(stack), bool)
+    readings = tuple(names for names in block.answers if names)
+    return Drawn(stack, block.dtype, readings, block.absent, planted=everything, exempt=everything)
+
+
+def _most_stacked(stack: Stack) -> int:
+    _, batch, time, _ = stack.inputs.x.shape
+    return max(1, STACK_BYTES // chain_bytes(time, batch, stack.inputs.h0.shape[-1]))
+
+
+def _compared(block: Block, rows: Array, anew: Answered) -> Iterator[tuple[int, str]]:
+    for reading, answer in anew.answers.items():
+        stored = block.answers[reading]
+        under = f" (reading {' and '.join(reading)})" if reading else ""
+        yield from _outputs(rows, stored.outputs, answer.outputs, under)
+        for name, limits in answer.tolerances.items():
+            if name in stored.tolerances:
+                yield from _tolerances(rows, name, stored.tolerances[name], limits)
+
+
+def _outputs(
+    rows: Array, stored: Mapping[str, Array], anew: Arrays, under: str
+) -> Iterator[tuple[int, str]]:
+    for name, exact in anew.items():
+        held = stored[name][rows]
+        with np.errstate(invalid="ignore"):
+            off = difference(held.astype(np.float64), exact.astype(np.float64)) > 0
+        for row, at in _first(off):
+            got, right = held[(row, *at)], exact[(row, *at)]
+            yield (
+                int(rows[row]),
+                f"stored {name}{list(at)} is {got}; the exact value is {right}{under}",
+            )
+
+
+def _tolerances(
+    rows: Array, name: str, stored: Mapping[str, Array], anew: Arrays
+) -> Iterator[tuple[int, str]]:
+    for output, limits in anew.items():
+        held = stored[output][rows].astype(np.float64)
+        wanted = limits.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            off = ~((held == wanted) | (np.abs(held - wanted) <= NEAR * wanted))
+        for row, at in _first(off):
+            got, right = held[(row, *at)], wanted[(row, *at)]
+            yield (
+                int(rows[row]),
+                f"the stored {name} tolerance of {output}{list(at)} is {got:.3g}; derived is {right:.3g}",
+            )
+
+
+def _first(off: Array) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The first element of each row that is off."""
+    for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)):
+        at = np.unravel_index(int(np.argmax(off[row])), off.shape[1:])
+        yield int(row), tuple(int(i) for i in at)
