@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..cases.commands.terminal import put, say
+from ..cases.commands.text_file import is_hdf5, replace_text
+from .option_values import seconds, size_in_bytes
 
 if TYPE_CHECKING:
     from ..cases.commands.progress import Progress
@@ -19,36 +21,18 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
-    if value != value:
-        raise click.BadParameter("nan is not a number of seconds")
-    return min(value, 1e6)
-
-
-def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """The bytes of a SIZE, with the unit K, M, G or T."""
-    if value is None:
-        return None
-    number, unit = value[:-1], value[-1:].upper()
-    if unit not in ("K", "M", "G", "T") or not (number.isascii() and number.isdigit()):
-        raise click.BadParameter(f"{value!r}; expected a whole number of K, M, G or T, such as 4G")
-    if not 0 < int(number) << 10 * (1 + "KMGT".index(unit)) < 1 << 63:
-        raise click.BadParameter(f"{value!r}; expected more than nothing and less than 8388608T")
-    return int(number) << 10 * (1 + "KMGT".index(unit))
-
-
 _VECTORS = click.argument(
     "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
 )
 _SELECT = click.option("--select", multiple=True, metavar="GLOB",
                        help="Only cases whose id matches. Repeatable.")  # fmt: skip
 _TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
-                        type=click.FloatRange(min=0, min_open=True), callback=_seconds,
+                        type=click.FloatRange(min=0, min_open=True), callback=seconds,
                         help="How long the runtime may take over one case.")  # fmt: skip
 _JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                      show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                      "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
-_MEMORY = click.option("--memory", metavar="SIZE", callback=_bytes,
+_MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,
                        help="Address space of each process of the runtime, such as 4G or 512M; "
                        "what needs more gets an error.")  # fmt: skip
 _RUNTIME_HELP = (
@@ -163,7 +147,7 @@ def _tell(report: Report, files: Sequence[Path], as_json: bool) -> None:
     from .reports.terminal import report_lines
 
     for file in files:
-        file.write_text(report_json(report), encoding="utf-8")
+        replace_text(file, report_json(report))
     if as_json:
         put(report_json(report))
     else:
@@ -179,6 +163,8 @@ def _report_file(text: str) -> Path:
     path = Path(name)
     if path.is_dir():
         raise click.UsageError(f"--report {text}: {path} is a directory")
+    if is_hdf5(path):
+        raise click.UsageError(f"--report {text}: {path} is an HDF5 file; name another place")
     if not path.parent.is_dir():
         raise click.UsageError(f"--report {text}: there is no directory {path.parent}")
     return path

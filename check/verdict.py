@@ -13,7 +13,7 @@ from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
 from .judging.case_result import CaseResult
-from .judging.criterion import Criterion, chosen_criteria
+from .judging.criterion import Criterion, check_chains, chosen_criteria
 from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
 from .judging.judge import judge_block
@@ -131,6 +131,8 @@ class _Seen:
         dtype = part.block.dtype
         grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))
         found = judge_block(part.relative, part.block, part.observed, grade)
+        if part.origin != "published":
+            check_chains(part.relative, part.block)
         self.results += [_foretold(one, self.expectations, self.require) for one in found]
         if self.diagnosis:
             self.failing += _failing(part, found, self.criteria[dtype])

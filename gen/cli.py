@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..cases.commands.terminal import say
+from ..cases.commands.text_file import replace_text
 from ..cases.commands.usable_cpus import usable_cpus
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def gen_command(
         if place:
             sound = sorted((f for f in files if not f.damage), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-            place.write_text("".join(lines), encoding="utf-8")
+            replace_text(place, "".join(lines))
     equal = _say_published(files) if whole else 0
     if verify and equal < len(files):
         raise SystemExit(1)

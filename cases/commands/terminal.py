@@ -32,10 +32,16 @@ def say(line: str = "", *, err: bool = False) -> None:
 
 
 def put(text: str, *, err: bool = False) -> None:
-    """Print a text that a program reads, as it is. Where nobody reads any more, nothing is printed."""
+    """Print a text that a program reads, as it is. Where nobody reads any more, nothing is printed.
+
+    Raises OSError where standard output cannot be written, on a full disk for one; for standard error
+    nobody could be told.
+    """
     try:
         click.echo(text, nl=False, err=err)
-    except BrokenPipeError:
+    except OSError as error:
+        if not err and not isinstance(error, BrokenPipeError):
+            raise
         with contextlib.suppress(OSError, ValueError):
             stream = sys.stderr if err else sys.stdout
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 _lock = threading.Lock()
 _watchdog: subprocess.Popen[bytes] | None = None
@@ -53,14 +54,43 @@ def _end() -> None:
     assert _watchdog is not None
     assert _watchdog.stdin is not None
     _watchdog.stdin.close()
-    _watchdog.wait()
+    try:
+        _watchdog.wait(1)
+    except subprocess.TimeoutExpired:  # somebody stopped it
+        _watchdog.kill()
+        _watchdog.wait()
 
 
 def kill(process: int) -> None:
-    """Kill the process of this number, and the group it leads, as far as they are there."""
+    """Kill the process of this number and what it started, as far as they are there.
+
+    That is the group and the session it leads, and its descendants, whatever session these are in. What
+    it started in another session before it died itself is not found any more.
+    """
+    started = _started_by(process)
     for send in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             send(process, signal.SIGKILL)
+    for one in started:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGKILL)
+
+
+def _started_by(process: int) -> set[int]:
+    """The processes of the session of this number, and all descendants; none where there is no /proc."""
+    parents: dict[int, int] = {}
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            number, _, rest = place.read_bytes().partition(b" (")
+            _, parent, _, session, *_ = rest.rpartition(b") ")[2].split()
+            parents[int(number)] = int(parent)
+            if int(session) == process:
+                found.add(int(number))
+    found.add(process)
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process, os.getpid()}
 
 
 def _watch() -> None:

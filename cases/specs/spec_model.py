@@ -174,10 +174,11 @@ def _entries(kinds: list[Any]) -> Any:
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    seen = [key(value) for value in values]
-    for value, text in zip(values, seen, strict=True):
-        if seen.count(text) > 1:
+    seen = set()
+    for value in values:
+        if key(value) in seen:
             raise ValueError(f"{shown(value)} is listed twice")
+        seen.add(key(value))
     return values
 
 

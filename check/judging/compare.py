@@ -107,12 +107,11 @@ class _Off:
 
     def worst(self, admitted: Array) -> Comparison:
         limit = admitted.reshape(self._off.shape).astype(np.float64)
-        too_far = ~(self._off <= limit) | self._never
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             ratio = np.divide(self._off, limit, out=limit)
         ratio[self._off == 0.0] = 0.0  # 0/0 too
         ratio[self._never] = np.inf
-        ratio[too_far & ~(ratio > 1.0)] = np.inf  # of a tolerance that is NaN or negative
+        ratio[~(ratio >= 0.0)] = np.inf  # of a tolerance that is NaN, negative or -0
         element = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))
         worst, at = self._off[rows, element], self._expected[rows, element].astype(np.float64)

@@ -141,8 +141,14 @@ _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 def _limit(process: int, memory: int) -> None:
     if not hasattr(resource, "prlimit"):
         raise GrucibleError("--memory: this system cannot limit another process; leave it out")
-    with contextlib.suppress(ProcessLookupError):
+    try:
         resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+    except ProcessLookupError:
+        pass
+    except (OSError, ValueError):
+        raise GrucibleError(
+            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+        ) from None
 
 
 def _environment() -> dict[str, str]:

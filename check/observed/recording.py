@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.selection import nothing_selected
 from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
 from .observations import observations
 from .outputs_file import OutputsWriter, new_outputs_file
 from .source import Source
@@ -31,10 +32,8 @@ def record(
     nothing = True
     for file, relative in find_vectors(vectors, select):
         path = out if vectors is not None and vectors.is_file() else out / relative
-        if path.exists() and path.samefile(file):
-            raise GrucibleError(
-                f"{path}: is the vector file itself; name another place for the outputs"
-            )
+        if path.is_file() and _holds_vectors(path):
+            raise GrucibleError(f"{path}: is a vector file; name another place for the outputs")
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None
@@ -52,3 +51,11 @@ def record(
             yield str(path), counts
     if nothing:
         raise nothing_selected(select)
+
+
+def _holds_vectors(path: Path) -> bool:
+    try:
+        with open_vectors(path):
+            return True
+    except VectorFileError:
+        return False

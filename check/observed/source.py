@@ -12,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ...vectors.block import Block
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, one_line, raised_at
+from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
@@ -113,11 +113,11 @@ def reply(runtime: Runtime, question: Question) -> Reply:
             return Reply(
                 "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {names}"
             )
-        copies = {name: _native(np.array(array)) for name, array in outputs.items()}
+        copies = {str(n): _native(np.array(array)) for n, array in outputs.items()}
         problem = _problem(wanted, copies)
         return Reply("error", {}, problem) if problem else Reply("ok", copies)
     except Unsupported as reason:
-        return Reply("unsupported", {}, one_line(str(reason)))
+        return Reply("unsupported", {}, error_sentence(reason).partition(": ")[2])
     except Exception as error:
         return Reply("error", {}, f"{error_sentence(error)}{raised_at(error)}")
 

@@ -154,5 +154,9 @@ def raised_at(error: BaseException) -> str:
 def error_sentence(error: BaseException, most: int = 400) -> str:
     """An error of someone else's in one line: where it is long its head and its tail, which often
     holds the cause."""
-    text = one_line(f"{type(error).__name__}: {error}")
+    try:
+        told = str(error)
+    except Exception:
+        told = "an error that cannot be printed"
+    text = one_line(f"{type(error).__name__}: {told}")
     return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

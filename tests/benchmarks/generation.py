@@ -28,8 +28,10 @@ OTHER_THEMES = ("sizes", "long", "large")
 
 
 def small_specs() -> tuple[Path, ...]:
-    """The shipped specs of small cases: all themes but those about size."""
-    return tuple(f for f in sorted(SHIPPED.rglob("*.yaml")) if f.stem not in OTHER_THEMES)
+    """The shipped specs of OpenVINO's small cases, which the baseline can evaluate: all themes but those
+    about size."""
+    specs = sorted((SHIPPED / "openvino").rglob("*.yaml"))
+    return tuple(file for file in specs if file.stem not in OTHER_THEMES)
 
 
 def generate(specs: tuple[Path, ...], out: Path) -> int:
@@ -60,7 +62,7 @@ def generation(directory: Path, rounds: int) -> list[Row]:
         f"numpy float64, case by case {seconds(pair.second.wall)}",
         pair.wall_ratio,
         "≤",
-        10.0,
+        6.0,
         pair.cpu_ratio,
         note,
     )
@@ -97,7 +99,7 @@ def jobs(directory: Path, rounds: int) -> list[Row]:
                 f"--jobs 1 {seconds(pair.first.wall)}",
                 pair.wall_ratio,
                 "≥",
-                1.7,
+                1.8,
                 pair.cpu_ratio,
             )
         )

@@ -15,6 +15,8 @@ import pytest
 from grucible import Question, load_vectors, verify
 from grucible.check.observed.isolated import IsolatedRuntime
 
+from .test_orphans import running
+
 RUNTIME = f"{Path(__file__).with_name('numpy_gru.py')}:run"
 
 
@@ -48,3 +50,33 @@ def test_ending_the_process_in_ours_is_an_error() -> None:
     report = verify(runtime=run, select=select, diagnosis=False)
     assert report.verdict == "does not conform"
     assert {result.message for result in report.results} == {"SystemExit: 0"}
+
+
+STARTS = """
+import subprocess, sys, time
+from pathlib import Path
+def run(question):
+    for more in ({"start_new_session": True}, {"process_group": 0}):
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", __file__], **more)
+    Path(__file__).with_suffix(".asked").touch()
+    time.sleep(600)
+"""
+
+
+def test_what_a_runtime_starts_elsewhere_ends_too(tmp_path: Path) -> None:
+    """In a session or a group of its own, as long as the runtime lives when it is ended."""
+    module = tmp_path / "starts.py"
+    module.write_text(STARTS)
+    isolated = IsolatedRuntime(f"{module}:run", 2.0)
+    try:
+        question = next(case.question for case in load_vectors())
+        assert isolated.answer(question).message == "no answer in 2 s; stopped"
+        assert (tmp_path / "starts.asked").exists()
+        until = time.monotonic() + 10
+        while running(str(module)) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert running(str(module)) == []
+    finally:
+        isolated.close()
+        for left in running(str(module)):
+            os.kill(left, signal.SIGKILL)

@@ -129,3 +129,36 @@ def test_a_terminal_of_another_encoding(encoding: str, vectors: Path) -> None:
     assert ended.returncode == 1
     assert ended.stdout.startswith("does not conform")
     assert "Traceback" not in ended.stderr
+
+
+def test_a_standard_error_that_is_full_changes_nothing(vectors: Path) -> None:
+    """What a runtime prints is dropped there, and it is not kept waiting."""
+    check = f"check {vectors} --runtime {HERE / 'misbehaving.py'}:prints --timeout 5 2>/dev/full"
+    assert grucible(check).returncode == 0
+    assert grucible(f"check {vectors} --runtime none 2>/dev/full").returncode == 2
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(vectors: Path) -> None:
+    report = vectors.parent / "report.json"
+    report.write_text("old")
+    command = f"-c 'ulimit -f 1; {sys.executable} -m grucible check {vectors} --runtime {NUMPY}"
+    ended = subprocess.run(
+        f"bash {command} --report json={report}'",
+        shell=True, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"grucible: {report}: cannot be written (File too large)\n"
+    assert report.read_text() == "old"
+    assert not list(vectors.parent.glob(".*tmp"))
+
+
+def test_vectors_are_not_overwritten(vectors: Path, command: Command) -> None:
+    before = vectors.read_bytes()
+    ended = command("check", vectors, "--runtime", NUMPY, "--report", f"json={vectors}")
+    assert ended.status == 2
+    assert "is an HDF5 file; name another place" in ended.err.splitlines()[-1]
+    other = vectors.with_name("other.h5")
+    write_vectors(other, make_block(["c"]))
+    said = command("run", other, "--runtime", NUMPY, "-o", vectors).said_in_one_line()
+    assert "is a vector file; name another place for the outputs" in said
+    assert vectors.read_bytes() == before
