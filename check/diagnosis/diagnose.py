@@ -61,6 +61,8 @@ class Diagnosis:
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
         """The diagnosis with the `cases` that failed because readings were not one."""
+        if not mixed:
+            return self
         failed = self.failed + cases
         more = [
             Finding(
