@@ -19,7 +19,6 @@ _COMMANDS = {
 }
 OWN_ERROR = 70
 """The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
-INTERRUPTED = 130
 
 
 class _Rooms(click.Group):
@@ -45,6 +44,7 @@ class _Rooms(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
+            from .cases.commands.interrupts import INTERRUPTED
             from .cases.commands.terminal import say
 
             say("interrupted", err=True)

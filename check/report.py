@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..cases.commands.interrupts import INTERRUPTED
 from ..cases.operators.readings import ReadingNames
 from .diagnosis.diagnose import Diagnosis
 from .judging.case_result import CaseResult
@@ -14,9 +15,6 @@ from .judging.expectations import Expectation
 from .judging.grade import Grade
 from .observed.origin import Origin
 from .reach import Reach, reach
-
-INTERRUPTED = 130
-"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 
+INTERRUPTED = 130
+"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+
 _interrupted = False
 
 

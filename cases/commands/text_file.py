@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 from ..errors import GrucibleError
+from ..whole_file import replace_file
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write `text` to `path` by a temporary file beside it; what is no regular file is written as it is.
+    """Put `text` in the place of what stands at `path`; what is no regular file is written to as it is.
 
     Raises GrucibleError where it cannot be written; what was there stays then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = text.encode("utf-8")
     try:
         if path.exists() and not path.is_file():  # a pipe, a device
-            path.write_text(text, encoding="utf-8")
-            return
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+            path.write_bytes(data)
+        else:
+            replace_file(path, data)
     except OSError as error:
         raise GrucibleError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def is_hdf5(path: Path) -> bool:

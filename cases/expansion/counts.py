@@ -9,13 +9,13 @@ from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Covering, Listing, Product
 
 MOST_CASES = 30_000
-"""The cases of one spec: almost twice as many as all that are shipped. A second makes some 15,000."""
+"""The cases of one spec: almost twice as many as all that are shipped. A second makes some 18,000."""
 MOST_COMBINATIONS = 100_000
 """The combinations of a product, of which `exclude` may leave few."""
 MOST_PAIRS = 100_000
 """The pairs of values of a covering array; 30 factors of 8 values have 28,000."""
 MOST_EXCLUDED = 2_000_000
-"""How often an `exclude` entry may be held against a combination or pair: a second or two."""
+"""How often an `exclude` entry may be held against a combination or pair: some 0.6 s."""
 
 
 def check_counts(spec: CaseSpecFile) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ...vectors.block import Block
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at
+from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at, text_of
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
@@ -117,7 +117,7 @@ def reply(runtime: Runtime, question: Question) -> Reply:
         problem = _problem(wanted, copies)
         return Reply("error", {}, problem) if problem else Reply("ok", copies)
     except Unsupported as reason:
-        return Reply("unsupported", {}, error_sentence(reason).partition(": ")[2])
+        return Reply("unsupported", {}, text_of(reason))
     except Exception as error:
         return Reply("error", {}, f"{error_sentence(error)}{raised_at(error)}")
 

@@ -43,7 +43,7 @@ END = "end"
 MOST_LINE_BYTES = 8 << 10
 """The longest line: an id, or a message of some thousand characters."""
 MOST_HEADER_BYTES = 64 << 10
-"""The longest header: some forty attributes and tensors need a tenth of it."""
+"""The longest header; the longest question of the core has 800 bytes."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
 MOST_DIGITS = 18

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Tensor
 from ...cases.question import Question
+from ...cases.selection import matches
 from ...gen.formula import equations
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
@@ -44,7 +44,7 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
                 for row, case_id in enumerate(ids):
                     if case_id == wanted:
                         return opened.block(path).read(row, row + 1), str(file)
-                    if fnmatchcase(case_id, wanted):
+                    if matches(case_id, wanted):
                         matching.append(case_id)
                         found = found or (opened.block(path).read(row, row + 1), str(file))
     if found and len(matching) == 1:

@@ -151,12 +151,16 @@ def raised_at(error: BaseException) -> str:
     return f" ({one_line(Path(found[-1].filename).name)}:{found[-1].lineno})" if found else ""
 
 
+def text_of(error: BaseException) -> str:
+    """What an error of someone else's says, in one line."""
+    try:
+        return one_line(str(error))
+    except Exception:
+        return "an error that cannot be printed"
+
+
 def error_sentence(error: BaseException, most: int = 400) -> str:
     """An error of someone else's in one line: where it is long its head and its tail, which often
     holds the cause."""
-    try:
-        told = str(error)
-    except Exception:
-        told = "an error that cannot be printed"
-    text = one_line(f"{type(error).__name__}: {told}")
+    text = one_line(f"{type(error).__name__}: {text_of(error)}")
     return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

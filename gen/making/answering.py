@@ -6,7 +6,7 @@ reaches the dtype's overflow; and if it is conditioned well enough to judge by (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,11 +18,13 @@ from ..exact.answers import exact_outputs
 from ..float64 import Peaks
 from ..gru import gru
 from ..stacks import Stack
+from ..tolerances.chains import chain_bytes
 from ..tolerances.classes import CLASSES
 from ..tolerances.conditioning import objections
 from ..tolerances.march import ErrorBounds, error_bounds
 from ..tolerances.stored import tolerances
 
+STACK_BYTES = 16 << 20
 UNROUNDED = "an output could not be rounded at the highest precision"
 
 
@@ -60,6 +62,13 @@ class Answered:
     kept: Array
     answers: Mapping[ReadingNames, Answer] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+
+
+def parts(stack: Stack) -> Iterator[Stack]:
+    """The stack in stacks of no more cases than the error march may hold at once."""
+    _, batch, time, _ = stack.inputs.x.shape
+    one = chain_bytes(time, batch, stack.inputs.h0.shape[-1])
+    return stack.parts(max(1, STACK_BYTES // one))
 
 
 def answered(drawn: Drawn) -> Answered:

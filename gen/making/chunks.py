@@ -17,14 +17,12 @@ from ...cases.specs.draws import DRAWS
 from ...vectors.block import Block, BlockKey
 from ...vectors.case import Answer
 from ..stacks import Stack, stacks
-from ..tolerances.chains import chain_bytes
-from .answering import Drawn, answered, joined
+from .answering import Drawn, answered, joined, parts
 from .inputs import draw_inputs
 
 ATTEMPTS = 16
 CHUNK_BYTES = 8 << 20
 CHUNK_CASES = 256
-STACK_BYTES = 16 << 20
 MOST_CASE_BYTES = 64 << 20
 """The largest case: its error bounds hold a matrix of hidden by hidden for every row and step of a window,
 and its exact answer may need a ball for every number. The largest of those shipped has 6.5 MiB."""
@@ -99,7 +97,7 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
         inputs = _stacked([draw_inputs(case, seed, attempt) for case in members])
         reasons = {}
         for one in stacks(operator, [case.given for case in members], inputs):
-            for stack in one.parts(_most_stacked(cases[0])):
+            for stack in parts(one):
                 found = answered(_drawn(stack, members))
                 at = stack.rows[found.kept]
                 if at.size:
@@ -136,13 +134,6 @@ def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
         planted=planted,
         exempt=planted | (first.tier == "nonportable"),
     )
-
-
-def _most_stacked(case: CaseSpec) -> int:
-    """How many cases like this the error march may hold at once."""
-    sizes = {axis: case.sizes[symbol] for symbol, axis in OPERATORS[case.operator].sizes.items()}
-    one = chain_bytes(sizes.get("time", 1), sizes["batch"], sizes["hidden"])
-    return max(1, STACK_BYTES // one)
 
 
 def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:

@@ -11,10 +11,8 @@ from ...cases.operators.known import OPERATORS
 from ...vectors.block import Block
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
-from ..tolerances.chains import chain_bytes
-from .answering import Answered, Drawn, answered
+from .answering import Answered, Drawn, answered, parts
 
-STACK_BYTES = 16 << 20
 NEAR = 2.0**-6
 """Tolerances are rounded up to 8 bits: where a BLAS adds in another order, to the next one at most."""
 
@@ -26,7 +24,7 @@ def differing(block: Block) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     for whole in stacks(OPERATORS[block.operator], block.given, block.inputs):
-        for stack in whole.parts(_most_stacked(whole)):
+        for stack in parts(whole):
             anew = answered(_asked(block, stack))
             found |= {int(stack.rows[place]): why for place, why in anew.reasons.items()}
             for row, why in _compared(block, stack.rows[anew.kept], anew):
@@ -39,11 +37,6 @@ def _asked(block: Block, stack: Stack) -> Drawn:
     everything = np.ones(len(stack), bool)
     readings = tuple(names for names in block.answers if names)
     return Drawn(stack, block.dtype, readings, block.absent, planted=everything, exempt=everything)
-
-
-def _most_stacked(stack: Stack) -> int:
-    _, batch, time, _ = stack.inputs.x.shape
-    return max(1, STACK_BYTES // chain_bytes(time, batch, stack.inputs.h0.shape[-1]))
 
 
 def _compared(block: Block, rows: Array, anew: Answered) -> Iterator[tuple[int, str]]:

@@ -87,17 +87,10 @@ def test_expected_failures(some_vectors: Path, tmp_path: Path, command: Command)
     assert "failed (the worst of each dtype first):" not in lines
 
 
-def test_no_expectations_expect_nothing(
-    some_vectors: Path, tmp_path: Path, command: Command
+@pytest.mark.parametrize("known", ["[]", "- {cases: '*/a-good', reason: not this one}"])
+def test_what_no_expectation_names_is_unexpected(
+    known: str, some_vectors: Path, tmp_path: Path, command: Command
 ) -> None:
-    (tmp_path / "expect.yaml").write_text("[]\n")
-    ended = command("check", some_vectors, "--runtime", WRONG, "--expect", tmp_path / "expect.yaml")
-    assert ended.status == 1
-
-
-def test_unexpected_failures_beside_expected_ones(
-    some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    (tmp_path / "expect.yaml").write_text("- cases: '*/a-good'\n  reason: not this one\n")
+    (tmp_path / "expect.yaml").write_text(f"{known}\n")
     ended = command("check", some_vectors, "--runtime", WRONG, "--expect", tmp_path / "expect.yaml")
     assert ended.status == 1

@@ -17,8 +17,8 @@ from .stored import Stored
 _Members = dict[str, int]
 MOST_BYTES = 512 << 20
 MOST_TIMES = 16
-"""What a file holds may be so many bytes, and so many times the file's own: our own files hold three times
-theirs. A few megabytes can be made to inflate to gigabytes, which would be read for minutes."""
+"""What a file holds may be so many bytes, and so many times the file's own: our own files hold no more
+than theirs. A few megabytes can be made to inflate to gigabytes, which would be read for minutes."""
 
 
 class Room:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import os
-import platform
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
+from ...cases.whole_file import check_writable, remove_leftovers, replace_file
 from .attributes import write_text_attribute
 
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
@@ -34,8 +33,8 @@ def atomic_file(path: Path) -> Iterator[h5py.File]:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        _remove_leftovers(path)
-        _check_writable(path)
+        remove_leftovers(path)
+        check_writable(path)
     with h5py.File(
         path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
     ) as file:
@@ -43,52 +42,7 @@ def atomic_file(path: Path) -> Iterator[h5py.File]:
         file.flush()
         image = file.id.get_file_image()
     with _named(path):
-        _write(path, image)
-
-
-def _temporary(path: Path, process: str) -> Path:
-    """Where a process of this machine writes what will stand at `path`."""
-    return path.with_name(f".{path.name}.{platform.node()}.{process}.tmp")
-
-
-def _write(path: Path, image: bytes) -> None:
-    temporary = _temporary(path, str(os.getpid()))
-    try:
-        with temporary.open("wb") as file:
-            file.write(image)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _check_writable(path: Path) -> None:
-    """Raise OSError where no file can be made beside `path`: before hours of work, not after."""
-    temporary = _temporary(path, str(os.getpid()))
-    temporary.touch()
-    temporary.unlink()
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of processes of this machine that are no more."""
-    pattern = glob.escape(_temporary(path, "").name.removesuffix(".tmp")) + "*.tmp"
-    for left in path.parent.glob(pattern):
-        process = left.name.removesuffix(".tmp").rpartition(".")[2]
-        if process.isascii() and process.isdigit() and not _runs(int(process)):
-            with contextlib.suppress(OSError):
-                left.unlink()
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True  # another user's
-    return True
+        replace_file(path, image)
 
 
 @contextlib.contextmanager
