@@ -243,7 +243,7 @@ def score_command(
     else:
         for line in score_lines(found, detail=bool(misreading)):
             say(line)
-    raise SystemExit(1 if found.weak() else 0)
+    raise SystemExit(1 if found.weak() or any(found.undeciding.values()) else 0)
 
 
 @click.command("runtimes")

@@ -45,9 +45,16 @@ class Report:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
         if any(result.wrong for result in self.results):
             return "does not conform"
-        if self.interrupted or self.counts["missing"] or not self.counts["passed"]:
+        if self.interrupted or self.counts["missing"]:
+            return "incomplete"
+        if self.counts["passed"] <= self.undeciding:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
+
+    @property
+    def undeciding(self) -> int:
+        """How many deciding cases were compared whose tolerances say too little to decide."""
+        return sum(grade.undeciding.total() for grade in self.grades.values())
 
     @cached_property
     def reach(self) -> list[Reach]:
@@ -90,4 +97,4 @@ class Report:
             return INTERRUPTED
         if self.unexpected or self.counts["missing"]:
             return 1
-        return 0 if self.counts["passed"] or self.expected_failures else 1
+        return 0 if self.counts["passed"] > self.undeciding or self.expected_failures else 1

@@ -12,6 +12,7 @@ import numpy as np
 from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
 from ..cases.selection import selected
+from ..gen.tolerances.vacuity import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import can_be_caught, catches
 from ..gen.variants.variant import Variant
@@ -51,11 +52,13 @@ class Caught:
 @dataclass
 class Score:
     """What vectors catch: by operator and variant, a `Caught` per dtype; `values` are those that any
-    case of the operator has."""
+    case of the operator has. `cases` counts them by operator and dtype, `undeciding` those whose required
+    tolerances say too little to decide (gen.tolerances.vacuity)."""
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
     values: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     cases: dict[tuple[str, str], int] = field(default_factory=dict)
+    undeciding: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def weak(self) -> list[tuple[str, str, str, int]]:
         """(operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
@@ -99,6 +102,8 @@ def score(
     for block in _blocks(vectors, select):
         key = (block.operator, block.dtype)
         found.cases[key] = found.cases.get(key, 0) + len(block)
+        too_little = len(vacuous_rows(block.answers, block.dtype))
+        found.undeciding[key] = found.undeciding.get(key, 0) + too_little
         _note_values(found, block)
         rows = found.caught.setdefault(block.operator, {})
         for variant in _asked(block, misreading):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,10 @@ import click
 from ..cases.commands.terminal import say
 from ..cases.commands.text_file import replace_text
 from ..cases.commands.usable_cpus import usable_cpus
+from ..cases.errors import GrucibleError
 
 if TYPE_CHECKING:
+    from ..cases.expansion.case_spec import CaseSpec
     from .making.files import MadeFile, Plan
 
 
@@ -67,10 +69,11 @@ def gen_command(
     files = _made_or_found(plans, out, jobs, remake=not verify)
     for place, name in ((digests, "content_sha256"), (tolerance_digests, "tolerance_sha256")):
         if place:
-            sound = sorted((f for f in files if not f.damage), key=lambda file: file.relative)
+            sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
             replace_text(place, "".join(lines))
-    equal = _say_published(files) if whole else 0
+    equal = _say_published([file for file in files if not file.undrawn]) if whole else 0
+    _say_undrawn(files, {plan.relative: plan.cases for plan in plans})
     if verify and equal < len(files):
         raise SystemExit(1)
 
@@ -95,18 +98,35 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
         ):
             for file in files:
                 made.append(file)
-                progress.say(
-                    f"{file.content_sha256[:16]}  {out / file.relative}  {file.cases} cases"
-                )
+                if file.made:
+                    progress.say(
+                        f"{file.content_sha256[:16]}  {out / file.relative}  {file.cases} cases"
+                    )
     except KeyboardInterrupt:
         whole = len(found) + len(made)
         say(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(130) from None
+    count = sum(file.made for file in made)
     say(
-        f"made {len(made)} file{'s' * (len(made) != 1)} with {sum(file.cases for file in made)} "
+        f"made {count} file{'s' * (count != 1)} with {sum(file.cases for file in made)} "
         f"cases in {out}; {len(found)} {'was' if len(found) == 1 else 'were'} up to date"
     )
     return found + made
+
+
+def _say_undrawn(files: Sequence[MadeFile], cases: Mapping[str, Sequence[CaseSpec]]) -> None:
+    """Say which cases could not be drawn, and what to do; exit with status 2 if there are any."""
+    from .making.undrawn import undrawn_lines
+
+    lacking = [file for file in files if file.undrawn]
+    for file in lacking:
+        for line in undrawn_lines(file.undrawn, cases[file.relative]):
+            say(line, err=True)
+    if lacking:
+        count = sum(len(file.undrawn) for file in lacking)
+        left = sum(file.cases for file in files)
+        others = f"; the {left} others were" if left else ""
+        raise GrucibleError(f"{count} case{'s' * (count > 1)} could not be drawn (above){others}")
 
 
 def _say_published(files: Sequence[MadeFile]) -> int:

@@ -49,6 +49,10 @@ class VectorWriter:
             for name, array in arrays.items():
                 write_array(group.require_group(folder), name, start, array, total)
 
+    def is_incomplete(self) -> None:
+        """Say that the file lacks cases that it should hold: a later `gen` makes it again."""
+        write_text_attribute(self._file, "made_from", "")
+
     def finish(self) -> None:
         """Take the content digest of what was written."""
         self._file.flush()

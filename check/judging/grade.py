@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...cases.operators.readings import STORED
 from ...gen.tolerances.classes import CHAINS, CLASSES
+from ...gen.tolerances.vacuity import MOST_VACUOUS, vacuous
 from ...vectors.block import Block
 from .criterion import Criterion
-
-NO_LARGER = 0.1
-"""A tolerance that is at least max(|expected|, NO_LARGER) admits anything of that size: vacuous."""
 
 
 @dataclass
@@ -23,8 +22,8 @@ class Grade:
 
     `compared` counts them, `holds` those within the tolerances of each class. `worst` is the
     largest ratio to the `required` tolerance, `worst_id` and `worst_where` its case and element.
-    `elements` and `vacuous` count, by vector file, the expected elements and those of them whose
-    required tolerance is vacuous.
+    `elements` and `vacuous` count, by vector file, the expected elements and those of them that say
+    nothing (gen.tolerances.vacuity); `undeciding` the compared cases that say too little to decide.
     """
 
     dtype: str
@@ -36,6 +35,7 @@ class Grade:
     worst_where: str = ""
     elements: Counter[str] = field(default_factory=Counter)
     vacuous: Counter[str] = field(default_factory=Counter)
+    undeciding: Counter[str] = field(default_factory=Counter)
 
     @property
     def observed(self) -> str:
@@ -74,16 +74,18 @@ class Grade:
         if ratio > self.worst:
             self.worst, self.worst_id, self.worst_where = ratio, case_id, where
 
-    def see_limits(self, relative: str, block: Block, limits: Mapping[str, Array]) -> None:
-        """Count the elements of a block of the file `relative`; padding, where no class admits
-        anything, is none."""
-        coarsest = block.answer.tolerances[CLASSES[self.dtype][-1].name]
-        for name, limit in limits.items():
-            computed = coarsest[name] > 0
-            size = np.abs(block.answer.outputs[name].astype(np.float64))
-            self.elements[relative] += int(np.count_nonzero(computed))
-            vacuous = computed & (limit >= np.maximum(size, NO_LARGER))
-            self.vacuous[relative] += int(np.count_nonzero(vacuous))
+    def see_limits(self, relative: str, block: Block, ok: Array) -> None:
+        """Count the elements of a block of the file `relative`, and which of the rows that are `ok` say
+        too little, under whatever reading."""
+        too_little = np.zeros(len(block), bool)
+        for reading, answer in block.answers.items():
+            limits = self.required.admitted(block, reading)
+            nothing, elements = vacuous(answer, limits, self.dtype)
+            too_little |= nothing > MOST_VACUOUS * elements
+            if reading == STORED:
+                self.elements[relative] += int(elements.sum())
+                self.vacuous[relative] += int(nothing.sum())
+        self.undeciding[relative] += int((ok & too_little).sum())
 
 
 def holding(dtype: str, compared: Array, passed: Callable[[str], Array]) -> dict[str, Array]:

@@ -66,7 +66,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
         for row in range(len(block))
     ]
     if block.tier in DECIDING:
-        grade.see_limits(relative, block, grade.required.admitted(block, STORED))
+        grade.see_limits(relative, block, ok)
         grade.see_cases(int(ok.sum()), held)
         worst = max(results, key=lambda result: result.worst_ratio)
         grade.see_worst(worst.worst_ratio, worst.id, worst.where)

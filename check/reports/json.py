@@ -85,6 +85,7 @@ def _grade(grade: Grade) -> dict[str, Any]:
         },
         "vacuous": {
             "share": grade.vacuous_share,
+            "cases": grade.undeciding.total(),
             "files": {
                 file: count / grade.elements[file] for file, count in grade.vacuous.items() if count
             },

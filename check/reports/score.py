@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...cases.operators.known import OPERATORS
+from ...gen.tolerances.classes import REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
 from ..score import ENOUGH, Score
 
@@ -27,6 +28,10 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
         yield f"{many} caught, by at least {ENOUGH} cases of each dtype"
     for operator, dtype, name, cases in weak:
         yield f"  {cases} cases: {name}, {operator}, {dtype}"
+    for (operator, dtype), count in found.undeciding.items():
+        if count:
+            yield f"{count} cases decide nothing: {operator}, {dtype}; {REQUIRED[dtype]} arithmetic"
+            yield "  admits more than the value for over half of their elements"
     for operator, rows in found.caught.items():
         dtypes = [d for o, d in found.cases if o == operator]
         yield ""
@@ -72,6 +77,7 @@ def score_json(found: Score) -> str:
         "operators": {
             operator: {
                 "cases": {d: n for (o, d), n in found.cases.items() if o == operator},
+                "undeciding": {d: n for (o, d), n in found.undeciding.items() if o == operator},
                 "misreadings": [
                     {
                         "name": name,

@@ -57,6 +57,8 @@ def _headline(report: Report) -> str:
     counts = report.counts
     total = sum(counts.values())
     parts = [f"{counts['passed']} of {total} cases passed"]
+    if report.undeciding:
+        parts.append(f"{report.undeciding} decide{'s' * (report.undeciding == 1)} nothing")
     for verdict, word in (("failed", "failed"), ("error", "errors"), ("missing", "missing")):
         if counts[verdict]:
             parts.append(f"{counts[verdict]} {word}")
@@ -154,11 +156,11 @@ def _arithmetic(report: Report) -> Iterator[str]:
         observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
         yield f"{grade.dtype:12}{grade.required!s:21}{observed:19}{_short(grade.worst):>11}"
     for grade in grades:
-        if grade.vacuous_share:
-            files = [name for name, count in grade.vacuous.items() if count]
+        if count := grade.undeciding.total():
+            files = [name for name, cases in grade.undeciding.items() if cases]
             yield from _wrapped(
-                f"{grade.dtype}: for {_percent(grade.vacuous_share)} of the elements "
-                f"{grade.required!s} admits a difference as large as the value, "
+                f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing: "
+                f"{grade.required!s} admits more than the value for over half of the elements, "
                 f"in {_named(files)}",
                 indent=2,
             )
@@ -166,10 +168,6 @@ def _arithmetic(report: Report) -> Iterator[str]:
 
 def _short(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.3g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
 
 
 def _named(names: Sequence[str]) -> str:

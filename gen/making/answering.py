@@ -1,7 +1,8 @@
 """Answering a stack of drawn cases: in the GRU's own layout all the way, and back once.
 
 A draw is kept if every output is decided (gen.exact) and, unless it plants special values, nothing
-reaches the dtype's overflow; and if it is conditioned well enough to judge by (gen.tolerances).
+reaches the dtype's overflow; if it is conditioned well enough to judge by; and if its tolerances say
+enough to decide (gen.tolerances).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..tolerances.classes import CLASSES
 from ..tolerances.conditioning import objections
 from ..tolerances.march import ErrorBounds, error_bounds
 from ..tolerances.stored import tolerances
+from ..tolerances.vacuity import vacuous_rows
 
 STACK_BYTES = 16 << 20
 UNROUNDED = "an output could not be rounded at the highest precision"
@@ -94,7 +96,20 @@ def answered(drawn: Drawn) -> Answered:
         )
         for reading, roles in outputs.items()
     }
-    return Answered(kept, answers, reasons)
+    return _deciding(drawn, Answered(kept, answers, reasons))
+
+
+def _deciding(drawn: Drawn, found: Answered) -> Answered:
+    """Without the rows that say too little to decide, unless they are exempt."""
+    objected = vacuous_rows(found.answers, drawn.dtype)
+    exempt = drawn.exempt[found.kept]
+    dropped = [row for row in objected if not exempt[row]]
+    if not dropped:
+        return found
+    left = np.setdiff1d(np.arange(len(found.kept)), dropped)
+    reasons = {int(found.kept[row]): objected[row] for row in dropped}
+    answers = {reading: answer.rows(left) for reading, answer in found.answers.items()}
+    return Answered(found.kept[left], answers if left.size else {}, found.reasons | reasons)
 
 
 def peaks(stack: Stack) -> Array:
@@ -114,7 +129,10 @@ def overflows(drawn: Drawn) -> dict[int, str]:
     # a sum of up to four counted quantities stays finite in the dtype
     near = ~(peak < largest / 4) & ~drawn.planted
     return {
-        int(place): f"an intermediate of {peak[place]:.3g} is too near {drawn.dtype}'s overflow"
+        int(place): (
+            f"an intermediate of {peak[place]:.3g} is too near {drawn.dtype}'s overflow; take smaller "
+            "sizes, parameters or a smaller draw"
+        )
         for place in np.flatnonzero(near)
     }
 

@@ -19,8 +19,9 @@ from ...vectors.case import Answer
 from ..stacks import Stack, stacks
 from .answering import Drawn, answered, joined, parts
 from .inputs import draw_inputs
+from .undrawn import Undrawn
 
-ATTEMPTS = 16
+ATTEMPTS = 24
 CHUNK_BYTES = 8 << 20
 CHUNK_CASES = 256
 MOST_CASE_BYTES = 64 << 20
@@ -28,8 +29,12 @@ MOST_CASE_BYTES = 64 << 20
 and its exact answer may need a ball for every number. The largest of those shipped has 6.5 MiB."""
 
 
-class CaseFailed(GrucibleError):
-    """No attempt at drawing a case gave one that can be kept."""
+@dataclass(frozen=True)
+class Chunk:
+    """The `block` of the cases that could be drawn, None where there is none, and the others."""
+
+    block: Block | None
+    undrawn: Sequence[Undrawn] = ()
 
 
 def block_key(case: CaseSpec) -> BlockKey:
@@ -82,11 +87,10 @@ def case_bytes(case: CaseSpec) -> int:
     return 8 * sum(math.prod(operator.shape(t, attributes, case.sizes)) for t in tensors)
 
 
-def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
+def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
     """The block of `cases` (which share a block), drawn and answered (gen.making.answering).
 
-    A draw that cannot be kept is drawn again. Raises CaseFailed for a case that ATTEMPTS attempts do
-    not make.
+    A draw that cannot be kept is drawn again, up to ATTEMPTS times.
     """
     operator = OPERATORS[cases[0].operator]
     made: list[_Made] = []
@@ -107,11 +111,10 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Block:
                     reasons[pending[stack.rows[place]]] = why
         pending = sorted(reasons)
         if not pending:
-            return _block(cases, made)
-    row = pending[0]
-    raise CaseFailed(
-        f"{cases[row].id}: {ATTEMPTS} draws with seed {seed} failed; the last: {reasons[row]}"
-    )
+            break
+    tried = f"{ATTEMPTS} draws with seed {seed} failed; the last: "
+    undrawn = [Undrawn(cases[row], tried + reasons[row]) for row in pending]
+    return Chunk(_block(cases, made) if made else None, undrawn)
 
 
 @dataclass(frozen=True)
@@ -137,17 +140,19 @@ def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
 
 
 def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:
-    """The block of `cases`, which share it, from its parts."""
+    """The block of those of `cases`, which share it, that were made."""
     first = cases[0]
-    order = np.argsort(np.concatenate([part.rows for part in made]))
+    places = np.concatenate([part.rows for part in made])
+    order = np.argsort(places)
+    drawn = [cases[row] for row in places[order]]
     names = made[0].inputs
     return Block(
         path=block_key(first).path,
         operator=first.operator,
         dtype=first.dtype,
         tier=first.tier,
-        ids=[case.id for case in cases],
-        given=[case.given for case in cases],
+        ids=[case.id for case in drawn],
+        given=[case.given for case in drawn],
         inputs={
             name: np.concatenate([part.inputs[name] for part in made])[order] for name in names
         },

@@ -28,7 +28,8 @@ from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import case_bytes, check_sizes, chunks, make_chunk
+from .chunks import Chunk, case_bytes, check_sizes, chunks, make_chunk
+from .undrawn import Undrawn
 
 _ROOT = Path(__file__).parents[2]
 AHEAD_BYTES = 24 << 20
@@ -57,6 +58,8 @@ class MadeFile:
 
     The digests, of content and of tolerances, are computed from the bytes in the file. Where those are not
     what the file's own digests say, they are empty, and `damage` says so in a sentence that names the file.
+    `cases` are as many as it holds; `undrawn` those that it lacks, for no draw of them could be kept. A file
+    that lacks all of them is not made.
     """
 
     relative: str
@@ -65,6 +68,12 @@ class MadeFile:
     tolerance_sha256: str
     made: bool
     damage: str = ""
+    undrawn: Sequence[Undrawn] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is what was asked for, and all of it."""
+        return not self.damage and not self.undrawn
 
 
 def plan_files(
@@ -125,43 +134,69 @@ def make_files(
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
-    chunks in flight. Raises CaseFailed, and GrucibleError where a process is killed; whatever stops it
-    leaves only whole files.
+    chunks in flight. Raises GrucibleError where a process is killed; whatever stops it leaves only whole
+    files.
     """
     with contextlib.ExitStack() as stack:
         results = stack.enter_context(_in_order(_tasks(plans), jobs))
         for plan in plans:
-            with new_vector_file(
-                plan.path,
-                operator=plan.spec.model.operator,
-                theme=plan.spec.theme,
-                spec_text=plan.spec.document.text,
-                seed=plan.seed,
-                generator=f"grucible {grucible.__version__}",
-                made_from=plan.made_from,
-            ) as writer:
-                for key, parts in chunks(plan.cases):
-                    _write_block(writer, key, parts, results, advance)
-            digests = writer.content_sha256, writer.tolerance_sha256
-            yield MadeFile(plan.relative, len(plan.cases), *digests, made=True)
+            yield _made_file(plan, results, advance)
+
+
+class _NothingDrawn(Exception):
+    """No case of a file could be drawn."""
+
+
+def _made_file(plan: Plan, results: Iterator[Chunk], advance: Callable[[int], None]) -> MadeFile:
+    undrawn: list[Undrawn] = []
+    try:
+        with new_vector_file(
+            plan.path,
+            operator=plan.spec.model.operator,
+            theme=plan.spec.theme,
+            spec_text=plan.spec.document.text,
+            seed=plan.seed,
+            generator=f"grucible {grucible.__version__}",
+            made_from=plan.made_from,
+        ) as writer:
+            for key, parts in chunks(plan.cases):
+                undrawn += _write_block(writer, key, len(parts), results, advance)
+            if len(undrawn) == len(plan.cases):
+                raise _NothingDrawn
+            if undrawn:
+                writer.is_incomplete()
+    except _NothingDrawn:
+        return MadeFile(plan.relative, 0, "", "", made=False, undrawn=undrawn)
+    digests = writer.content_sha256, writer.tolerance_sha256
+    count = len(plan.cases) - len(undrawn)
+    return MadeFile(plan.relative, count, *digests, made=True, undrawn=undrawn)
 
 
 def _write_block(
     writer: VectorWriter,
     key: BlockKey,
-    parts: list[list[CaseSpec]],
-    results: Iterator[Block],
+    parts: int,
+    results: Iterator[Chunk],
     advance: Callable[[int], None],
-) -> None:
-    cases = [case for part in parts for case in part]
-    stop_if_interrupted()
-    writer.start_block(key, [case.id for case in cases], [case.given for case in cases])
-    start = 0
-    for _ in parts:
-        block = next(results)
-        writer.write(key, start, block)
-        start += len(block)
-        advance(len(block))
+) -> list[Undrawn]:
+    """Write the block that the next so many `parts` of the results make; returns the cases it lacks."""
+    blocks: list[Block] = []
+    undrawn: list[Undrawn] = []
+    for _ in range(parts):
+        stop_if_interrupted()
+        chunk = next(results)
+        undrawn += chunk.undrawn
+        if chunk.block is not None:
+            blocks.append(chunk.block)
+            advance(len(chunk.block))
+    if blocks:
+        ids, given = [i for b in blocks for i in b.ids], [g for b in blocks for g in b.given]
+        writer.start_block(key, ids, given)
+        start = 0
+        for block in blocks:
+            writer.write(key, start, block)
+            start += len(block)
+    return undrawn
 
 
 def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
@@ -172,7 +207,7 @@ def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
 
 
 @contextlib.contextmanager
-def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Block]]:
+def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Chunk]]:
     """The results of `tasks`, in their order, made by `jobs` processes."""
     if jobs == 1:
         with threadpool_limits(1):  # matrices are small: more threads would wait for each other
@@ -209,9 +244,9 @@ def _end_with_parent() -> None:
 
 def _windowed(
     pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], most: int
-) -> Iterator[Block]:
+) -> Iterator[Chunk]:
     """The results in order; while the first is written, up to `most` bytes of others are under way."""
-    running: deque[tuple[Future[Block], int]] = deque()
+    running: deque[tuple[Future[Chunk], int]] = deque()
     held = 0
     for cases, seed in tasks:
         size = len(cases) * case_bytes(cases[0])

@@ -30,13 +30,17 @@ from ...cases.operators.semantics import semantics
 from ...cases.operators.signature import Operator
 from ...cases.specs.draws import DRAWS
 
+SMALLER = 6
+"""From this attempt on, and at every third, W and R are halved once more: with the sums of products becomes
+smaller what their rounding may cost."""
+
 
 def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     """The inputs of a case, named and shaped as its operator's specification has them."""
     operator = OPERATORS[case.operator]
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
-    exponents = _exponents(operator, case, attributes)
+    exponents = _exponents(operator, case, attributes, max(0, (attempt - SMALLER) // 3 + 1))
     coarse = _two_biases(operator, attributes)
     arrays: Arrays = {}
     for tensor in operator.inputs:
@@ -85,16 +89,19 @@ def _raw_words(key: Array, count: int) -> Array:
     return np.asarray(_PHILOX.random_raw(count))
 
 
-def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
-    """For each role of an input, e such that its values are below 2^e in magnitude."""
+def _exponents(
+    operator: Operator, case: CaseSpec, attributes: Mapping[str, Any], smaller: int
+) -> dict[str, int]:
+    """For each role of an input, e such that its values are below 2^e in magnitude; W and R are
+    `smaller` by so many powers of two."""
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
     less = int(any(not FUNCTIONS[f.name].bounded for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]
     return {
         "x": 1 + draw.x_exponent,
         "h0": 0,
-        "w": draw.weight_exponent - _half_log2(axes["input"]) - less,
-        "r": draw.weight_exponent - _half_log2(axes["hidden"]) - less,
+        "w": draw.weight_exponent - _half_log2(axes["input"]) - less - smaller,
+        "r": draw.weight_exponent - _half_log2(axes["hidden"]) - less - smaller,
         "b": -less,
     }
 

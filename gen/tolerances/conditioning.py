@@ -15,6 +15,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.readings import ReadingNames
 from .classes import CLASSES, REQUIRED
 from .march import ErrorBounds
+from .vacuity import MOST_VACUOUS, admits_more
 
 GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
 """The float32 bound is below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
@@ -30,8 +31,12 @@ def objections(
     """
     found: dict[int, str] = {}
     for reading, bounds in under.items():
-        of = f" under {' and '.join(reading)}" if reading else ""
-        for row, why in (*_straddling(bounds, dtype), *_unsharp(bounds, roles, dtype)):
+        of = f", under {' and '.join(reading)}" if reading else ""
+        for row, why in (
+            *_straddling(bounds, dtype),
+            *_unsharp(bounds, roles, dtype),
+            *_vacuous(bounds, roles, dtype),
+        ):
             found.setdefault(row, why + of)
     return found
 
@@ -42,7 +47,7 @@ def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
         yield (
             row,
             f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its "
-            "activation breaks",
+            "activation breaks; take smaller sizes or other parameters",
         )
 
 
@@ -56,8 +61,25 @@ def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterato
                 yield (
                     row,
                     f"float32 arithmetic is proven to be within {GATE:g} of the value for only "
-                    f"{100 * shares[row]:.0f} % of the elements of {role}",
+                    f"{100 * shares[row]:.0f} % of the elements of {role}; take fewer steps, smaller "
+                    "sizes or a smaller draw",
                 )
+
+
+def _vacuous(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterator[tuple[int, str]]:
+    """Rows whose tolerances, which are no smaller than these bounds, will say nothing: they need no exact
+    answer to be refused."""
+    required = [one.name for one in CLASSES[dtype]].index(REQUIRED[dtype])
+    found = [bounds.of(role) for role in ("y", "ho") if role in roles]
+    nothing, elements = (np.zeros(len(bounds.y), int) for _ in range(2))
+    for values, errors in found:
+        flat = values.reshape(len(values), -1)
+        limit = errors[..., required].reshape(flat.shape)
+        computed = limit > 0
+        nothing += (computed & ~(limit <= np.abs(flat))).sum(axis=1)
+        elements += computed.sum(axis=1)
+    for row in np.flatnonzero(nothing > MOST_VACUOUS * elements).tolist():
+        yield row, admits_more(dtype, nothing[row], elements[row])
 
 
 def _sharp(values: Array, bound: Array) -> Array:

@@ -54,7 +54,7 @@ def check_report(report: dict[str, Any]) -> None:
         assert all(0 <= count <= grade["compared"] for count in grade["holds"].values())
         assert grade["observed"] is None or grade["holds"][grade["observed"]] == grade["compared"]
         assert set(grade["worst"]) == {"ratio", "id", "where"}
-        assert set(grade["vacuous"]) == {"share", "files"}
+        assert set(grade["vacuous"]) == {"share", "cases", "files"}
         assert 0 <= grade["vacuous"]["share"] <= 1
     compared = sum(grade["compared"] for grade in report["arithmetic"].values())
     assert compared == report["summary"]["passed"] + report["summary"]["failed"]

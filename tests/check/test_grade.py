@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 import pytest
 
 from grucible import Question, Report, Unsupported, load_vectors, verify
+from grucible.check.judging.criterion import Demanded
+from grucible.check.judging.grade import Grade
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
+from grucible.vectors.case import Answer
 
 from .made import SEQUENCE, Array, answering, make_block, name_of, write_vectors
 from .numpy_gru import in_float32, keeps_h0, run
@@ -233,49 +237,79 @@ def test_a_grade_is_given_whatever_is_demanded(tmp_path: Path) -> None:
     assert value["arithmetic"]["float16"]["required"] == {"ulp": 2.0}
 
 
-# vacuous tolerances
+# tolerances that say nothing
 
 
 @pytest.fixture
-def vacuous(tmp_path: Path) -> Path:
-    """Two files; in `some.h5` of three elements that are not padding one tolerance is vacuous."""
+def vague(tmp_path: Path) -> Path:
+    """Two files; in `some.h5` two of three elements that are not padding may be anything, or zero."""
     ho = np.array([[[0.5, 0.05], [0.0, -0.25]]], np.float32)
     key, block = make_block(["a"], outputs={"Ho": ho})
     limits = block.answer.tolerances
     for name, limit in limits.items():
-        limit["Ho"][...] = [[[0.5, 0.1], [0.0, np.inf]]]
+        limit["Ho"][...] = [[[0.51, 0.1], [0.0, np.inf]]]
         if name == "float32":
-            limit["Ho"][...] = [[[0.5, 0.0999], [0.0, 0.2499]]]
+            limit["Ho"][...] = [[[0.5, 0.0501], [0.0, 0.2501]]]
     write_vectors(tmp_path / "v" / "some.h5", (key, block))
     write_vectors(tmp_path / "v" / "sound.h5", halves(["b", "c"], "float32"))
     write_vectors(tmp_path / "v" / "special.h5", make_block(["d"], tier="nonportable"))
     return tmp_path / "v"
 
 
-def test_the_vacuous_share_is_reported(vacuous: Path) -> None:
-    report = verify(vacuous, runtime=answering(vacuous))
+def test_cases_that_decide_nothing_are_named_in_the_first_line(vague: Path) -> None:
+    report = verify(vague, runtime=answering(vague))
     grade = report.grades["float32"]
     assert dict(grade.elements) == {"some.h5": 3, "sound.h5": 8}
-    assert grade.vacuous_share == pytest.approx(1 / 11)
+    assert grade.vacuous_share == pytest.approx(2 / 11)
     assert report_value(report)["arithmetic"]["float32"]["vacuous"] == {
-        "share": pytest.approx(1 / 11),
-        "files": {"some.h5": pytest.approx(1 / 3)},
+        "share": pytest.approx(2 / 11),
+        "cases": 1,
+        "files": {"some.h5": pytest.approx(2 / 3)},
     }
-    text = " ".join(" ".join(report_lines(report)).split())
+    first, *rest = report_lines(report)
+    assert first == "conforms: 3 of 3 cases passed, 1 decides nothing"
     assert (
-        "float32: for 9.1 % of the elements float32 admits a difference as large as the value, "
-        "in some.h5"
-    ) in text
-    assert "sound.h5" not in text
+        "1 of the float32 cases decides nothing: float32 admits more than the value for over half "
+        "of the elements, in some.h5"
+    ) in " ".join(" ".join(rest).split())
+    assert "sound.h5" not in " ".join(rest)
+
+
+def test_what_rests_on_cases_that_decide_nothing_is_no_conformance(vague: Path) -> None:
+    report = verify(vague / "some.h5", runtime=answering(vague))
+    assert (report.verdict, report.exit_status) == ("incomplete", 1)
+
+
+def test_what_decides_nothing_under_one_reading_decides_nothing() -> None:
+    """Whatever were observed, it would be within the tolerances of that reading."""
+    _, block = halves(["a"], "float32")
+    other = ("len-zero.initial-state",)
+    vague = {
+        name: {"Ho": np.full_like(a["Ho"], np.inf)} for name, a in block.answer.tolerances.items()
+    }
+    block = replace(block, answers={**block.answers, other: Answer(block.answer.outputs, vague)})
+    grade = Grade("float32", Demanded("float32"))
+    grade.see_limits("cell.h5", block, np.array([True]))
+    assert grade.undeciding["cell.h5"] == 1
+    assert grade.vacuous_share == 0
+
+
+def test_a_case_that_was_not_compared_is_not_counted(vague: Path) -> None:
+    def unsupported(question: Question) -> Any:
+        if question.id.endswith("a"):
+            raise Unsupported("not this one")
+        return answering(vague)(question)
+
+    assert verify(vague, runtime=unsupported).grades["float32"].undeciding.total() == 0
 
 
 def test_an_element_that_must_be_exact_counts(tmp_path: Path) -> None:
     """A tolerance of zero is not padding where a coarser class admits something."""
     key, block = halves(["a"], "float16")
     for name, limit in block.answer.tolerances.items():
-        limit["Ho"][...] = [[[0.0, 0.5], [0.0, 0.0]]]
+        limit["Ho"][...] = [[[0.0, 0.51], [0.0, 0.0]]]
         if name != "float32":
-            limit["Ho"][...] = [[[0.5, 0.5], [0.5, 0.5]]]
+            limit["Ho"][...] = [[[0.51, 0.51], [0.51, 0.51]]]
     write_vectors(tmp_path / "cell.h5", (key, block))
     report = verify(
         tmp_path / "cell.h5", runtime=answering(tmp_path / "cell.h5"), arithmetic=["float32"]
@@ -283,13 +317,14 @@ def test_an_element_that_must_be_exact_counts(tmp_path: Path) -> None:
     assert report.grades["float16"].vacuous_share == pytest.approx(1 / 4)
 
 
-def test_the_vacuous_share_is_that_of_what_is_required(vacuous: Path) -> None:
-    answers = answering(vacuous)
-    report = verify(vacuous, runtime=answers, arithmetic=["tf32"])
+def test_the_vacuous_share_is_that_of_what_is_required(vague: Path) -> None:
+    answers = answering(vague)
+    report = verify(vague, runtime=answers, arithmetic=["tf32"])
     assert report.grades["float32"].vacuous_share == pytest.approx(3 / 11)
-    report = verify(vacuous, runtime=answers, atol=0.3)  # of padding it says nothing
+    report = verify(vague, runtime=answers, atol=0.3)  # of padding it says nothing
     assert report.grades["float32"].vacuous_share == pytest.approx(2 / 11)
-    report = verify(vacuous / "sound.h5", runtime=answers)
+    report = verify(vague / "sound.h5", runtime=answers)
     assert report.grades["float32"].vacuous_share == 0
-    assert report_value(report)["arithmetic"]["float32"]["vacuous"] == {"share": 0, "files": {}}
-    assert "admits a difference" not in " ".join(report_lines(report))
+    value = report_value(report)["arithmetic"]["float32"]["vacuous"]
+    assert value == {"share": 0, "cases": 0, "files": {}}
+    assert "nothing" not in " ".join(report_lines(report))

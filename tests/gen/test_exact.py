@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 from oracles import assert_rounds_to, exact_outputs, products
 
 from grucible import Case
@@ -20,7 +21,6 @@ from grucible.cases.specs.draws import DRAWS
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
-from grucible.gen.making.chunks import make_chunk
 from grucible.vectors.case import Answer
 from oracle import FRACTIONS, MPMATH, round_once
 
@@ -63,7 +63,7 @@ def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
     for spec in _sample(path, dtype, count=3):
         if DRAWS[spec.draw].plant in ("nan", "infinity"):
             continue  # not real numbers; see test_special_values
-        case = make_chunk([spec], seed=0).case(0)
+        case = drawn_block([spec], seed=0).case(0)
         whole = steps = spec.sizes.get("seq_length", 1)
         while _products(spec) * steps / whole > MOST_PRODUCTS and steps > 1:
             steps //= 2
@@ -86,7 +86,7 @@ def test_relu_relu_is_exact(dtype: str) -> None:
             continue
         chosen = [c for c in expand(spec, [dtype], RELU_RELU) if _products(c) <= MOST_PRODUCTS]
         for one in sorted(chosen, key=lambda c: hashlib.sha256(c.id.encode()).digest())[:6]:
-            case = make_chunk([one], seed=0).case(0)
+            case = drawn_block([one], seed=0).case(0)
             exact = exact_outputs(case.question, FRACTIONS)
             for name, values in exact.items():
                 for value, number in zip(
@@ -106,7 +106,7 @@ def test_special_values_are_where_float64_has_them(draw: str) -> None:
         for spec in expand(SPECS[path], ["float32"], ["*/special/*"]):
             if spec.draw != draw:
                 continue
-            case = make_chunk([spec], seed=0).case(0)
+            case = drawn_block([spec], seed=0).case(0)
             operator = OPERATORS[case.operator]
             inputs = gru_inputs(operator, case.attributes, case.inputs)
             with np.errstate(all="ignore"):
@@ -125,7 +125,7 @@ def test_special_values_follow_the_extended_reals() -> None:
     by_draw: dict[str, list[Case]] = {}
     for spec in special:
         if spec.dtype == "float32" and spec.absent == frozenset():
-            by_draw.setdefault(spec.draw, []).append(make_chunk([spec], seed=0).case(0))
+            by_draw.setdefault(spec.draw, []).append(drawn_block([spec], seed=0).case(0))
     for case in by_draw["nan"]:
         Ho = case.answer.outputs["Ho"]
         assert np.isnan(Ho[0]).any()
@@ -141,7 +141,7 @@ def test_special_values_follow_the_extended_reals() -> None:
 
 def test_every_reading_of_an_ambiguous_case_differs() -> None:
     for spec in expand(SPECS["openvino/gru_sequence/with_zero"], ["float32"]):
-        case = make_chunk([spec], seed=0).case(0)
+        case = drawn_block([spec], seed=0).case(0)
         stored, *others = (answer.outputs for answer in case.answers.values())
         assert others
         for outputs in others:

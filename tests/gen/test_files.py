@@ -17,13 +17,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grucible.cases.errors import GrucibleError
-from grucible.cases.expansion.expand import expand_all
 from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
 from grucible.gen.making import answering as answers
 from grucible.gen.making.answering import Drawn
-from grucible.gen.making.files import make_files, plan_files
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.find import CORE, find_vectors, load_vectors
 from grucible.vectors.published import published_digests
@@ -121,27 +119,6 @@ def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
 def _large(drawn: Drawn) -> bool:
     """Whether X is drawn sixty-four times as large."""
     return bool(np.abs(drawn.stack.inputs.x.astype(float)).max() > 32)
-
-
-def test_a_failing_case_stops_with_its_id_and_leaves_whole_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    good = SPEC.replace("dtypes: [float32, float16]", "dtypes: [float32]")
-    (tmp_path / "a.yaml").write_text(good)
-    (tmp_path / "b.yaml").write_text(good.replace("product:", "product:\n      draw: [x64]"))
-    monkeypatch.setattr(
-        answers,
-        "overflows",
-        lambda drawn: dict.fromkeys(range(len(drawn.stack)), "no reason") if _large(drawn) else {},
-    )
-    expanded = expand_all(find_specs((tmp_path / "a.yaml", tmp_path / "b.yaml")))
-    plans = plan_files(expanded, tmp_path / "out", seed=0, dtypes=(), select=())
-    with pytest.raises(
-        GrucibleError, match=r"/b/float32/.*x64: 16 draws with seed 0 failed.*no reason"
-    ):
-        list(make_files(plans, jobs=1))
-    assert [p.name for p in (tmp_path / "out").iterdir()] == ["a.h5"]
-    digest(tmp_path / "out" / "a.h5")
 
 
 def test_a_draw_that_cannot_be_kept_is_drawn_again(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
@@ -19,8 +17,9 @@ from grucible.cases.specs.draws import DRAWS
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen.making import answering as answers
 from grucible.gen.making import chunks as generate
-from grucible.gen.making.chunks import ATTEMPTS, CaseFailed, make_chunk
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.making.chunks import ATTEMPTS, make_chunk
+from grucible.gen.making.inputs import SMALLER, draw_inputs
+from grucible.gen.making.undrawn import Undrawn
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.conditioning import GATE, GATE_FLOOR, objections
 from grucible.gen.tolerances.march import ErrorBounds
@@ -36,55 +35,12 @@ cases:
       direction: [forward, reverse]
       draw: [DRAW]
 """
-# W and R are as large as for small cells, X is large, and relu lets the state grow
-ILL = """\
-operator: openvino.GRUSequence-5
-about: an error grows faster than the state does
-dtypes: [float32]
-sizes: {batch_size: 1, seq_length: 128, input_size: 4, hidden_size: 64}
-cases:
-  - list:
-      - {direction: forward, linear_before_reset: true, activations: [tanh, relu], draw: x8}
-"""
-WELL = """\
-operator: openvino.GRUCell-3
-about: nothing is wrong with this one
-dtypes: [float32]
-sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
-cases:
-  - list: [{}]
-"""
 
 
 def cases_of(draw: str, tmp_path: Path) -> list[CaseSpec]:
     tier = "tier: nonportable" if DRAWS[draw].plant else ""
     (tmp_path / "theme.yaml").write_text(SPEC.replace("DRAW", draw).replace("TIER", tier))
     return sorted(expand(load_spec(tmp_path / "theme.yaml", "theme")), key=lambda case: case.id)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_case_no_draw_of_which_is_any_good_stops_gen(jobs: str, tmp_path: Path) -> None:
-    """In one line that names it and says why; what was made before is whole."""
-    (tmp_path / "a.yaml").write_text(WELL)
-    (tmp_path / "b.yaml").write_text(ILL)
-    ended = subprocess.run(
-        [sys.executable, "-m", "grucible", "gen", "a.yaml", "b.yaml", "-o", "out", "--jobs", jobs],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 2
-    assert ended.stderr.count("\n") == 1
-    told = re.fullmatch(
-        r"grucible: openvino\.GRUSequence-5/b/float32/forward-lbr-tanh_relu-x8: 16 draws with seed 0 "
-        r"failed; the last: float32 arithmetic is proven to be within 0\.001 of the value for only "
-        r"(\d+) % of the elements of (y|ho)\n",
-        ended.stderr,
-    )
-    assert told, ended.stderr
-    assert int(told[1]) < 50
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.h5"]
 
 
 class Watched:
@@ -97,6 +53,20 @@ class Watched:
     def __call__(self, case: CaseSpec, seed: int, attempt: int) -> Any:
         self.drawn.append((case.id, attempt))
         return draw_inputs(case, seed, attempt)
+
+
+def test_where_no_draw_says_enough_weights_become_smaller(tmp_path: Path) -> None:
+    """W and R alone: from the attempt SMALLER on, and again at every third."""
+    [case, _] = cases_of("ordinary", tmp_path)
+    largest = [
+        {name: np.abs(array).max() for name, array in draw_inputs(case, 0, attempt).items()}
+        for attempt in (SMALLER - 1, SMALLER, SMALLER + 3)
+    ]
+    for name, power in (("X", 1), ("B", 0), ("initial_hidden_state", 0)):
+        assert all(2.0 ** (power - 1) < one[name] < 2.0**power for one in largest)
+    for name in ("W", "R"):
+        first = np.ceil(np.log2(largest[0][name]))
+        assert [np.ceil(np.log2(one[name])) for one in largest] == [first, first - 1, first - 2]
 
 
 def object_to(monkeypatch: pytest.MonkeyPatch, verdicts: list[str]) -> None:
@@ -117,7 +87,7 @@ def test_what_the_gate_objects_to_is_drawn_again(
     first, second = cases_of("ordinary", tmp_path)
     watched = Watched(monkeypatch)
     object_to(monkeypatch, ["not this", "", "nor this", ""])
-    block = make_chunk([first, second], seed=5)
+    block = drawn_block([first, second], seed=5)
     assert watched.drawn == [(first.id, 0), (second.id, 0), (first.id, 1), (first.id, 2)]
     assert block.ids == [first.id, second.id]
     for row, (case, attempt) in enumerate([(first, 2), (second, 0)]):
@@ -129,14 +99,12 @@ def test_the_last_attempt_is_the_last(tmp_path: Path, monkeypatch: pytest.Monkey
     [case, _] = cases_of("ordinary", tmp_path)
     watched = Watched(monkeypatch)
     object_to(monkeypatch, ["not this"] * (ATTEMPTS - 1) + [""])
-    assert make_chunk([case], seed=0).ids == [case.id]
+    assert drawn_block([case], seed=0).ids == [case.id]
     assert watched.drawn == [(case.id, attempt) for attempt in range(ATTEMPTS)]
     watched.drawn.clear()
     object_to(monkeypatch, [*map(str, range(ATTEMPTS)), ""])
-    with pytest.raises(
-        CaseFailed, match=rf"^{case.id}: 16 draws with seed 0 failed; the last: 15$"
-    ):
-        make_chunk([case], seed=0)
+    [undrawn] = make_chunk([case], seed=0).undrawn
+    assert undrawn == Undrawn(case, "24 draws with seed 0 failed; the last: 23")
     assert len(watched.drawn) == ATTEMPTS
 
 
@@ -148,7 +116,7 @@ def test_planted_values_are_exempt(
     assert {case.tier for case in cases} == {"nonportable"}
     watched = Watched(monkeypatch)
     object_to(monkeypatch, ["none is good enough"])
-    assert make_chunk(cases, seed=0).ids == [case.id for case in cases]
+    assert drawn_block(cases, seed=0).ids == [case.id for case in cases]
     assert {attempt for _, attempt in watched.drawn} == {0}
 
 
@@ -161,10 +129,8 @@ def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Pat
         "activation_beta: [1.0e-3]}\n"
     )
     [case] = expand(load_spec(tmp_path / "theme.yaml", "theme"))
-    with pytest.raises(
-        CaseFailed, match=r"an intermediate of 1e\+05 is too near float16's overflow"
-    ):
-        make_chunk([case], seed=0)
+    [undrawn] = make_chunk([case], seed=0).undrawn
+    assert "an intermediate of 1e+05 is too near float16's overflow" in undrawn.why
 
 
 # what it objects to
@@ -188,8 +154,9 @@ def bounds(
 
 
 def objection(under: Mapping[Any, ErrorBounds], dtype: str = "float32") -> str:
-    """What the gate says of one case."""
-    return objections(under, ("y", "ho"), dtype).get(0, "")
+    """What the gate says of one case's sharpness; that it says too little comes after that."""
+    said = objections(under, ("y", "ho"), dtype).get(0, "")
+    return "" if "admits more than the value" in said else said
 
 
 SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
@@ -220,7 +187,7 @@ def test_the_share_of_sharp_elements(
     said = objection({STORED: bounds(x, float32, dtype)}, dtype)
     assert said == (
         "float32 arithmetic is proven to be within 0.001 of the value for only "
-        f"{share} of the elements of y"
+        f"{share} of the elements of y; take fewer steps, smaller sizes or a smaller draw"
         if share
         else ""
     )
@@ -234,10 +201,10 @@ def test_every_output_under_every_reading_must_be_sharp() -> None:
     }
     other = ("len-zero.initial-state",)
     for reading, role, end in (
-        (STORED, "y", "of y"),
-        (STORED, "ho", "of ho"),
-        (other, "y", "of y under len-zero.initial-state"),
-        (other, "ho", "of ho under len-zero.initial-state"),
+        (STORED, "y", "of y; take fewer steps, smaller sizes or a smaller draw"),
+        (STORED, "ho", "of ho; take fewer steps, smaller sizes or a smaller draw"),
+        (other, "y", "smaller draw, under len-zero.initial-state"),
+        (other, "ho", "smaller draw, under len-zero.initial-state"),
     ):
         under = {STORED: good, other: good}
         assert objection(under) == ""

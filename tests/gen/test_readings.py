@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.making.chunks import make_chunk
 from oracle import MPMATH
 
 THEME = """\
@@ -33,7 +33,7 @@ def made(tmp_path: Path, **given: object) -> Case:
     file = tmp_path / "theme.yaml"
     file.write_text(THEME.format(**values))
     [spec] = expand(load_spec(file, "theme"))
-    return make_chunk([spec], seed=3).case(0)
+    return drawn_block([spec], seed=3).case(0)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 
-from grucible.gen.making.chunks import make_chunk
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.gen.variants.emulated import emulate
 from grucible.vectors.block import Block
@@ -128,9 +128,9 @@ def test_padding_admits_nothing() -> None:
 
 def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
     cases = _chunk()
-    together = make_chunk(cases, seed=0)
+    together = drawn_block(cases, seed=0)
     for row in (0, len(cases) - 1):
-        alone = make_chunk([cases[row]], seed=0)
+        alone = drawn_block([cases[row]], seed=0)
         for name, limits in alone.answer.tolerances.items():
             for output, limit in limits.items():
                 np.testing.assert_array_equal(

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case, Question, load_vectors
@@ -20,7 +21,6 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.question import TensorType
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen.exact.answers import exact_answer
-from grucible.gen.making.chunks import make_chunk
 from oracle import MPMATH
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))
@@ -81,7 +81,7 @@ def core(operator: str) -> tuple[Case, ...]:
         head = f"operator: {operator}\nabout: plain\ndtypes: [float16, float32]"
         file.write_text(head + PLAIN[operator])
         plain = expand(load_spec(file, "plain"))
-    return (*shipped, *(make_chunk([spec], seed=0).case(0) for spec in plain))
+    return (*shipped, *(drawn_block([spec], seed=0).case(0) for spec in plain))
 
 
 @cache

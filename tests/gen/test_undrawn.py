@@ -1,0 +1,140 @@
+"""Cases that no attempt can draw: all are named, with what they share, and nothing that was good is lost."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grucible import load_vectors
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand
+from grucible.cases.specs.spec_file import load_spec
+from grucible.gen.making.undrawn import MOST_SHOWN, Undrawn, undrawn_lines
+
+GOOD = """\
+operator: openvino.GRUCell-3
+about: nothing is wrong with this one
+dtypes: [float32]
+sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
+cases:
+  - list: [{}]
+"""
+# no float16 number is as large as alpha
+LARGE = """\
+operator: onnx.GRU-14
+about: a large alpha
+dtypes: [float16, float32]
+sizes: {batch_size: 2, seq_length: 1, input_size: 2, hidden_size: 1}
+cases:
+  - product:
+      activations: [[Sigmoid, ScaledTanh]]
+      activation_alpha: [[1.0e+5], [1.0]]
+      activation_beta: [[1.0e-3]]
+      linear_before_reset: [0, 1]
+"""
+
+
+def gen(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "grucible", "gen", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    for name, text in (("a", LARGE), ("b", GOOD), ("none", LARGE.replace(", [1.0]]", "]"))):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def ids_in(file: Path) -> list[str]:
+    return sorted(case.id for case in load_vectors(file))
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_all_are_named_and_the_others_kept(jobs: str, specs: Path) -> None:
+    asked = ["a.yaml", "b.yaml", "-o", "out", "--jobs", jobs, "--digests", "digests.txt"]
+    ended = gen(specs, *asked)
+    assert ended.returncode == 2
+    first, second, shared, last = ended.stderr.splitlines()
+    for line, reset in ((first, 0), (second, 1)):
+        assert re.fullmatch(
+            rf"onnx\.GRU-14/a/float16/nodir-lbr{reset}-Sigmoid_ScaledTanh-alpha100000-beta0\.001: "
+            r"24 draws with seed 0 failed; the last: an intermediate of 1(\.\d+)?e\+05 is too near "
+            r"float16's overflow; take smaller sizes, parameters or a smaller draw",
+            line,
+        ), line
+    assert shared == (
+        "all 2 cases of this spec with activation_alpha 100000.0 and dtype float16: leave that out"
+    )
+    assert last == "grucible: 2 cases could not be drawn (above); the 7 others were"
+    [spec] = [load_spec(specs / "a.yaml", "a")]
+    lost = {first.partition(":")[0], second.partition(":")[0]}
+    assert ids_in(specs / "out" / "a.h5") == sorted({case.id for case in expand(spec)} - lost)
+    assert len(ids_in(specs / "out" / "b.h5")) == 1
+    assert [line.split()[1] for line in (specs / "digests.txt").read_text().splitlines()] == [
+        "b.h5"
+    ]
+    again = gen(specs, *asked)  # what lacks cases is not taken for what was asked for
+    assert again.returncode == 2
+    assert "made 1 file with 6 cases in out; 1 was up to date" in again.stdout
+
+
+def test_a_file_of_which_nothing_can_be_drawn_is_not_made(specs: Path) -> None:
+    ended = gen(specs, "none.yaml", "--dtype", "float16", "-o", "out")
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == "grucible: 2 cases could not be drawn (above)"
+    assert "leave that out" not in ended.stderr  # there is nothing else
+    assert list((specs / "out").iterdir()) == []
+
+
+# what they have in common
+
+
+def cases_of(tmp_path: Path, product: str, dtypes: str = "float32") -> list[CaseSpec]:
+    (tmp_path / "t.yaml").write_text(
+        f"operator: openvino.GRUSequence-5\nabout: x\ndtypes: [{dtypes}]\n"
+        "sizes: {batch_size: 2, input_size: 2, hidden_size: 2}\n"
+        f"cases:\n  - product: {product}\n"
+    )
+    return list(expand(load_spec(tmp_path / "t.yaml", "t")))
+
+
+def shared_by(cases: list[CaseSpec], *words: str) -> list[str]:
+    """What is said to be shared by the cases whose ids match all of one of `words`."""
+    bad = [c for c in cases if any(all(w in c.id for w in word.split()) for word in words)]
+    assert 0 < len(bad) <= MOST_SHOWN
+    lines = list(undrawn_lines([Undrawn(case, "no reason") for case in bad], cases))
+    return lines[len(bad) :]
+
+
+PRODUCT = "{direction: [forward, reverse], seq_length: [1, 3], linear_before_reset: [true, false]}"
+
+
+def test_one_value_then_pairs_of_them(tmp_path: Path) -> None:
+    cases = cases_of(tmp_path, PRODUCT, "float16, float32")
+    end = ": leave that out"
+    assert shared_by(cases, "-t3") == [f"all 8 cases of this spec with seq_length 3{end}"]
+    assert shared_by(cases, "float16 reverse") == [
+        f"all 4 cases of this spec with direction reverse and dtype float16{end}"
+    ]
+    assert shared_by(cases, "-t3", "float16 reverse") == [
+        f"all 8 cases of this spec with seq_length 3{end}",
+        f"all 2 cases of this spec with direction reverse and dtype float16{end}",
+    ]
+    assert shared_by(cases, "float16/reverse-lbr0-noact-t3") == []  # three values: nothing is said
+
+
+def test_many_are_not_all_shown(tmp_path: Path) -> None:
+    sizes = ", ".join(map(str, range(1, MOST_SHOWN + 3)))
+    cases = cases_of(tmp_path, f"{{direction: [forward], seq_length: [{sizes}]}}")
+    lines = list(undrawn_lines([Undrawn(case, "no reason") for case in cases], cases))
+    assert lines == [*(f"{c.id}: no reason" for c in cases[:MOST_SHOWN]), "and 2 more"]
