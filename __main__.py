@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
+if _OURS := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # until `main`: imports that are ended print nothing
+
 import os
 from importlib import import_module
 from typing import Any
@@ -69,13 +76,24 @@ def grucible() -> None:
 
 def main(**extra: Any) -> None:
     """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
-    other exception is grucible's own error, one line too, and exit status 70."""
+    other exception is grucible's own error, one line too, and exit status 70.
+
+    `extra` goes to click.
+    """
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
     stand_in()
+    if _OURS:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        grucible(prog_name="grucible", **extra)
+        raise SystemExit(grucible(prog_name="grucible", standalone_mode=False, **extra) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        raise SystemExit(error.exit_code) from None
+    except click.ClickException as error:
+        say(f"grucible: {_usage_error(error)}", err=True)
+        raise SystemExit(error.exit_code) from None
     except GrucibleError as error:
         say(f"grucible: {' '.join(str(error).splitlines())}", err=True)
         raise SystemExit(2) from None
@@ -86,6 +104,13 @@ def main(**extra: Any) -> None:
     except Exception as error:
         _say_own_error(error)
         raise SystemExit(OWN_ERROR) from None
+
+
+def _usage_error(error: click.ClickException) -> str:
+    """What click finds wrong with a command line, in one line that says where to read on."""
+    said = " ".join(error.format_message().split()).removesuffix(".")
+    context = getattr(error, "ctx", None)
+    return f"{said}; see: {context.command_path} --help" if context else said
 
 
 def _say_own_error(error: Exception) -> None:

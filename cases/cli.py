@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .commands.given_path import GivenPath
 from .commands.terminal import put, say
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("cases")
-@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=GivenPath())
 @click.option(
     "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import put, say
 from ..cases.commands.text_file import is_hdf5, replace_text
 from .option_values import seconds, size_in_bytes
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-_VECTORS = click.argument(
-    "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
-)
+_VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
 _SELECT = click.option("--select", multiple=True, metavar="GLOB",
                        help="Only cases whose id matches. Repeatable.")  # fmt: skip
 _TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
@@ -43,7 +42,7 @@ _RUNTIME_HELP = (
 @click.command("check")
 @_VECTORS
 @click.option("--runtime", metavar="NAME", help=_RUNTIME_HELP)
-@click.option("--outputs", type=click.Path(path_type=Path), metavar="PATH",
+@click.option("--outputs", type=GivenPath(), metavar="PATH",
               help="Outputs made elsewhere: a file, or a directory laid out as VECTORS.")  # fmt: skip
 @click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
               help="Demand this class of arithmetic, such as float16=float32. Repeatable.")  # fmt: skip
@@ -53,7 +52,7 @@ _RUNTIME_HELP = (
 @_SELECT
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
-@click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--expect", type=GivenPath(), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
 @click.option(
     "--report", "reports", multiple=True, metavar="json=FILE", help="Write the report to a file."
@@ -173,7 +172,7 @@ def _report_file(text: str) -> Path:
 @click.command("run")
 @_VECTORS
 @click.option("--runtime", required=True, metavar="NAME", help=_RUNTIME_HELP)
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="OUTPUTS",
+@click.option("-o", "--out", required=True, type=GivenPath(), metavar="OUTPUTS",
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
 @_SELECT
 @_TIMEOUT

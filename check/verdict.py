@@ -23,7 +23,7 @@ from .observed.observations import Slice, observations
 from .observed.origin import Origin
 from .observed.source import FromRuntime, Source
 from .report import Report
-from .runtimes.runtime import Runtime, RuntimeFunction
+from .runtimes.runtime import RuntimeFunction, described
 
 
 def verify(
@@ -49,7 +49,7 @@ def verify(
     if runtime is None:
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
     name = getattr(runtime, "__name__", type(runtime).__name__)
-    source = FromRuntime(Runtime(name, str(getattr(runtime, "version", "")), runtime))
+    source = FromRuntime(described(name, runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     return judge(path, source, criteria, select, expectations, require=require, diagnosis=diagnosis)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
 from ..cases.commands.text_file import replace_text
 from ..cases.commands.usable_cpus import usable_cpus
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command("gen")
-@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False),
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=GivenPath())
+@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False),
               help="Directory for the vector files.")  # fmt: skip
 @click.option(
     "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
               help="Draw other numbers for the same cases.")  # fmt: skip
 @click.option("--jobs", default=usable_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes to use.")  # fmt: skip
-@click.option("--digests", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--digests", type=GivenPath(dir_okay=False),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
-@click.option("--tolerance-digests", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--tolerance-digests", type=GivenPath(dir_okay=False),
               help="Write the digests of the tolerances here.")  # fmt: skip
 @click.option("--verify", is_flag=True,
               help="Exit with status 1 unless every content digest equals the published one.")  # fmt: skip

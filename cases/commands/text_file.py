@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 from ..errors import GrucibleError
@@ -17,12 +19,22 @@ def replace_text(path: Path, text: str) -> None:
     """
     data = text.encode("utf-8")
     try:
-        if path.exists() and not path.is_file():  # a pipe, a device
-            path.write_bytes(data)
+        if path.exists() and not path.is_file():
+            _write_into(path, data)
         else:
             replace_file(path, data)
     except OSError as error:
-        raise GrucibleError(f"{path}: cannot be written ({error.strerror or error})") from None
+        why = error.strerror or str(error)
+        if error.errno == errno.ENXIO:
+            why = "a pipe that nobody reads"
+        raise GrucibleError(f"{path}: cannot be written ({why})") from None
+
+
+def _write_into(path: Path, data: bytes) -> None:
+    """Write into a pipe or a device; OSError for a pipe that nobody reads, which would wait for ever."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as file:
+        os.set_blocking(file.fileno(), True)
+        file.write(data)
 
 
 def is_hdf5(path: Path) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -88,10 +90,15 @@ class FromRuntime:
         return lambda: observed
 
     def _answer(self, question: Question) -> Reply:
+        here = Path.cwd()
         try:
             return reply(self._runtime, _copied(question))
-        except SystemExit as error:  # in this process it would end whoever judges
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # in this process it would end whoever judges
             return Reply("error", {}, error_sentence(error))
+        finally:
+            os.chdir(here)  # the next file may be named by a relative path
 
 
 def _copied(question: Question) -> Question:

@@ -54,7 +54,7 @@ def load_runtime(name: str) -> Runtime:
     """
     registered = {point.name: point for point in entry_points(group=GROUP)}
     if name in registered:
-        return _described(name, _load_registered(registered[name]))
+        return described(name, _load_registered(registered[name]))
     if ":" not in name:
         known = ", ".join(sorted(registered))
         raise RuntimeNotUsable(
@@ -78,7 +78,7 @@ def load_runtime(name: str) -> Runtime:
             f"runtime {name}: {place} has no function {attribute!r}; "
             f"expected one that takes a question"
         )
-    return _described(name, function)
+    return described(name, function)
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -123,7 +123,8 @@ def _load_file(place: str) -> Any:
     return module
 
 
-def _described(name: str, run: Any) -> Runtime:
+def described(name: str, run: Any) -> Runtime:
+    """The runtime that is the function `run`; RuntimeNotUsable if it cannot say its version."""
     about = (getattr(run, "__doc__", None) or "").strip().partition("\n")[0]
     try:
         version = one_line(str(getattr(run, "version", "")))
@@ -155,7 +156,9 @@ def text_of(error: BaseException) -> str:
     """What an error of someone else's says, in one line."""
     try:
         return one_line(str(error))
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return "an error that cannot be printed"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -53,3 +56,58 @@ def test_help(verb: str, command: Command) -> None:
     assert ended.status == 0
     assert ended.out.startswith(f"Usage: grucible {verb} ")
     assert command(verb, "-h").out == ended.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "", "--runtime", NUMPY],
+        ["check", "--outputs", ""],
+        ["check", "--runtime", NUMPY, "--expect", ""],
+        ["run", "", "--runtime", NUMPY, "-o", "out"],
+        ["run", "--runtime", NUMPY, "-o", ""],
+        ["gen", "", "-o", "out"],
+        ["gen", "-o", ""],
+        ["cases", ""],
+        ["score", ""],
+    ],
+)
+def test_an_empty_text_is_no_path(arguments: list[str], command: Command) -> None:
+    """It is a variable that was not set, and not the working directory."""
+    bad_usage(command(*arguments), "an empty text is no path")
+
+
+def test_what_is_wrong_says_where_to_read_on(command: Command) -> None:
+    bad_usage(
+        command("check", "--ulps", "1"), "No such option '?--ulps.*; see: grucible check --help$"
+    )
+    bad_usage(command("chek"), "No such command 'chek'; see: grucible --help$")
+
+
+def test_without_a_command_there_is_help(command: Command) -> None:
+    ended = command()
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: grucible [OPTIONS] COMMAND [ARGS]...\n")
+
+
+def test_a_report_into_a_pipe_that_nobody_reads(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    options = ["--select", "*/a-good", "--report", f"json={tmp_path / 'pipe'}"]
+    ended = command("check", some_vectors, "--runtime", NUMPY, *options)
+    assert ended.status == 2
+    assert ended.err == f"grucible: {tmp_path}/pipe: cannot be written (a pipe that nobody reads)\n"
+
+
+def test_a_report_into_a_pipe_that_somebody_reads(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    options = ["--select", "*/a-good", "--report", f"json={tmp_path / 'pipe'}"]
+    assert command("check", some_vectors, "--runtime", NUMPY, *options).status == 0
+    reader.join()
+    assert json.loads(read[0])["verdict"] == "conforms"
