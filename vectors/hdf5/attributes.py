@@ -28,19 +28,13 @@ def attribute(node: Any, name: str) -> Value:
     None where there is none, or it is something else. Raises VectorFileError for a text of variable
     length, which is not read.
     """
-    held = _held(node, name)
-    if held is not None and _is_variable(held):
+    held = held_attribute(node, name)
+    if held is not None and is_variable(held):
         file = os.fsdecode(h5py.h5f.get_name(held))
         raise VectorFileError(
             f"{file}: attribute {name} is a text of variable length; expected one of fixed length"
         )
-    return None if held is None else _value(held)
-
-
-def any_attribute(node: Any, name: str) -> Value:
-    """The same of a file that others wrote, in which a text may be of variable length, as h5py's are."""
-    held = _held(node, name)
-    return None if held is None else _value(held)
+    return None if held is None else value_of(held)
 
 
 def write_text_attribute(node: Any, name: str, text: str) -> None:
@@ -49,7 +43,7 @@ def write_text_attribute(node: Any, name: str, text: str) -> None:
     node.attrs.create(name, np.array(raw, h5py.string_dtype("utf-8", max(1, len(raw)))))
 
 
-def _held(node: Any, name: str) -> Any:
+def held_attribute(node: Any, name: str) -> Any:
     """The open attribute, h5py's low-level one; None if there is none or it does not open."""
     try:
         raw = name.encode("utf-8")
@@ -58,12 +52,14 @@ def _held(node: Any, name: str) -> Any:
         return None
 
 
-def _is_variable(held: Any) -> bool:
+def is_variable(held: Any) -> bool:
+    """Whether an open attribute is a text of variable length."""
     kind = held.get_type()
     return kind.get_class() == h5py.h5t.STRING and bool(kind.is_variable_str())
 
 
-def _value(held: Any) -> Value:
+def value_of(held: Any) -> Value:
+    """The value of an open scalar attribute; None if it is something else."""
     try:
         kind = held.get_type()
         scalar = held.get_space().get_simple_extent_type() == h5py.h5s.SCALAR

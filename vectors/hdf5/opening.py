@@ -9,8 +9,9 @@ from pathlib import Path
 import h5py
 
 from ...cases.errors import VectorFileError
-from .attributes import any_attribute, attribute
+from .attributes import AttributeReader, attribute
 from .folder import Folder, Room
+from .variable_texts import VariableTexts
 
 FORMAT_VERSION = 2
 VECTORS = "grucible vectors"
@@ -18,7 +19,6 @@ OUTPUTS = "grucible outputs"
 
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
 _AGAIN = {VECTORS: "; make the file again with: grucible gen", OUTPUTS: ""}
-_ATTRIBUTES = {VECTORS: attribute, OUTPUTS: any_attribute}
 
 
 @contextlib.contextmanager
@@ -31,17 +31,18 @@ def open_file(path: Path, kind: str) -> Iterator[Folder]:
     except OSError as error:
         why = "is truncated" if "truncated" in str(error) else "is not an HDF5 file"
         raise VectorFileError(f"{path}: {why}; expected {kind}") from None
+    reader: AttributeReader = attribute if kind == VECTORS else VariableTexts(path)
     with file, damage_of(path):
-        _check_format(file, path, kind)
-        room = Room(path.stat().st_size)
-        yield Folder(h5py.h5o.open(file.id, b"/"), f"{path}: ", room, _ATTRIBUTES[kind])
+        root = h5py.h5o.open(file.id, b"/")
+        _check_format(file, path, kind, reader)
+        yield Folder(root, f"{path}: ", Room(path.stat().st_size), reader)
 
 
-def _check_format(file: h5py.File, path: Path, kind: str) -> None:
+def _check_format(file: h5py.File, path: Path, kind: str, reader: AttributeReader) -> None:
     """Raise VectorFileError unless the file says it is of `kind`, in a version that is read."""
     version = attribute(file, "format_version")
     if version != 1 or kind == OUTPUTS:  # in version 1 this was a text of variable length
-        found = _ATTRIBUTES[kind](file, "format")
+        found = reader(file, "format")
         if found != kind:
             raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
     if version not in _READ[kind]:
