@@ -15,6 +15,7 @@ from .block_reader import Parsed, open_block, read_ids
 from .digest import blocks_of, content_datasets, digest, tolerance_datasets
 from .hdf5.folder import Folder
 from .hdf5.opening import VECTORS, open_file
+from .hdf5.seal import check_seal
 from .hdf5.stored import Stored
 from .stored_block import StoredBlock
 
@@ -83,11 +84,13 @@ class VectorFile:
         )
 
     def verify_content(self, *, keep_inputs: bool = True) -> None:
-        """Raise VectorFileError unless content and tolerances are what their digests say.
+        """Raise VectorFileError unless no byte was changed since the file was written, if it is sealed, and
+        content and tolerances are what their digests say.
 
         What is read for that is kept, up to KEPT_BYTES, for when the blocks are read; inputs only
         where they will be.
         """
+        check_seal(self.path)
         keep = _Keeper(KEPT_BYTES, keep_inputs)
         for name, datasets in (
             ("content_sha256", content_datasets),

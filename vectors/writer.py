@@ -14,6 +14,7 @@ from .block_reader import TOGETHER
 from .digest import content_digest, tolerance_digest
 from .hdf5.attributes import write_text_attribute
 from .hdf5.opening import FORMAT_VERSION, VECTORS
+from .hdf5.seal import sealed
 from .hdf5.writing import atomic_file, write_array, write_texts
 
 
@@ -79,7 +80,7 @@ def new_vector_file(
     made from, so that a later `gen` can tell whether it
     would make the same again.
     """
-    with atomic_file(path) as file:
+    with atomic_file(path, sealed) as file:
         write_text_attribute(file, "format", VECTORS)
         file.attrs["format_version"] = FORMAT_VERSION
         write_text_attribute(file, "operator", operator)

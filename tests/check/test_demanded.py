@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from edited import edited
 
 from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
@@ -215,7 +216,7 @@ def test_bad_demands_in_one_line(
 
 def drop_class(path: Path, where: str) -> None:
     """Take the tolerances of a class out of a vector file, and sign it again."""
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         del file[where]
         file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file))
 
@@ -248,7 +249,7 @@ def test_vectors_without_a_class_of_a_reading_are_refused(tmp_path: Path) -> Non
 
 def resigned(path: Path, change: Any) -> Path:
     """The file with `change` made in it, and a digest of its tolerances that says so."""
-    with h5py.File(path, "a") as file:
+    with edited(path) as file:
         change(file)
         file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file))
     return path

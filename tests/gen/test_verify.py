@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from edited import edited
 
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
@@ -71,7 +71,7 @@ def test_a_sound_file_is_left_alone(out: Path) -> None:
 def test_bytes_that_are_not_what_a_digest_says_do_not_verify(
     change: Callable[[Any], None], digest: str, out: Path
 ) -> None:
-    with h5py.File(out / RELATIVE, "r+") as file:
+    with edited(out / RELATIVE) as file:
         change(file)
     result = gen(out, "--verify")
     assert result.exit_code == 1
@@ -81,7 +81,7 @@ def test_bytes_that_are_not_what_a_digest_says_do_not_verify(
 
 @pytest.mark.parametrize("change", [one_more("outputs/Ho"), one_more("tolerance/float32/Ho")])
 def test_without_verify_it_is_made_again(change: Callable[[Any], None], out: Path) -> None:
-    with h5py.File(out / RELATIVE, "r+") as file:
+    with edited(out / RELATIVE) as file:
         change(file)
     result = gen(out)
     assert (result.exit_code, "made 1 file with 232 cases" in result.output) == (0, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,11 @@ _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[h5py.File]:
-    """A new HDF5 file that takes the place of `path`, whole, when the block ends without error.
+def atomic_file(
+    path: Path, last: Callable[[bytes], bytes] = lambda image: image
+) -> Iterator[h5py.File]:
+    """A new HDF5 file that takes the place of `path`, whole, when the block ends without error; `last` makes
+    of its bytes those that are written.
 
     It is built in memory, for where the disk is full the HDF5 library crashes, and then written to a
     temporary file beside `path`. On any error, Ctrl-C included, that is removed and what stood at `path`
@@ -42,7 +45,7 @@ def atomic_file(path: Path) -> Iterator[h5py.File]:
         file.flush()
         image = file.id.get_file_image()
     with _named(path):
-        replace_file(path, image)
+        replace_file(path, last(image))
 
 
 @contextlib.contextmanager
