@@ -132,7 +132,7 @@ def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
                 if stored.tier == "nonportable":
                     continue
                 for block in stored.slices():
-                    check_classes(relative, block)
+                    check_classes(file, block)
                     keep = np.array([selected(i, select) for i in block.ids])
                     if keep.any():
                         yield block.rows(keep)

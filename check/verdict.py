@@ -13,7 +13,7 @@ from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
 from .judging.case_result import CaseResult
-from .judging.criterion import Criterion, check_chains, chosen_criteria
+from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, expectation_for, must_support
 from .judging.grade import Grade
 from .judging.judge import judge_block
@@ -130,9 +130,10 @@ class _Seen:
         self.origins[part.relative] = part.origin
         dtype = part.block.dtype
         grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))
-        found = judge_block(part.relative, part.block, part.observed, grade)
+        check_classes(part.file, part.block)
         if part.origin != "published":
-            check_chains(part.relative, part.block)
+            check_chains(part.file, part.block)
+        found = judge_block(part.relative, part.block, part.observed, grade)
         self.results += [_foretold(one, self.expectations, self.require) for one in found]
         if self.diagnosis:
             self.failing += _failing(part, found, self.criteria[dtype])

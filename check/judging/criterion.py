@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,19 +131,20 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
     return dict.fromkeys(places, Demanded(name))
 
 
-def check_classes(relative: str, block: Block) -> None:
-    """Raise VectorFileError unless the block has the tolerances of every class of its dtype."""
+def check_classes(file: Path, block: Block) -> None:
+    """Raise VectorFileError unless the block, of the vector file at `file`, has the tolerances of every
+    class of its dtype."""
     for reading, answer in block.answers.items():
         for one in CLASSES[block.dtype]:
             if one.name not in answer.tolerances:
                 under = f"readings/{TOGETHER.join(reading)}/" if reading else ""
                 raise VectorFileError(
-                    f"{relative}: /{block.path}/{under}tolerance/{one.name}: is missing; "
+                    f"{file}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"
                 )
 
 
-def check_chains(relative: str, block: Block) -> None:
+def check_chains(file: Path, block: Block) -> None:
     """Raise VectorFileError unless, in a chain, a coarser class admits no less than a finer one."""
     for answer in block.answers.values():
         for chain in CHAINS[block.dtype]:
@@ -151,6 +153,6 @@ def check_chains(relative: str, block: Block) -> None:
                 for name, least in answer.tolerances[finer].items():
                     if not (limits[name] >= least).all():
                         raise VectorFileError(
-                            f"{relative}: /{block.path}: {coarser} arithmetic admits less than {finer} "
+                            f"{file}: /{block.path}: {coarser} arithmetic admits less than {finer} "
                             f"in {name}, and is coarser; generate the file again"
                         )

@@ -15,7 +15,7 @@ from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .compare import Comparison, Differences
-from .criterion import Criterion, Demanded, check_classes
+from .criterion import Criterion, Demanded
 from .grade import Grade, holding
 
 _NOTHING: Mapping[str, ReadingNames] = {}
@@ -50,11 +50,8 @@ class _Compared:
 
 
 def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
-    """The results of the cases of a block of the file `relative`; counts them in `grade`.
-
-    Raises VectorFileError where the block lacks tolerances.
-    """
-    check_classes(relative, block)
+    """The results of the cases of a block of the file `relative`, which has the tolerances of every class;
+    counts them in `grade`."""
     compared = _Compared(block, observed)
     under = [_Rows(compared, reading, grade.required) for reading in block.answers]
     told = [status == "ok" for status in observed.status]

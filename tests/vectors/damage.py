@@ -212,6 +212,12 @@ def zeros_bomb(
     return make
 
 
+def many_groups(file: Any) -> None:
+    """One more than there may be in a group."""
+    for number in range(4097 - len(file["float32"])):
+        file["float32"].create_group(f"x{number}")
+
+
 def flip_bit(where: str) -> Callable[[Path], None]:
     """Flip the lowest bit of the first element of a dataset."""
 
@@ -452,6 +458,7 @@ DAMAGES = [
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb-of-many", r"claims to hold more than 512 MiB and 16 times its size",
            replace(X, zeros_bomb(250 << 20, 1, rows=3))),
+    Damage("many-names", r"/float32: holds 4097 things; expected at most 4096", edit(many_groups)),
     Damage("two-names", "has 2 names in the file; expected one",
            put_link(X, f"{REQUIRED.path}/inputs/W")),
     Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),

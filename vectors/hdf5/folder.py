@@ -21,6 +21,10 @@ MOST_TIMES = 16
 than theirs. A few megabytes can be made to inflate to gigabytes, which would be read for minutes."""
 
 
+MOST_NAMES = 4096
+"""So many things may stand in a group: the largest of ours has some 300 blocks."""
+
+
 class Room:
     """How much the datasets of a file of `size` bytes may still hold."""
 
@@ -58,10 +62,14 @@ class Folder:
         if self._listed is None:
             found: dict[bytes, int] = {}
             self.id.links.iterate(lambda name, link: found.update({name: link.type}), info=True)
+            place = f"{self.where}/" if self.where.endswith(" ") else self.where
+            if len(found) > MOST_NAMES:
+                raise VectorFileError(
+                    f"{place}: holds {len(found)} things; expected at most {MOST_NAMES}"
+                )
             try:
                 self._listed = {name.decode(): found[name] for name in sorted(found)}
             except UnicodeDecodeError:
-                place = f"{self.where}/" if self.where.endswith(" ") else self.where
                 raise VectorFileError(f"{place}: holds a name that is not UTF-8") from None
         return self._listed
 
