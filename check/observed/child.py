@@ -36,7 +36,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        self._name, self._shown = name, 0
+        self._name, self._shown, self._mark = name, 0, watchdog.new_mark()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -44,9 +44,9 @@ class Child:
             stderr=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
-            env=_environment(),
+            env={**_environment(), watchdog.MARK: self._mark},
         )
-        watchdog.watch(self._process.pid)
+        watchdog.watch(self._process.pid, self._mark)
         if memory is not None:
             _limit(self._process.pid, memory)
         assert self._process.stdin is not None
@@ -76,7 +76,7 @@ class Child:
         if self._process.returncode is None:
             if not self.alive():
                 self._listener.join(LAST_WORDS_SECONDS)
-            watchdog.kill(self._process.pid)
+            watchdog.kill(self._process.pid, self._mark)
             self._process.wait()
             watchdog.forget(self._process.pid)
         self._stop.set()

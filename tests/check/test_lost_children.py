@@ -80,3 +80,29 @@ def test_what_a_runtime_starts_elsewhere_ends_too(tmp_path: Path) -> None:
         isolated.close()
         for left in running(str(module)):
             os.kill(left, signal.SIGKILL)
+
+
+DIES = """
+import os, subprocess, sys
+def run(question):
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", __file__], start_new_session=True)
+    os.abort()
+"""
+
+
+def test_what_it_started_elsewhere_before_it_crashed_ends_too(tmp_path: Path) -> None:
+    """It is no descendant any more, and in no session of ours: its environment tells."""
+    module = tmp_path / "dies.py"
+    module.write_text(DIES)
+    isolated = IsolatedRuntime(f"{module}:run", 20.0)
+    try:
+        question = next(case.question for case in load_vectors())
+        assert isolated.answer(question).message.startswith("the runtime crashed (SIGABRT)")
+        until = time.monotonic() + 10
+        while running(str(module)) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert running(str(module)) == []
+    finally:
+        isolated.close()
+        for left in running(str(module)):
+            os.kill(left, signal.SIGKILL)
