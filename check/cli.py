@@ -35,7 +35,8 @@ _MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,
                        help="Address space of each process of the runtime, such as 4G or 512M; "
                        "what needs more gets an error.")  # fmt: skip
 _RUNTIME_HELP = (
-    "A name from `grucible runtimes`, or package.module:function, or ./file.py:function."
+    "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
+    "COMMAND', a program in any language (check/protocol/README.md)."
 )
 
 

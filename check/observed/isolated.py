@@ -8,6 +8,7 @@ that says so, and a new child goes on with the next.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from ..protocol.header import (
     ProtocolError,
     announced,
     array_of,
+    check_hello,
     hello_lines,
     parsed,
     question_parts,
@@ -34,6 +36,10 @@ START_SECONDS = 300.0
 """How long a runtime may take to load."""
 END_SECONDS = 1.0
 """How long a process that has closed its pipes may take to end by itself, so that its status is told."""
+EXEC = "exec:"
+"""What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
+MOST_DEATHS = 20
+"""After so many deaths or time-outs in a row a runtime is asked no more."""
 SPARE_BYTES = 16 << 20
 """So much more than was asked for may be announced and is read, so that the process can go on."""
 
@@ -49,6 +55,9 @@ class IsolatedRuntime:
         self.name, self.version, self.parallel = name, "", False
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
+        self._deaths = 0
+        self._operators: set[str] = set()
+        self._dtypes: set[str] = set()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
         self._start()
@@ -59,7 +68,7 @@ class IsolatedRuntime:
             if self._closed:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
             if self._child is None:
-                self._child = Child(command_of(self._spec), self._spec, self._memory)
+                self._child = _started(self._spec, self._memory)
                 self._ready = False
             return self._child
 
@@ -74,7 +83,10 @@ class IsolatedRuntime:
         deadline = time.monotonic() + START_SECONDS
         try:
             child.channel.send([hello_lines()], deadline)
-            told = dict(parsed(child.channel.lines(deadline)))
+            lines = parsed(child.channel.lines(deadline))
+            told = dict(lines)
+            if "unusable" not in told:
+                check_hello(lines)
         except Closed:
             raise RuntimeNotUsable(f"runtime {self._spec}: {self._lost()} while loading") from None
         except LateError:
@@ -90,6 +102,8 @@ class IsolatedRuntime:
             raise RuntimeNotUsable(told["unusable"])
         self.name = one_line(told.get("name", "")) or self._spec
         self.version, self.parallel = one_line(told.get("version", "")), "parallel" in told
+        self._operators = {rest for keyword, rest in lines if keyword == "operator"}
+        self._dtypes = {rest for keyword, rest in lines if keyword == "dtype"}
         self._ready = True
 
     def answer(self, question: Question) -> Reply:
@@ -103,16 +117,32 @@ class IsolatedRuntime:
                     self._gone = f"the runtime does not come back: {error}"
             if self._gone:
                 return Reply("error", {}, self._gone)
+            if refused := self._refuses(question):
+                return Reply("unsupported", {}, refused)
+            if self._deaths >= MOST_DEATHS:
+                why = f"not asked: the runtime died or did not answer {MOST_DEATHS} times in a row"
+                return Reply("missing", {}, why)
             if died:  # after it had answered, and before it was asked again
                 return Reply("error", {}, f"the runtime {died} after its last answer")
             return self._asked(question)
 
+    def _refuses(self, question: Question) -> str:
+        """Why the runtime need not be asked, by what it said when it started; "" if it must."""
+        if self._operators and question.operator not in self._operators:
+            return f"no {question.operator}: its hello names {', '.join(sorted(self._operators))}"
+        if self._dtypes and question.dtype not in self._dtypes:
+            return f"no {question.dtype}: its hello names {', '.join(sorted(self._dtypes))}"
+        return ""
+
     def _asked(self, question: Question) -> Reply:
         assert self._child is not None
         deadline = time.monotonic() + self._timeout
+        self._deaths += 1  # unless it answers
         try:
             self._child.channel.send(question_parts(question), deadline)
-            return self._received(self._child, question, deadline)
+            given = self._received(self._child, question, deadline)
+            self._deaths = 0
+            return given
         except Closed:
             return Reply("error", {}, f"the runtime {self._lost()}")
         except LateError:
@@ -177,9 +207,28 @@ class IsolatedRuntime:
             self._drop()
 
 
+def _started(runtime: str, memory: int | None) -> Child:
+    command = command_of(runtime)
+    try:
+        return Child(command, runtime, memory)
+    except OSError as error:
+        raise RuntimeNotUsable(
+            f"runtime {runtime}: {command[0]} cannot be started: {error.strerror or error}"
+        ) from None
+
+
 def command_of(runtime: str) -> list[str]:
-    """The command of a process that loads the runtime of this name and speaks the protocol."""
-    return [sys.executable, "-c", COMMAND, json.dumps(sys.path), runtime]
+    """The command of a process that is the runtime of this name and speaks the protocol: a program
+    (EXEC), or Python, which loads it. RuntimeNotUsable for a command that is none."""
+    if not runtime.startswith(EXEC):
+        return [sys.executable, "-c", COMMAND, json.dumps(sys.path), runtime]
+    try:
+        words = shlex.split(runtime.removeprefix(EXEC))
+    except ValueError as error:
+        raise RuntimeNotUsable(f"runtime {runtime}: {str(error).lower()}") from None
+    if not words:
+        raise RuntimeNotUsable(f"runtime {runtime}: expected a program after exec:")
+    return words
 
 
 def _announced(lines: Sequence[str], question: Question) -> list[Announced]:

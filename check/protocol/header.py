@@ -75,6 +75,14 @@ def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
     return _header([("grucible", str(VERSION)), *lines])
 
 
+def check_hello(lines: Sequence[tuple[str, str]]) -> None:
+    """Raise ProtocolError unless these are the lines of a hello: one says a version, whichever."""
+    versions = [rest for keyword, rest in lines if keyword == "grucible"]
+    if len(versions) != 1 or not _count(versions[0]):
+        said = repr(" ".join(lines[0]).strip()[:80]) if lines else "nothing"
+        raise ProtocolError(f"its hello begins with {said}; expected the line `grucible {VERSION}`")
+
+
 def _header(lines: Iterable[tuple[str, str]]) -> bytes:
     text = [" ".join(f"{keyword} {rest}".splitlines()).rstrip() for keyword, rest in lines]
     return "\n".join([*text, END, ""]).encode("utf-8", "backslashreplace")

@@ -1,0 +1,158 @@
+"""`exec:`: a runtime is any program that speaks the protocol; the shipped examples do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import grucible
+from grucible import load_vectors
+from grucible.check.observed.isolated import MOST_DEATHS
+from grucible.check.protocol.header import question_parts
+
+from .conftest import Command
+
+EXAMPLES = Path(grucible.__file__).parent / "check/protocol/examples"
+SEQUENCES = "openvino.GRUSequence-5/*"
+
+
+def built(source: str, folder: Path) -> str:
+    """The command of a program in C made of `source`."""
+    compiler = shutil.which("cc") or pytest.skip("no C compiler (cc)")
+    (folder / "gru.c").write_text(source)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
+    subprocess.run([compiler, *strict, "-o", folder / "gru", folder / "gru.c", "-lm"], check=True)
+    return f"exec: {folder / 'gru'}"
+
+
+def test_the_example_in_c_conforms(tmp_path: Path, command: Command) -> None:
+    runtime = built((EXAMPLES / "gru.c").read_text(), tmp_path)
+    ended = command(
+        "check", "--runtime", runtime, "--require", "openvino.GRUSequence-5/*/float32/*"
+    )
+    assert (ended.status, ended.err) == (0, "")
+    first, *rest = ended.out.splitlines()
+    assert first == "conforms where supported: 176 of 1188 cases passed, 1012 unsupported"
+    assert "gru.c 1: 1188 cases" in ended.out
+    assert [line.split()[:3] for line in rest if line.startswith(("float32   ", "float64   "))][
+        2:
+    ] == [
+        ["float32", "float32", "float32"],
+        ["float64", "float64", "float64"],
+    ]
+
+
+BUGS = {
+    "reset gate applied before the product": ("q->reset_after ? r[j]", "0 ? r[j]"),
+    "z and 1 - z exchanged": ("(1 - z[j]) * t + z[j] * h[j]", "z[j] * t + (1 - z[j]) * h[j]"),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong"), BUGS.values(), ids=BUGS)
+def test_a_bug_in_it_is_diagnosed(right: str, wrong: str, tmp_path: Path, command: Command) -> None:
+    source = (EXAMPLES / "gru.c").read_text()
+    assert source.count(right) == 1
+    runtime = built(source.replace(right, wrong), tmp_path)
+    ended = command(
+        "check", "--runtime", runtime, "--select", "openvino.GRUSequence-5/core/float32/*"
+    )
+    assert ended.status == 1
+    first = ended.out.splitlines()[0]
+    assert "all failures are explained by: " in first
+    said = " ".join(ended.out.split())
+    assert (
+        ("before" in said)
+        if "reset" in wrong or "0 ?" in wrong
+        else ("1 - z" in said or "1-z" in said)
+    )
+
+
+def test_what_a_hello_does_not_name_is_not_asked(tmp_path: Path, command: Command) -> None:
+    runtime = built((EXAMPLES / "gru.c").read_text(), tmp_path)
+    ended = command("check", "--runtime", runtime, "--select", "*/core/float16/*", "--json")
+    messages = {case["message"] for case in ended.report["cases"]}
+    assert messages == {
+        "no float16: its hello names float32, float64",
+        *(
+            f"no {operator}: its hello names openvino.GRUSequence-5"
+            for operator in ("openvino.GRUCell-3", "onnx.GRU-14", "bnnsgraph.gru")
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("exec:", "expected a program after exec:"),
+        (
+            "exec: ./no_such_program",
+            "./no_such_program cannot be started: No such file or directory",
+        ),
+        ("exec: 'unclosed", "no closing quotation"),
+        ("exec: true", "while loading"),
+        (f"exec: {sys.executable} -c 'print(1)'", "while loading"),
+    ],
+)
+def test_what_is_no_such_program_is_one_line(name: str, says: str, command: Command) -> None:
+    assert says in command("check", "--runtime", name, "--timeout", "5").said_in_one_line()
+
+
+GREETS_WRONGLY = "import sys; print({!r}); print('end', flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("said", ["hello", "grucible", "grucible one", "version 1"])
+def test_a_hello_says_its_version(said: str, command: Command) -> None:
+    code = GREETS_WRONGLY.format(said)
+    line = command("check", "--runtime", f'exec: {sys.executable} -c "{code}"').said_in_one_line()
+    assert f"its hello begins with {said!r}; expected the line `grucible 1` while loading" in line
+
+
+def test_a_later_version_may_say_more(tmp_path: Path, command: Command) -> None:
+    source = (EXAMPLES / "gru.c").read_text()
+    later = source.replace('"grucible 1\\n', '"grucible 2\\nmood calm\\n').replace(
+        'printf("ok\\n");', 'printf("ok\\nseconds 0.5\\n");'
+    )
+    assert later.count("mood") == later.count("seconds 0.5") == 1
+    runtime = built(later, tmp_path)
+    assert (
+        command("check", "--runtime", runtime, "--select", f"{SEQUENCES[:-1]}core/float32/*").status
+        == 0
+    )
+
+
+DIES = """
+import sys
+print("grucible 1\\nend", flush=True)
+sys.stdin.readline(), sys.stdin.readline()
+sys.stdin.readline()
+sys.exit(3)
+"""
+
+
+def test_after_many_deaths_in_a_row_it_is_asked_no_more(tmp_path: Path, command: Command) -> None:
+    program = tmp_path / "dies.py"
+    program.write_text(DIES)
+    runtime = f"exec: {sys.executable} {program}"
+    ended = command("check", "--runtime", runtime, "--select", "*/core/float32/*", "--json")
+    verdicts = [case["verdict"] for case in ended.report["cases"]]
+    assert verdicts[:MOST_DEATHS] == ["error"] * MOST_DEATHS
+    assert set(verdicts[MOST_DEATHS:]) == {"missing"}
+    assert ended.report["cases"][-1]["message"] == (
+        "not asked: the runtime died or did not answer 20 times in a row"
+    )
+    assert ended.status == 1
+
+
+def test_the_page_shows_what_is_sent() -> None:
+    """Its question is one of the core's, line for line as far as it goes."""
+    page = (EXAMPLES.parent / "README.md").read_text()
+    shown = page.partition("    question ")[2].partition("    end")[0].splitlines()
+    asked = shown[0].strip()
+    [case] = [case for case in load_vectors() if case.id == asked]
+    sent = question_parts(case.question)[0].decode().splitlines()
+    for line in shown[1:]:
+        assert line.strip() == "…" or line.strip() in sent, line
