@@ -24,6 +24,8 @@ _COMMANDS = {
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
+MOST_SAID = 2000
+"""So many characters of an error are said."""
 OWN_ERROR = 70
 """The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
 
@@ -80,12 +82,14 @@ def main(**extra: Any) -> None:
 
     `extra` goes to click.
     """
+    from .cases.commands.interrupts import INTERRUPTED, remember_interrupts, was_interrupted
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
     stand_in()
     if _OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        remember_interrupts()
     try:
         raise SystemExit(grucible(prog_name="grucible", standalone_mode=False, **extra) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -95,13 +99,22 @@ def main(**extra: Any) -> None:
         say(f"grucible: {_usage_error(error)}", err=True)
         raise SystemExit(error.exit_code) from None
     except GrucibleError as error:
-        say(f"grucible: {' '.join(str(error).splitlines())}", err=True)
+        said = " ".join(str(error).splitlines())
+        short = (
+            said
+            if len(said) <= MOST_SAID
+            else f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
+        )
+        say(f"grucible: {short}", err=True)
         raise SystemExit(2) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         say(f"grucible: {place}{error.strerror or error}", err=True)
         raise SystemExit(2) from None
     except Exception as error:
+        if was_interrupted():
+            say("interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
         _say_own_error(error)
         raise SystemExit(OWN_ERROR) from None
 

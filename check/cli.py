@@ -13,7 +13,7 @@ import click
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import put, say
 from ..cases.commands.text_file import is_hdf5, replace_text
-from .option_values import seconds, size_in_bytes
+from .option_values import seconds, share, size_in_bytes
 
 if TYPE_CHECKING:
     from ..cases.commands.progress import Progress
@@ -61,6 +61,7 @@ _RUNTIME_HELP = (
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
+              callback=share,
               help="Evaluate this share of the stored answers anew, such as 0.01 or 1: the proof "
               "for a file from elsewhere.")  # fmt: skip
 @_TIMEOUT
@@ -95,11 +96,9 @@ def check_command(
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
     conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
     """
-    from ..cases.commands.interrupts import remember_interrupts
     from .judging.criterion import chosen_criteria
     from .judging.expectations import load_expectations
 
-    remember_interrupts()
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
@@ -142,17 +141,18 @@ def _observed(
 
 
 def _tell(report: Report, files: Sequence[Path], as_json: bool) -> None:
-    """The report, to files and to standard output."""
+    """The report, to standard output and to files, each whatever becomes of the others."""
     from .reports.json import report_json
     from .reports.terminal import report_lines
 
-    for file in files:
-        replace_text(file, report_json(report))
-    if as_json:
-        put(report_json(report))
-    else:
-        for line in report_lines(report):
-            say(line)
+    with contextlib.ExitStack() as stack:
+        for file in reversed(files):
+            stack.callback(replace_text, file, report_json(report))
+        if as_json:
+            put(report_json(report))
+        else:
+            for line in report_lines(report):
+                say(line)
 
 
 def _report_file(text: str) -> Path:
@@ -212,6 +212,8 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
 
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
+    if not all(words):
+        raise click.UsageError("an empty text is no case and no path; was a variable not set?")
     *before, case = words
     if before and Path(case).exists() and not Path(before[0]).exists():
         before, case = [case], before[0]  # the other way round, which can only mean this

@@ -5,6 +5,13 @@ from __future__ import annotations
 import click
 
 
+def share(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A share of something, which is a number."""
+    if value != value:
+        raise click.BadParameter("nan is not a share")
+    return value
+
+
 def seconds(_: click.Context, __: click.Parameter, value: float) -> float:
     """A time limit, of which a very long one is as good as any longer."""
     if value != value:

@@ -68,13 +68,14 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
     files = _made_or_found(plans, out, jobs, remake=not verify)
+    complete = [file for file in files if not file.undrawn]
+    equal = _say_published(complete) if whole and complete else 0
+    _say_undrawn(files, out, {plan.relative: plan.cases for plan in plans})
     for place, name in ((digests, "content_sha256"), (tolerance_digests, "tolerance_sha256")):
         if place:
             sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
             replace_text(place, "".join(lines))
-    equal = _say_published([file for file in files if not file.undrawn]) if whole else 0
-    _say_undrawn(files, {plan.relative: plan.cases for plan in plans})
     if verify and equal < len(files):
         raise SystemExit(1)
 
@@ -82,7 +83,6 @@ def gen_command(
 def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:
     """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
     whose bytes are not what their digests say."""
-    from ..cases.commands.interrupts import remember_interrupts
     from ..cases.commands.progress import progress_over
     from .making.files import make_files, standing
 
@@ -91,7 +91,6 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
     there = {file.relative for file in found}
     missing = [plan for plan in plans if plan.relative not in there]
     made: list[MadeFile] = []
-    remember_interrupts()
     try:
         with (
             progress_over("generating", sum(len(plan.cases) for plan in missing)) as progress,
@@ -115,7 +114,9 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
     return found + made
 
 
-def _say_undrawn(files: Sequence[MadeFile], cases: Mapping[str, Sequence[CaseSpec]]) -> None:
+def _say_undrawn(
+    files: Sequence[MadeFile], out: Path, cases: Mapping[str, Sequence[CaseSpec]]
+) -> None:
     """Say which cases could not be drawn, and what to do; exit with status 2 if there are any."""
     from .making.undrawn import undrawn_lines
 
@@ -123,6 +124,8 @@ def _say_undrawn(files: Sequence[MadeFile], cases: Mapping[str, Sequence[CaseSpe
     for file in lacking:
         for line in undrawn_lines(file.undrawn, cases[file.relative]):
             say(line, err=True)
+        if not file.made and (out / file.relative).exists():
+            say(f"{out / file.relative}: stays as it was", err=True)
     if lacking:
         count = sum(len(file.undrawn) for file in lacking)
         left = sum(file.cases for file in files)

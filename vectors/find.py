@@ -72,12 +72,18 @@ def _files(root: Path) -> list[tuple[Path, str]]:
 
 
 def _below(root: Path) -> Iterator[Path]:
-    """The files *.h5 in a directory and those below it; OSError for one that cannot be read."""
+    """The files *.h5 in a directory and those below it, each directory once, however many links lead to it;
+    OSError for one that cannot be read."""
+    seen = set()
 
     def stop(error: OSError) -> None:
         raise error
 
-    for place, _, names in os.walk(root, onerror=stop, followlinks=True):
+    for place, below, names in os.walk(root, onerror=stop, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            below.clear()
+            continue
+        seen.add(real)
         yield from (Path(place, name) for name in names if name.endswith(".h5"))
 
 

@@ -12,7 +12,8 @@ _interrupted = False
 
 
 def remember_interrupts() -> None:
-    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it."""
+    """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it, or
+    while a module is imported, which may make another error of it."""
 
     def unraisable(what: sys.UnraisableHookArgs) -> None:
         if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
@@ -26,6 +27,11 @@ def remember_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, handler)
         sys.unraisablehook = unraisable
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C arrived, whatever became of it."""
+    return _interrupted
 
 
 def stop_if_interrupted() -> None:

@@ -10,39 +10,55 @@ from ..errors import GrucibleError
 from ..whole_file import replace_file
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_PLACES = (0, 512, 1024, 2048)
+"""Where HDF5's signature may stand: behind a user block, too."""
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Put `text` in the place of what stands at `path`; what is no regular file is written to as it is.
+    """Put `text` in the place of what stands at `path`, or where links from there lead; what is no regular
+    file is written to as it is.
 
-    Raises GrucibleError where it cannot be written; what was there stays then.
+    Raises GrucibleError where it cannot be written, and for vectors and outputs; what was there stays then.
     """
     data = text.encode("utf-8")
+    if is_hdf5(path):
+        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
     try:
-        if path.exists() and not path.is_file():
+        if _is_stream(path):
             _write_into(path, data)
         else:
-            replace_file(path, data)
-    except OSError as error:
-        why = error.strerror or str(error)
-        if error.errno == errno.ENXIO:
+            replace_file(path.resolve(), data)
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", 0) == errno.ENXIO:
             why = "a pipe that nobody reads"
         raise GrucibleError(f"{path}: cannot be written ({why})") from None
 
 
+def _is_stream(path: Path) -> bool:
+    """Whether what is at a path is no regular file, or is reached as an open one: /dev/stdout."""
+    place = path
+    while place.is_symlink():
+        place = place.parent / place.readlink()
+        if place.is_relative_to("/proc"):
+            return True
+    return path.exists() and not path.is_file()
+
+
 def _write_into(path: Path, data: bytes) -> None:
     """Write into a pipe or a device; OSError for a pipe that nobody reads, which would wait for ever."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK), "wb") as file:
         os.set_blocking(file.fileno(), True)
         file.write(data)
 
 
 def is_hdf5(path: Path) -> bool:
-    """Whether a regular file begins as an HDF5 file does: vectors or outputs, which no text replaces."""
-    if not path.is_file():
+    """Whether a regular file is one of HDF5: vectors or outputs, which no text replaces."""
+    if not path.is_file() or _is_stream(path):
         return False
     try:
         with path.open("rb") as file:
-            return file.read(len(_HDF5)) == _HDF5
+            head = file.read(_PLACES[-1] + len(_HDF5))
+            return any(head.startswith(_HDF5, place) for place in _PLACES)
     except OSError:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,11 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         except (RuntimeError, OSError):
             raise SpecError(f"{file}: is a link that leads in a circle") from None
         root = next((p for p in place.parents if (p / SCHEMA).exists()), own.resolve())
-        yield file, place.relative_to(root).with_suffix("").as_posix()
+        inside = place if place.is_relative_to(root) else file.parent.resolve() / file.name
+        name = Path(os.path.relpath(inside, root)).with_suffix("").as_posix()
+        if not name.isprintable() or name.startswith("../"):
+            raise SpecError(f"{file}: names its vector file {name!r}; expected a printable name")
+        yield file, name
 
 
 def _first_error(document: Document, error: ValidationError, operator: str) -> SpecError:

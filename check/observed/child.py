@@ -120,7 +120,9 @@ class Child:
                 break
             self._last = (self._last + data)[-MOST_KEPT:]
             line += data
-            *lines, line = line.split(b"\n")
+            *lines, line = line.replace(b"\r", b"\n").split(b"\n")
+            if len(line) > MOST_SHOWN:
+                lines, line = [*lines, line], bytearray()
             for one in lines:
                 self._show(one)
         self._show(line)
@@ -128,7 +130,7 @@ class Child:
     def _show(self, line: bytearray) -> None:
         if not line or self._shown > MOST_SHOWN:
             return
-        self._shown += len(line)
+        self._shown += len(self._name) + len(line)
         text = one_line(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
         if self._shown > MOST_SHOWN:
             text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"

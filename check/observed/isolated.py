@@ -7,6 +7,7 @@ that says so, and a new child goes on with the next.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
@@ -82,7 +83,8 @@ class IsolatedRuntime:
     def _greet(self, child: Child) -> None:
         deadline = time.monotonic() + START_SECONDS
         try:
-            child.channel.send([hello_lines()], deadline)
+            with contextlib.suppress(Closed):  # what it said before it ended is read all the same
+                child.channel.send([hello_lines()], deadline)
             lines = parsed(child.channel.lines(deadline))
             told = dict(lines)
             if "unusable" not in told:

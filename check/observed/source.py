@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -90,7 +89,7 @@ class FromRuntime:
         return lambda: observed
 
     def _answer(self, question: Question) -> Reply:
-        here = Path.cwd()
+        here = _working_directory()
         try:
             return reply(self._runtime, _copied(question))
         except KeyboardInterrupt:
@@ -98,7 +97,16 @@ class FromRuntime:
         except BaseException as error:  # in this process it would end whoever judges
             return Reply("error", {}, error_sentence(error))
         finally:
-            os.chdir(here)  # the next file may be named by a relative path
+            if here:
+                os.chdir(here)  # the next file may be named by a relative path
+
+
+def _working_directory() -> str:
+    """Where this process is; "" where that was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return ""
 
 
 def _copied(question: Question) -> Question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -62,8 +63,9 @@ def load_runtime(name: str) -> Runtime:
             "package.module:function, or ./file.py:function"
         )
     place, _, attribute = name.rpartition(":")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    with contextlib.suppress(FileNotFoundError):  # it was removed
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
     try:
         module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
     except RuntimeNotUsable:

@@ -59,7 +59,7 @@ class MadeFile:
     The digests, of content and of tolerances, are computed from the bytes in the file. Where those are not
     what the file's own digests say, they are empty, and `damage` says so in a sentence that names the file.
     `cases` are as many as it holds; `undrawn` those that it lacks, for no draw of them could be kept. A file
-    that lacks all of them is not made.
+    that lacks all of them is not made, and none that lacks some in the place of a whole one.
     """
 
     relative: str
@@ -143,8 +143,8 @@ def make_files(
             yield _made_file(plan, results, advance)
 
 
-class _NothingDrawn(Exception):
-    """No case of a file could be drawn."""
+class _NotWritten(Exception):
+    """A file is not written: it has no case, or would lack some that stand in its place."""
 
 
 def _made_file(plan: Plan, results: Iterator[Chunk], advance: Callable[[int], None]) -> MadeFile:
@@ -161,15 +161,24 @@ def _made_file(plan: Plan, results: Iterator[Chunk], advance: Callable[[int], No
         ) as writer:
             for key, parts in chunks(plan.cases):
                 undrawn += _write_block(writer, key, len(parts), results, advance)
-            if len(undrawn) == len(plan.cases):
-                raise _NothingDrawn
+            if undrawn and (len(undrawn) == len(plan.cases) or _whole(plan.path)):
+                raise _NotWritten
             if undrawn:
                 writer.is_incomplete()
-    except _NothingDrawn:
+    except _NotWritten:
         return MadeFile(plan.relative, 0, "", "", made=False, undrawn=undrawn)
     digests = writer.content_sha256, writer.tolerance_sha256
     count = len(plan.cases) - len(undrawn)
     return MadeFile(plan.relative, count, *digests, made=True, undrawn=undrawn)
+
+
+def _whole(path: Path) -> bool:
+    """Whether a vector file stands at a place that lacks no case."""
+    try:
+        with open_vectors(path) as vectors:
+            return vectors.root.attribute("made_from") != ""
+    except GrucibleError:
+        return False
 
 
 def _write_block(

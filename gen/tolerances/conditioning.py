@@ -76,7 +76,7 @@ def _vacuous(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterato
         flat = values.reshape(len(values), -1)
         limit = errors[..., required].reshape(flat.shape)
         computed = limit > 0
-        nothing += (computed & ~(limit <= np.abs(flat))).sum(axis=1)
+        nothing += (computed & ~(limit < np.abs(flat))).sum(axis=1)
         elements += computed.sum(axis=1)
     for row in np.flatnonzero(nothing > MOST_VACUOUS * elements).tolist():
         yield row, admits_more(dtype, nothing[row], elements[row])

@@ -1,6 +1,7 @@
 """Whether tolerances say anything: those of a case that decides must.
 
-An element says nothing where its tolerance is larger than its value: zero would be admitted in its place.
+An element says nothing where its tolerance is at least as large as its value: zero would be admitted in its
+place.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def vacuous(answer: Answer, limits: Mapping[str, Array], dtype: str) -> tuple[Ar
     for name, limit in limits.items():
         computed = _computed(answer, name, dtype)
         size = np.abs(answer.outputs[name].astype(np.float64))
-        nothing += _count(computed & ~(limit <= size))
+        nothing += _count(computed & (limit > 0) & ~(limit < size))
         elements += _count(computed)
     return nothing, elements
 

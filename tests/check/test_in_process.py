@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grucible import Question, load_vectors, verify
-from grucible.check.runtimes.runtime import RuntimeNotUsable
+from grucible.cases.errors import RuntimeNotUsable
 
 from .made import answering
 

@@ -52,7 +52,7 @@ def exchanged(file: Any) -> None:
 @pytest.mark.parametrize("change", [widened, exchanged])
 def test_one_that_was_changed_is_of_unknown_origin(change: Any, tmp_path: Path) -> None:
     """Its digests are computed anew, so nothing else tells; it still says what it was made from."""
-    copy = shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5")
+    copy = Path(shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5"))
     with edited(copy) as file:
         change(file)
         file.attrs["made_from"] = np.bytes_(b"{}")
@@ -75,7 +75,7 @@ def test_recomputing_proves_what_a_digest_cannot(tmp_path: Path, command: Comman
         (widened, "tolerance of Ho"),
         (exchanged, "the exact value is"),
     ):
-        copy = shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5")
+        copy = Path(shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5"))
         with edited(copy) as file:
             change(file)
             file.attrs["content_sha256"] = np.bytes_(content_digest(file).encode())

@@ -71,7 +71,7 @@ def test_show_shows_every_number_when_asked(tmp_path: Path, command: Command) ->
         assert set(array.ravel().tolist()) <= {float(number) for number in numbers}
 
 
-@pytest.mark.parametrize("wanted", ["*/x-*", "*/a-goo", "*/A-GOOD", "a-good", ""])
+@pytest.mark.parametrize("wanted", ["*/x-*", "*/a-goo", "*/A-GOOD", "a-good"])
 def test_show_nothing(wanted: str, some_vectors: Path, command: Command) -> None:
     said = command("show", some_vectors, wanted).said_in_one_line()
     assert f"vectors is called {wanted!r}" in said

@@ -124,7 +124,7 @@ def rows(folder: Path) -> Iterator[Row]:
         made.start()  # a process is charged with the memory of the one that started it
         made.join()
         size = path.stat().st_size >> 10
-        commands = {
+        commands: dict[str, list[str | Path]] = {
             "check": ["--outputs", folder / "none"],
             "show": [handmade.REQUIRED.ids()[0]],
             "score": [],
@@ -136,7 +136,7 @@ def rows(folder: Path) -> Iterator[Row]:
     for what, text in SPECS.items():
         path = folder / "spec.yaml"
         path.write_text(text)
-        verbs = [
+        verbs: list[list[str | Path]] = [
             ["cases", path],
             ["gen", path, "-o", folder / "out"],
             ["check", "--runtime", "x", "--expect", path],

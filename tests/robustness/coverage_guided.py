@@ -104,7 +104,7 @@ def _corpus(target: str, folder: Path) -> Path:
 
 def main(target: str, seconds: str, folder: str) -> None:
     """Fuzz one target for so long."""
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     corpus = _corpus(target, Path(folder))
     with atheris.instrument_imports(include=["grucible", "yaml"]):

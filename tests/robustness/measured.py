@@ -75,8 +75,8 @@ def ended(
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
-        said = [stream.read().decode("utf-8", "backslashreplace") for stream in (out, err)]
-    return Ended(process.returncode, *said, seconds, used.ru_maxrss / 1024)
+        printed, told = (s.read().decode("utf-8", "backslashreplace") for s in (out, err))
+    return Ended(process.returncode, printed, told, seconds, used.ru_maxrss / 1024)
 
 
 def _kill(group: int) -> None:

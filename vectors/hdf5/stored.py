@@ -19,6 +19,8 @@ _SLACK = 1 << 20
 _MOST_ROWS = 1 << 22
 _MOST_ROW_BYTES = 1 << 30
 _MOST_TEXT_BYTES = 1 << 29
+_MOST_TEXT_WIDTH = 64 << 10
+_MOST_CHUNK_BYTES = 16 << 20  # a chunk is inflated whole, for each slice that is read of it
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
@@ -52,9 +54,22 @@ class Stored:
         self._check_size()
 
     def _check_size(self) -> None:
+        if self.dtype == "text" and self._memory.itemsize > _MOST_TEXT_WIDTH:
+            raise VectorFileError(
+                f"{self.where}: has texts of {self._memory.itemsize} bytes; expected at most "
+                f"{_MOST_TEXT_WIDTH}"
+            )
         held = self.id.get_storage_size()
         if self.nbytes > held + _SLACK:
-            chunked = self.id.get_create_plist().get_layout() == h5py.h5d.CHUNKED
+            creation = self.id.get_create_plist()
+            chunked = creation.get_layout() == h5py.h5d.CHUNKED
+            if (
+                chunked
+                and math.prod(creation.get_chunk()) * self._memory.itemsize > _MOST_CHUNK_BYTES
+            ):
+                raise VectorFileError(
+                    f"{self.where}: is compressed in chunks of more than {_MOST_CHUNK_BYTES >> 20} MiB"
+                )
             if self.nbytes > held * (_MOST_EXPANSION if chunked else 1) + _SLACK:
                 raise VectorFileError(
                     f"{self.where}: claims shape {self.shape} but stores {held} bytes"

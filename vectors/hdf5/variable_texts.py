@@ -20,7 +20,8 @@ from .attributes import Value, held_attribute, is_variable, value_of
 CHILD = Path(__file__).with_name("variable_texts_child.py")
 SECONDS = 60
 """When to give up; before that, what keeps the child busy ends it (its CPU time is limited)."""
-_MOST_BYTES = 1 << 20
+TOO_LONG = 3
+"""The exit status of the child where the texts are too long in all."""
 
 
 class VariableTexts:
@@ -47,7 +48,7 @@ class VariableTexts:
     def _read(self) -> dict[str, dict[str, str]]:
         try:
             ended = subprocess.run(
-                [sys.executable, "-I", CHILD, self._path],
+                [sys.executable, CHILD, self._path, json.dumps(sys.path)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=SECONDS,
@@ -57,8 +58,6 @@ class VariableTexts:
             raise self._damaged("nothing came of it") from None
         if ended.returncode:
             raise self._damaged(_how(ended.returncode))
-        if len(ended.stdout) > _MOST_BYTES:
-            raise self._damaged("they are too long")
         found: dict[str, dict[str, str]] = json.loads(ended.stdout)
         return found
 
@@ -71,6 +70,8 @@ class VariableTexts:
 
 def _how(status: int) -> str:
     """How a process ended."""
+    if status == TOO_LONG:
+        return "they are too long"
     if status > 0:
         return "they are damaged"
     try:
