@@ -31,9 +31,6 @@ on a machine that others use."""
 HALTED = 60.0
 """So long after its start a judge that has not ended is stopped."""
 CONFORMS = re.compile(r"conforms(?! where)")
-AWAY: set[str] = set()
-"""They send a process into another session and end who started it: nobody can follow it then, as
-cases/commands/watchdog.py says."""
 DRIVER = """
 import sys
 from grucible.check.observed import isolated
@@ -129,7 +126,7 @@ def wrong(one: Hostile, how: Ended, left: list[str]) -> Iterator[str]:
         yield f"said {how.out.splitlines()[0]!r}"
     if how.status == 2 and not how.err.splitlines()[-1:][0].startswith("grucible: "):
         yield f"status 2, stderr {how.err[-300:]!r}"
-    if left and one.name not in AWAY:
+    if left:
         yield f"left running: {'; '.join(left)}"
 
 
