@@ -53,9 +53,10 @@ class _Rooms(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
-            from .cases.commands.interrupts import INTERRUPTED
+            from .cases.commands.interrupts import INTERRUPTED, acted_on
             from .cases.commands.terminal import say
 
+            acted_on()
             say("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
 

@@ -96,6 +96,7 @@ def check_command(
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
     conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
     """
+    from ..cases.commands.interrupts import acted_on
     from .judging.criterion import chosen_criteria
     from .judging.expectations import load_expectations
 
@@ -111,6 +112,8 @@ def check_command(
                 require=require, diagnosis=not no_diagnose, interruptible=True,
                 recompute_share=recompute or 0.0, advance=progress.advance,
             )  # fmt: skip
+    if report.interrupted:
+        acted_on()
     _tell(report, files, as_json)
     raise SystemExit(report.exit_status)
 

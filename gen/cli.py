@@ -83,6 +83,7 @@ def gen_command(
 def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:
     """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
     whose bytes are not what their digests say."""
+    from ..cases.commands.interrupts import acted_on
     from ..cases.commands.progress import progress_over
     from .making.files import make_files, standing
 
@@ -103,6 +104,7 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
                         f"{file.content_sha256[:16]}  {out / file.relative}  {file.cases} cases"
                     )
     except KeyboardInterrupt:
+        acted_on()
         whole = len(found) + len(made)
         say(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(130) from None

@@ -8,6 +8,10 @@ import sys
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
 
+AGAIN_SECONDS = 5.0
+"""After so long a Ctrl-C that nobody has acted on is raised once more: a library may have swallowed it, and
+what is waited for then may take minutes."""
+
 _interrupted = False
 
 
@@ -22,11 +26,18 @@ def remember_interrupts() -> None:
     def handler(*_: object) -> None:
         global _interrupted
         _interrupted = True
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
         raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGALRM, handler)
         sys.unraisablehook = unraisable
+
+
+def acted_on() -> None:
+    """Say that a Ctrl-C is acted on: it is not raised again."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def was_interrupted() -> bool:

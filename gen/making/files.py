@@ -251,6 +251,16 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Hold Ctrl-C back: a process that is started now never sees one, not while it imports modules either."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _windowed(
     pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], most: int
 ) -> Iterator[Chunk]:
@@ -259,7 +269,9 @@ def _windowed(
     held = 0
     for cases, seed in tasks:
         size = len(cases) * case_bytes(cases[0])
-        running.append((pool.submit(make_chunk, cases, seed), size))
+        with _without_ctrl_c():
+            future = pool.submit(make_chunk, cases, seed)
+        running.append((future, size))
         held += size
         while held > most and len(running) > 1:
             future, size = running.popleft()
