@@ -10,6 +10,7 @@ from ..errors import GrucibleError
 from ..whole_file import replace_file
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_MOST_LINKS = 40  # as Linux follows
 _PLACES = (0, 512, 1024, 2048)
 """Where HDF5's signature may stand: behind a user block, too."""
 
@@ -38,7 +39,9 @@ def replace_text(path: Path, text: str) -> None:
 def _is_stream(path: Path) -> bool:
     """Whether what is at a path is no regular file, or is reached as an open one: /dev/stdout."""
     place = path
-    while place.is_symlink():
+    for _ in range(_MOST_LINKS):
+        if not place.is_symlink():
+            break
         place = place.parent / place.readlink()
         if place.is_relative_to("/proc"):
             return True

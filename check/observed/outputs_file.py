@@ -36,6 +36,8 @@ class FromOutputs:
     def __init__(self, path: Path) -> None:
         if not path.exists():
             raise VectorFileError(f"{path}: no such file or directory; expected outputs")
+        if not path.is_file() and not path.is_dir():
+            raise VectorFileError(f"{path}: is no regular file; expected outputs")
         self._root = path
         self._open: tuple[Path, Folder] | None = None
         self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None

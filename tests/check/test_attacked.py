@@ -108,6 +108,19 @@ def test_a_report_goes_where_a_link_leads(tmp_path: Path, command: Command) -> N
     assert (tmp_path / "there.json").read_text().startswith("{")
 
 
+def test_a_report_into_links_in_a_circle(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.json").symlink_to("b.json")
+    (tmp_path / "b.json").symlink_to("a.json")
+    ended = command("check", CELL, "--runtime", NUMPY, "--report", f"json={tmp_path / 'a.json'}")
+    assert ended.status == 2
+    assert ended.err.startswith(f"grucible: {tmp_path}/a.json: cannot be written (")
+
+
+def test_outputs_are_a_file_or_a_directory(command: Command) -> None:
+    said = command("check", CELL, "--outputs", "/dev/null").said_in_one_line()
+    assert "/dev/null: is no regular file; expected outputs" in said
+
+
 def bomb(path: Path, name: str, make: str) -> None:
     """A copy of the cell's core, without a seal, in which a dataset was replaced."""
     path.write_bytes(CELL.read_bytes()[512:])
