@@ -57,6 +57,9 @@ class _Rooms(click.Group):
             from .cases.commands.terminal import say
 
             acted_on()
+            signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # the status is told, whoever presses it again
             say("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
 

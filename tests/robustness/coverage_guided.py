@@ -109,7 +109,7 @@ def main(target: str, seconds: str, folder: str) -> None:
     corpus = _corpus(target, Path(folder))
     with atheris.instrument_imports(include=["grucible", "yaml"]):
         one = _yaml(Path(folder)) if target == "yaml" else _files(target, Path(folder))
-    options = [f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=3000", "-max_len=60000"]
+    options = [f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=3000", "-max_len=200000"]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/", str(corpus)], one)
     atheris.Fuzz()
 

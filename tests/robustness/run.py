@@ -78,7 +78,7 @@ def _section(name: str, title: str, found: dict[str, object]) -> str:
     lines = [
         f"## {title}",
         "",
-        f"`python tests/robustness/run.py {name}`: {found['minutes']:.0f} minutes on {found['day']}, {found['machine']}.",
+        f"`python tests/robustness/run.py {name}`: {found['minutes']:.0f} min on {found['day']}, {found['machine']}.",
         "",
         "| | tried | ended | seconds | MB | findings |",
         "| --- | ---: | --- | ---: | ---: | ---: |",
