@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import signal
 
+# Ctrl-C ends the imports below as it ends a program in C: without a traceback
 if _OURS := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # until `main`: imports that are ended print nothing
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -53,15 +52,7 @@ class _Rooms(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
-            from .cases.commands.interrupts import INTERRUPTED, acted_on
-            from .cases.commands.terminal import say
-
-            acted_on()
-            signal.signal(
-                signal.SIGINT, signal.SIG_IGN
-            )  # the status is told, whoever presses it again
-            say("interrupted", err=True)
-            raise SystemExit(INTERRUPTED) from None
+            _end_interrupted()
 
 
 @click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,7 +77,7 @@ def main(**extra: Any) -> None:
 
     `extra` goes to click.
     """
-    from .cases.commands.interrupts import INTERRUPTED, remember_interrupts, was_interrupted
+    from .cases.commands.interrupts import remember_interrupts, was_interrupted
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
@@ -104,12 +95,9 @@ def main(**extra: Any) -> None:
         raise SystemExit(error.exit_code) from None
     except GrucibleError as error:
         said = " ".join(str(error).splitlines())
-        short = (
-            said
-            if len(said) <= MOST_SAID
-            else f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
-        )
-        say(f"grucible: {short}", err=True)
+        if len(said) > MOST_SAID:
+            said = f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
+        say(f"grucible: {said}", err=True)
         raise SystemExit(2) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -117,10 +105,20 @@ def main(**extra: Any) -> None:
         raise SystemExit(2) from None
     except Exception as error:
         if was_interrupted():
-            say("interrupted", err=True)
-            raise SystemExit(INTERRUPTED) from None
+            _end_interrupted()
         _say_own_error(error)
         raise SystemExit(OWN_ERROR) from None
+
+
+def _end_interrupted() -> NoReturn:
+    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again."""
+    from .cases.commands.interrupts import INTERRUPTED, acted_on
+    from .cases.commands.terminal import say
+
+    acted_on()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    say("interrupted", err=True)
+    raise SystemExit(INTERRUPTED) from None
 
 
 def _usage_error(error: click.ClickException) -> str:

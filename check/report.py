@@ -45,9 +45,8 @@ class Report:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
         if any(result.wrong for result in self.results):
             return "does not conform"
-        if self.interrupted or self.counts["missing"]:
-            return "incomplete"
-        if self.counts["passed"] <= self.undeciding:
+        nothing = self.counts["passed"] <= self.undeciding
+        if self.interrupted or self.counts["missing"] or nothing:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
 

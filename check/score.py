@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
+from ..cases.operators.value_type import value_text
 from ..cases.selection import selected
 from ..gen.tolerances.vacuity import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
@@ -46,7 +47,7 @@ class Caught:
             if len(self.examples) < SHOWN_CASES:
                 self.examples.append(block.ids[row])
             for name, value in operator.with_defaults(block.given[row]).items():
-                self.values.setdefault(name, set()).add(_text(value))
+                self.values.setdefault(name, set()).add(value_text(value))
 
 
 @dataclass
@@ -151,10 +152,4 @@ def _note_values(found: Score, block: Block) -> None:
     known = found.values.setdefault(block.operator, {})
     for given in block.given:
         for name, value in OPERATORS[block.operator].with_defaults(given).items():
-            known.setdefault(name, set()).add(_text(value))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            known.setdefault(name, set()).add(value_text(value))

@@ -98,3 +98,10 @@ def _plain_words(schema: dict[str, Any]) -> str:
     if "const" in schema:
         return str(schema["const"])
     return "one of " + ", ".join(map(str, schema["enum"]))
+
+
+def value_text(value: object) -> str:
+    """A value of an attribute or a factor as a text: `true`, `0.5`, `sigmoid, tanh`."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(value_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ...cases.expansion.case_spec import CaseSpec
+from ...cases.operators.value_type import value_text
 
 MOST_SHOWN = 20
 MOST_LINES = 8
@@ -73,11 +74,5 @@ def _holders(cases: Mapping[str, Traits], size: int) -> dict[Traits, list[str]]:
 
 def _values(case: CaseSpec) -> Traits:
     """The values of all factors of a case, as texts."""
-    factors = {name: _text(value) for name, value in case.factors.items()}
+    factors = {name: value_text(value) for name, value in case.factors.items()}
     return frozenset({**factors, "dtype": case.dtype}.items())
-
-
-def _text(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)

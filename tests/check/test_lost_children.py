@@ -63,23 +63,27 @@ def run(question):
 """
 
 
-def test_what_a_runtime_starts_elsewhere_ends_too(tmp_path: Path) -> None:
-    """In a session or a group of its own, as long as the runtime lives when it is ended."""
-    module = tmp_path / "starts.py"
-    module.write_text(STARTS)
-    isolated = IsolatedRuntime(f"{module}:run", 2.0)
+def left_after(source: str, module: Path, timeout: float) -> str:
+    """The answer to one question of a runtime of this source; nothing that it started is left after it."""
+    module.write_text(source)
+    isolated = IsolatedRuntime(f"{module}:run", timeout)
     try:
-        question = next(case.question for case in load_vectors())
-        assert isolated.answer(question).message == "no answer in 2 s; stopped"
-        assert (tmp_path / "starts.asked").exists()
+        message = isolated.answer(next(case.question for case in load_vectors())).message
         until = time.monotonic() + 10
         while running(str(module)) and time.monotonic() < until:
             time.sleep(0.05)
         assert running(str(module)) == []
+        return message
     finally:
         isolated.close()
         for left in running(str(module)):
             os.kill(left, signal.SIGKILL)
+
+
+def test_what_a_runtime_starts_elsewhere_ends_too(tmp_path: Path) -> None:
+    """In a session or a group of its own, as long as the runtime lives when it is ended."""
+    assert left_after(STARTS, tmp_path / "starts.py", 2.0) == "no answer in 2 s; stopped"
+    assert (tmp_path / "starts.asked").exists()
 
 
 DIES = """
@@ -92,17 +96,5 @@ def run(question):
 
 def test_what_it_started_elsewhere_before_it_crashed_ends_too(tmp_path: Path) -> None:
     """It is no descendant any more, and in no session of ours: its environment tells."""
-    module = tmp_path / "dies.py"
-    module.write_text(DIES)
-    isolated = IsolatedRuntime(f"{module}:run", 20.0)
-    try:
-        question = next(case.question for case in load_vectors())
-        assert isolated.answer(question).message.startswith("the runtime crashed (SIGABRT)")
-        until = time.monotonic() + 10
-        while running(str(module)) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert running(str(module)) == []
-    finally:
-        isolated.close()
-        for left in running(str(module)):
-            os.kill(left, signal.SIGKILL)
+    message = left_after(DIES, tmp_path / "dies.py", 20.0)
+    assert message.startswith("the runtime crashed (SIGABRT)")

@@ -34,18 +34,19 @@ def main() -> None:
     found: dict[str, dict[str, str]] = {}
     length = 0
     with h5py.File(sys.argv[1], "r") as file:
-        found["/"] = texts_of(file)
 
         def visit(name: str, node: h5py.HLObject) -> None:
             nonlocal length
-            if isinstance(node, h5py.Dataset) and (texts := texts_of(node)):
+            whole = isinstance(node, (h5py.File, h5py.Dataset))
+            if whole and (texts := texts_of(node)):
                 found[f"/{name}"] = texts
                 length += len(name) + sum(map(len, texts.values()))
                 if length > ALL:
                     sys.exit(TOO_LONG)
 
+        visit("", file)
         file.visititems(visit)
-    json.dump({where: texts for where, texts in found.items() if texts}, sys.stdout)
+    json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":
