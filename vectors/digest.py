@@ -1,14 +1,18 @@
 """The digests of a vector file: the same answers, the same digest, on every machine.
 
-`content_sha256` is SHA-256 over, for each block in ascending order of its path, and in it for `attributes`,
-`id`, then every dataset below `inputs/`, below `outputs/` and below the `outputs/` of each of `readings/`, in
-this order, and within each in ascending order of its path:
+`content_sha256` of a block is SHA-256 over its datasets `attributes`, `id`, then all below `inputs/`, below
+`outputs/` and below the `outputs/` of each of `readings/`, in this order, and within each in ascending order
+of their paths:
 
-    <block path>/<dataset path> SP <dtype> SP <shape, joined by x> LF
+    <path in the block> SP <dtype> SP <shape, joined by x> LF
 
 followed by the data: rows in the order of the file, C order, little-endian; a text as its UTF-8
 bytes and LF. bfloat16 counts as dtype `bfloat16` with its 16 bits. `tolerance_sha256` is the same over
-every dataset below any `tolerance/`. The root's attributes and the spec's text are in neither.
+every dataset below any `tolerance/`.
+
+Those of a file are SHA-256 over the list of its blocks in ascending order of their paths, as sha256sum would
+print it: `<digest of the block> SP SP <dtype>/<block> LF`. So a block can be verified without the others.
+The root's other attributes and the spec's text are in neither.
 """
 
 from __future__ import annotations
@@ -108,29 +112,42 @@ def _sorted(parts: Iterator[Datasets]) -> Datasets:
     return iter(sorted(found.items()))
 
 
+DIGESTS: Mapping[str, Callable[[Folder], Datasets]] = {
+    "content_sha256": content_datasets,
+    "tolerance_sha256": tolerance_datasets,
+}
+"""The datasets of a block that each digest covers, by the name of the attribute that holds it."""
+
+
 def content_digest(file: h5py.File) -> str:
     """The content digest of an open vector file."""
-    return digest(blocks_of(root_folder(file)), content_datasets)
+    return _digest_of_file(file, content_datasets)
 
 
 def tolerance_digest(file: h5py.File) -> str:
     """The digest of an open vector file's tolerances."""
-    return digest(blocks_of(root_folder(file)), tolerance_datasets)
+    return _digest_of_file(file, tolerance_datasets)
+
+
+def _digest_of_file(file: h5py.File, datasets: Callable[[Folder], Datasets]) -> str:
+    blocks = blocks_of(root_folder(file))
+    return digest_of_list({path: block_digest(datasets(block)) for path, block in blocks.items()})
+
+
+def digest_of_list(digests: Mapping[str, str]) -> str:
+    """The digest of a file, from those of its blocks by path, ascending."""
+    listed = "".join(f"{digest}  {path}\n" for path, digest in digests.items())
+    return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def _as_it_is(path: str, stored: Stored) -> None:
     """Do nothing with a dataset before it is read."""
 
 
-def digest(
-    blocks: Mapping[str, Folder],
-    datasets: Callable[[Folder], Datasets],
-    before: Callable[[str, Stored], None] = _as_it_is,
-) -> str:
-    """SHA-256 over the `datasets` of each block; `before` is told each with its path in the block."""
+def block_digest(datasets: Datasets, before: Callable[[str, Stored], None] = _as_it_is) -> str:
+    """SHA-256 over `datasets` of a block; `before` is told each with its path in the block."""
     found = _Digest()
-    for path, block in blocks.items():
-        for name, stored in datasets(block):
-            before(name, stored)
-            found.add(f"{path}/{name}", stored)
+    for path, stored in datasets:
+        before(path, stored)
+        found.add(path, stored)
     return found.hexdigest()

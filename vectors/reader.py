@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
 from ..cases.selection import may_select, selected
 from .block_reader import Parsed, open_block, read_ids
-from .digest import blocks_of, content_datasets, digest, tolerance_datasets
+from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
 from .hdf5.folder import Folder
 from .hdf5.opening import VECTORS, open_file
 from .hdf5.seal import check_seal
@@ -83,23 +83,32 @@ class VectorFile:
             self.groups[path], path, OPERATORS[self.operator], self.theme, self.parsed
         )
 
-    def verify_content(self, *, keep_inputs: bool = True) -> None:
+    def verify_content(
+        self, paths: Collection[str] | None = None, *, keep_inputs: bool = True
+    ) -> None:
         """Raise VectorFileError unless no byte was changed since the file was written, if it is sealed, and
-        content and tolerances are what their digests say.
+        content and tolerances of the blocks at `paths`, or of all, are what their digests say.
 
-        What is read for that is kept, up to KEPT_BYTES, for when the blocks are read; inputs only
-        where they will be.
+        The other blocks' digests are believed, and count in the file's. What is read is kept, up to
+        KEPT_BYTES, for when the blocks are read; inputs only where they will be.
         """
         check_seal(self.path)
         keep = _Keeper(KEPT_BYTES, keep_inputs)
-        for name, datasets in (
-            ("content_sha256", content_datasets),
-            ("tolerance_sha256", tolerance_datasets),
-        ):
-            if digest(self.groups, datasets, keep) != self.root.attribute(name):
-                raise VectorFileError(
-                    f"{self.path}: what it holds does not match its {name}; generate the file again"
-                )
+        for name, datasets in DIGESTS.items():
+            found = {}
+            for path, block in self.groups.items():
+                found[path] = str(block.attribute(name))
+                if paths is not None and path not in paths:
+                    continue
+                if block_digest(datasets(block), keep) != found[path]:
+                    raise self._differs(path, name)
+            if digest_of_list(found) != self.root.attribute(name):
+                raise self._differs("it", name)
+
+    def _differs(self, what: str, name: str) -> VectorFileError:
+        return VectorFileError(
+            f"{self.path}: what {what} holds does not match its {name}; generate the file again"
+        )
 
 
 @dataclass

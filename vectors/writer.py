@@ -11,7 +11,7 @@ import numpy as np
 
 from .block import Block, BlockKey, canonical_json
 from .block_reader import TOGETHER
-from .digest import content_digest, tolerance_digest
+from .digest import DIGESTS, block_digest, blocks_of, digest_of_list, root_folder
 from .hdf5.attributes import write_text_attribute
 from .hdf5.opening import FORMAT_VERSION, VECTORS
 from .hdf5.seal import sealed
@@ -55,12 +55,22 @@ class VectorWriter:
         write_text_attribute(self._file, "made_from", "")
 
     def finish(self) -> None:
-        """Take the content digest of what was written."""
+        """Take the digests of what was written."""
         self._file.flush()
-        self.content_sha256 = content_digest(self._file)
-        write_text_attribute(self._file, "content_sha256", self.content_sha256)
-        self.tolerance_sha256 = tolerance_digest(self._file)
-        write_text_attribute(self._file, "tolerance_sha256", self.tolerance_sha256)
+        self.content_sha256, self.tolerance_sha256 = write_digests(self._file)
+
+
+def write_digests(file: Any) -> Sequence[str]:
+    """Write the digests of an open vector file and of its blocks, and return the file's."""
+    taken = []
+    for name, datasets in DIGESTS.items():
+        blocks = blocks_of(root_folder(file))
+        found = {path: block_digest(datasets(block)) for path, block in blocks.items()}
+        for path, digest in found.items():
+            write_text_attribute(file[path], name, digest)
+        taken.append(digest_of_list(found))
+        write_text_attribute(file, name, taken[-1])
+    return taken
 
 
 @contextlib.contextmanager

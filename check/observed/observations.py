@@ -59,8 +59,8 @@ def observations(
 ) -> Iterator[Slice]:
     """The selected cases of the vector files, in slices of blocks, with what was observed of them.
 
-    The content of every file that holds a selected case is verified against its digests first; of the
-    others nothing but ids is read, and of a block without a selected case nothing more. While a
+    The content of every block that holds a selected case is verified against its digests first; of the
+    others nothing but ids is read. While a
     source is at work on some slices, the next are read, and whoever goes through the observations has
     those before.
     """
@@ -94,7 +94,7 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
     wanted = vectors.ids(select)
     if not wanted:
         return
-    vectors.verify_content(keep_inputs=source.needs_inputs)
+    vectors.verify_content(wanted, keep_inputs=source.needs_inputs)
     came_from = origin(vectors)
     source.check_blocks(vectors.relative, list(vectors.groups))
     for path in wanted:

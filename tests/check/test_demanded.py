@@ -15,7 +15,7 @@ from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
 from grucible.check.judging.compare import Differences
 from grucible.gen.tolerances.classes import CLASSES, REQUIRED
-from grucible.vectors.digest import tolerance_digest
+from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
 from .made import (
@@ -218,7 +218,7 @@ def drop_class(path: Path, where: str) -> None:
     """Take the tolerances of a class out of a vector file, and sign it again."""
     with edited(path) as file:
         del file[where]
-        file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file))
+        write_digests(file)
 
 
 @pytest.mark.parametrize("arithmetic", [[], ["float32=tf32"]])
@@ -251,7 +251,7 @@ def resigned(path: Path, change: Any) -> Path:
     """The file with `change` made in it, and a digest of its tolerances that says so."""
     with edited(path) as file:
         change(file)
-        file.attrs["tolerance_sha256"] = np.bytes_(tolerance_digest(file))
+        write_digests(file)
     return path
 
 

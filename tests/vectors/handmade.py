@@ -139,22 +139,34 @@ def put_numbers(group: Any, name: str, values: npt.NDArray[Any], dtype: str) -> 
         group[name] = values.astype(np.dtype(dtype).newbyteorder("<"))
 
 
+CONTENT = ("attributes", "id"), r"inputs/|outputs/|readings/[^/]+/outputs/"
+TOLERANCES = (), r"tolerance/|readings/[^/]+/tolerance/"
+
+
 def content_sha256(path: Path) -> str:
     """The content digest, read from the description in vectors/digest.py."""
-    return _sha256(path, ("attributes", "id"), r"inputs/|outputs/|readings/[^/]+/outputs/")
+    return _sha256(path, *CONTENT)
 
 
 def tolerance_sha256(path: Path) -> str:
     """The digest of the tolerances: in the same manner, of nothing else."""
-    return _sha256(path, (), r"tolerance/|readings/[^/]+/tolerance/")
+    return _sha256(path, *TOLERANCES)
 
 
 def _sha256(path: Path, first: Sequence[str], covered: str) -> str:
-    """SHA-256 over the datasets `first` of each block, and those whose path begins with `covered`."""
-    digest = hashlib.sha256()
+    """SHA-256 over the list of the blocks' digests."""
+    listed = _listed(path, first, covered)
+    lines = [f"{digest}  {block}\n" for block, digest in sorted(listed.items())]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _listed(path: Path, first: Sequence[str], covered: str) -> dict[str, str]:
+    """By block: SHA-256 over its datasets `first`, and those whose path begins with `covered`."""
+    digests = {}
     with h5py.File(path) as file:
-        blocks = [f"{dtype}/{block}" for dtype in file if dtype != "spec" for block in file[dtype]]
-        for block in sorted(blocks):
+        for block in [
+            f"{dtype}/{name}" for dtype in file if dtype != "spec" for name in file[dtype]
+        ]:
             names: list[str] = []
             file[block].visit(names.append)
             found = [
@@ -162,9 +174,9 @@ def _sha256(path: Path, first: Sequence[str], covered: str) -> str:
                 for name in names
                 if isinstance(file[block][name], h5py.Dataset) and re.match(covered, name)
             ]
-            for name in [*first, *sorted(found)]:
-                digest.update(_described(f"{block}/{name}", file[block][name]))
-    return digest.hexdigest()
+            described = [_described(n, file[block][n]) for n in [*first, *sorted(found)]]
+            digests[block] = hashlib.sha256(b"".join(described)).hexdigest()
+    return digests
 
 
 def _described(path: str, data: Any) -> bytes:
@@ -184,10 +196,10 @@ def fixed(text: str) -> npt.NDArray[Any]:
 
 
 def sign(path: Path) -> None:
-    """Store the digests of the content and the tolerances that the file now has."""
-    digests = {
-        "content_sha256": fixed(content_sha256(path)),
-        "tolerance_sha256": fixed(tolerance_sha256(path)),
-    }
-    with h5py.File(path, "r+") as file:
-        file.attrs.update(digests)
+    """Store the digests of the content and the tolerances that the file and its blocks now have."""
+    for name, covered in (("content_sha256", CONTENT), ("tolerance_sha256", TOLERANCES)):
+        blocks, whole = _listed(path, *covered), _sha256(path, *covered)
+        with h5py.File(path, "r+") as file:
+            for block, digest in blocks.items():
+                file[block].attrs[name] = fixed(digest)
+            file.attrs[name] = fixed(whole)

@@ -128,16 +128,25 @@ function tolerancesOf(block) {
   });
 }
 
-function digest(blocks, datasets) {
+function blockDigest(block, datasets) {
   const sha256 = createHash("sha256");
-  for (const [at, block] of blocks) {
-    for (const [name, data] of datasets(block)) {
-      const type = typeName(data);
-      sha256.update(`${at}/${name} ${type} ${data.shape.join("x")}\n`);
-      sha256.update(type === "text" ? texts(data).map(text => `${text}\n`).join("") : bytes(data));
-    }
+  for (const [name, data] of datasets(block)) {
+    const type = typeName(data);
+    sha256.update(`${name} ${type} ${data.shape.join("x")}\n`);
+    sha256.update(type === "text" ? texts(data).map(text => `${text}\n`).join("") : bytes(data));
   }
   return sha256.digest("hex");
+}
+
+/** The digest of a file, and the blocks that hold something else than their own digest says. */
+function digest(blocks, attributeName, datasets) {
+  const sha256 = createHash("sha256"), differ = [];
+  for (const [at, block] of blocks) {
+    const computed = blockDigest(block, datasets);
+    if (textAttribute(block, attributeName) !== computed) differ.push(at);
+    sha256.update(`${computed}  ${at}\n`);
+  }
+  return { computed: sha256.digest("hex"), differ };
 }
 
 function read(name) {
@@ -158,12 +167,14 @@ function read(name) {
     return own.every(id => id.startsWith(begin)) ? own : fail(`${at} holds another's id`);
   });
   if (new Set(ids).size !== ids.length) fail("holds a case twice");
+  const content = digest(blocks, "content_sha256", contentOf);
+  const tolerances = digest(blocks, "tolerance_sha256", tolerancesOf);
   const [at, block] = blocks[0];
   const [output] = ordered(block.get("outputs").keys());
   const shown = {
     operator, theme, blocks: blocks.map(([path]) => path), ids,
     stored: [textAttribute(file, "content_sha256"), textAttribute(file, "tolerance_sha256")],
-    computed: [digest(blocks, contentOf), digest(blocks, tolerancesOf)],
+    computed: [content.computed, tolerances.computed], differ: [content.differ, tolerances.differ],
     first: {
       block: at, id: texts(block.get("id"))[0], tier: textAttribute(block, "tier"),
       attributes: JSON.parse(texts(block.get("attributes"))[0]),

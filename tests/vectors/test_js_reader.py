@@ -52,6 +52,7 @@ def test_both_digests_of_every_core_file() -> None:
     published = published_digests()
     for path, seen in zip(CORE_FILES, seen_by_node(*CORE_FILES), strict=True):
         assert seen["computed"] == seen["stored"]
+        assert seen["differ"] == [[], []]
         assert seen["computed"][0] == published[path.relative_to(CORE).as_posix()]
 
 
@@ -102,3 +103,4 @@ def test_digests_of_a_changed_file(change: str, handmade: Path) -> None:
     changed = {"an output": [False, True], "a tolerance": [True, False],
                "another reading": [False, False], "no readings": [False, False]}  # fmt: skip
     assert same == changed.get(change, [True, True])
+    assert [not blocks for blocks in seen["differ"]] == same

@@ -1,4 +1,4 @@
-"""One case of many: files and blocks that cannot hold it are not read; the file that does is verified."""
+"""One case of many: files and blocks that cannot hold it are not read; those that do are verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grucible.vectors.hdf5.folder import Folder
 from grucible.vectors.reader import open_vectors
 
 from .conftest import Command
-from .damage import HO, X, flip_bit
+from .damage import HO, X, attribute, flip_bit
 from .handmade import AMBIGUOUS, BIDIRECTIONAL, BLOCKS, REQUIRED, fixed, put_texts, sign
 
 FIRST, SECOND, _ = REQUIRED.ids()
@@ -99,19 +99,38 @@ def test_what_is_not_selected_may_be_damaged(two: Path, outputs: Path, command: 
     assert out.startswith("conforms")
     status, out, err = command(*check)
     assert (status, out) == (2, "")
-    assert "other.h5: what it holds does not match its content_sha256" in err
+    assert f"other.h5: what {REQUIRED.path} holds does not match its content_sha256" in err
 
 
-@pytest.mark.parametrize("place", [HO, f"{AMBIGUOUS.path}/outputs/Y"])
 @pytest.mark.parametrize("select", [OTHER, "*/other/*-b"])
-def test_a_selected_case_s_whole_file_is_verified(
-    select: str, place: str, two: Path, outputs: Path, command: Command
+def test_a_selected_case_s_whole_block_is_verified(
+    select: str, two: Path, outputs: Path, command: Command
 ) -> None:
-    """Whichever block of it is damaged: the digest is the file's."""
-    flip_bit(place)(two / "other.h5")
+    with h5py.File(two / "other.h5", "r+") as file:
+        file[HO][-1] += 1  # not of the selected cases
+        file[f"{AMBIGUOUS.path}/outputs/Y"][0] += 1
     status, out, err = command("check", two, "--outputs", outputs, "--select", select)
     assert (status, out) == (2, "")
-    assert "other.h5: what it holds does not match its content_sha256" in err
+    path = AMBIGUOUS.path if "*" in select else REQUIRED.path
+    assert f"other.h5: what {path} holds does not match its content_sha256" in err
+
+
+def test_a_block_that_is_not_selected_may_be_damaged(
+    two: Path, outputs: Path, command: Command
+) -> None:
+    """But its digest still counts in the file's, which is the one that is published."""
+    flip_bit(f"{AMBIGUOUS.path}/outputs/Y")(two / "other.h5")
+    check = ("check", two, "--outputs", outputs, "--select", OTHER)
+    status, out, err = command(*check)
+    assert (status, err) == (0, "")
+    assert out.startswith("conforms")
+    for name in ("content_sha256", "tolerance_sha256"):
+        copy = Path(shutil.copy(two / "other.h5", two / "other.h5.was"))
+        attribute(AMBIGUOUS.path, name, "0" * 64)(two / "other.h5")
+        status, out, err = command(*check)
+        assert (status, out) == (2, "")
+        assert f"other.h5: what it holds does not match its {name}" in err
+        copy.rename(two / "other.h5")
 
 
 def test_the_same_result_selected_as_among_all(two: Path, outputs: Path, command: Command) -> None:
