@@ -21,6 +21,9 @@ _COMMANDS = {
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
     "show": ("check", "Show one case."),
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
+    "export": ("vectors", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
+    "import": ("check.importing", "Make vectors of cases in other formats: exports, ONNX's tests."),
+    "answer": ("check.importing", "Answer one question exactly, from inputs in an .npz file."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
 MOST_SAID = 2000

@@ -11,6 +11,14 @@ from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.semantics import Semantics
 from ..cases.question import Question
 
+REQUIRED: dict[str, str] = {
+    "float64": "float64",
+    "float32": "float32",
+    "float16": "float16",
+    "bfloat16": "bfloat16-gemm",
+}
+"""The class that decides the verdict, per dtype of the vectors, where no other is demanded."""
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import GrucibleError
 from .bnnsgraph import OPERATORS as _BNNSGRAPH
 from .onnx import OPERATORS as _ONNX
 from .openvino import OPERATORS as _OPENVINO
@@ -10,3 +11,10 @@ from .signature import Operator
 OPERATORS: dict[str, Operator] = {
     operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH)
 }
+
+
+def operator_named(name: str) -> Operator:
+    """The operator of this name; GrucibleError for one that is not known."""
+    if name not in OPERATORS:
+        raise GrucibleError(f"operator is {name!r}; expected one of {', '.join(OPERATORS)}")
+    return OPERATORS[name]

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
-from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
+from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...gen.variants.catalogue import CATALOGUE
+from ...vectors.case import REQUIRED
 from ..judging.one_reading import Mixed
 from .failing import FailingBlock
 from .hints import hints

@@ -13,9 +13,10 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
-from ...gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
+from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.block import Block
 from ...vectors.block_reader import TOGETHER
+from ...vectors.case import REQUIRED
 
 
 class Criterion(Protocol):

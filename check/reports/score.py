@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...cases.operators.known import OPERATORS
-from ...gen.tolerances.classes import REQUIRED
 from ...gen.variants.catalogue import CATALOGUE
+from ...vectors.case import REQUIRED
 from ..score import ENOUGH, Score
 
 _WIDTH = 80

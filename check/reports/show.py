@@ -62,9 +62,16 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     """The lines of `grucible show`."""
     block, file = find_case(vectors, wanted)
     case = block.case(0)
-    operator = OPERATORS[case.operator]
     yield case.id
     yield f"  in {file}"
+    yield from case_lines(case, full)
+    if case.tier != "nonportable":
+        yield from _caught(block)
+
+
+def case_lines(case: Case, full: bool) -> Iterator[str]:
+    """What a case asks, and its answers."""
+    operator = OPERATORS[case.operator]
     yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
     yield f"  {operator.source}"
     yield ""
@@ -85,8 +92,6 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
         if names:
             title = f"also accepted, reading {' and '.join(names)}: {about(names)}"
             yield from _arrays(title, answer.outputs, full)
-    if case.tier != "nonportable":
-        yield from _caught(block)
 
 
 def _attribute(attribute: Attribute, case: Case) -> str:

@@ -11,8 +11,8 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from ...cases.operators.onnx import GRU
+from ...vectors.exchange.onnx_model import NodeType, model, node_type
 from .converted import run_as
-from .onnx_model import NodeType, model, node_type
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -37,9 +37,9 @@ class ONNXReference:
         asked = node_type(question)
         with np.errstate(over="ignore"):
             outputs = _evaluator(asked, 22 if question.dtype == "bfloat16" else 14).run(
-                list(asked.outputs), dict(question.inputs)
+                list(asked.asked), dict(question.inputs)
             )
-        return dict(zip(asked.outputs, outputs, strict=True))
+        return dict(zip(asked.asked, outputs, strict=True))
 
 
 @lru_cache(maxsize=_CACHED_MODELS)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from ...cases.operators.onnx import GRU
+from ...vectors.exchange.onnx_model import WEIGHTS, NodeType, model, node_type
 from .converted import run_as
-from .onnx_model import WEIGHTS, NodeType, model, node_type
 from .runtime import Unsupported
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ONNXRuntime:
             session = self._session(asked, constants)
         else:
             session = self._kept_session(asked)
-        return dict(zip(asked.outputs, session.run(list(asked.outputs), inputs), strict=True))
+        return dict(zip(asked.asked, session.run(list(asked.asked), inputs), strict=True))
 
     def _session(self, asked: NodeType, constants: dict[str, Any] | None = None) -> Any:
         options = ort.SessionOptions()

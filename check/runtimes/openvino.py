@@ -1,11 +1,6 @@
 """OpenVINO's CPU plugin as a runtime of GRUCell-3 and GRUSequence-5, and of what can be asked as one.
 
-A case becomes a model of one node, built by OpenVINO's generic node factory: the operator by name
-and opset, its inputs by position, and exactly the attributes the case writes out. The factory sets
-attributes through the visitor that also reads IR files, so whatever is left out of a case is left
-out of the model; on 2026.4.1 it accepts, refuses and computes what the same model as IR does. The
-functions in `openvino.opset3` and `opset5` would fill in default activations and insist on B, and
-so hide that an IR without them does not run.
+A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run.
 
 Models are static in shape and compiled with INFERENCE_PRECISION_HINT f32 (the default is bfloat16
 on CPUs that have it) and NUM_STREAMS 0, which runs a model in the calling thread: results are the
@@ -14,20 +9,18 @@ same bits, a compiled model holds no threads of its own, and a process that has 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import openvino as ov
-from openvino.op import Constant, Parameter
-from openvino.utils.node_factory import NodeFactory
 
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from ...vectors.exchange.openvino_model import NodeType, fill, model, node_type
 from .converted import run_as
 
 if TYPE_CHECKING:
@@ -40,18 +33,6 @@ _DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
-
-
-class _NodeType(NamedTuple):
-    """What a model is compiled for: everything in a case except the numbers fed to Parameters.
-
-    `attributes` is the JSON of the attributes written out; `ports` the name, dtype and shape of
-    each input, in the specification's order. Absent inputs are not in it.
-    """
-
-    operator: str
-    attributes: str
-    ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
 
 
 class OpenVINO:
@@ -112,19 +93,15 @@ class OpenVINO:
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
         }
-        node_type = _NodeType(
-            question.operator,
-            json.dumps(dict(question.given), sort_keys=True),
-            tuple((name, array.dtype, array.shape) for name, array in inputs.items()),
-        )
+        asked = node_type(question)
         if self.constant_weights:
             weights = {t.name for t in operator.inputs if t.role in ("w", "r", "b")}
             constants = {name: inputs.pop(name) for name in weights & inputs.keys()}
-            request = self._request(node_type, constants)
+            request = self._request(asked, constants)
         else:
-            request = self._kept_request(node_type)
+            request = self._kept_request(asked)
         for index, array in enumerate(inputs.values()):
-            _fill(request.get_input_tensor(index), array)
+            fill(request.get_input_tensor(index), array)
         request.infer()
         return {
             tensor.name: _copy(request.get_output_tensor(index))
@@ -132,42 +109,15 @@ class OpenVINO:
         }
 
     def _request(
-        self, node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]] | None = None
+        self, asked: NodeType, constants: Mapping[str, npt.NDArray[Any]] | None = None
     ) -> Any:
-        """An inference request of the model of `node_type`, given its Constants."""
+        """An inference request of the model that `asked` describes, given its Constants."""
         try:
-            model = _model(node_type, constants or {})
-            compiled = self._core.compile_model(model, "CPU", self._properties)
+            made = model(asked, constants or {})
+            compiled = self._core.compile_model(made, "CPU", self._properties)
         except RuntimeError as error:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
         return compiled.create_infer_request()
-
-
-def _model(node_type: _NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """The model of one node; its Parameters are the ports that are not in `constants`, in order.
-
-    An absent input is an absent port, which only a trailing input can be (here, B).
-    """
-    nodes, parameters = [], []
-    for name, dtype, shape in node_type.ports:
-        element_type = ov.Type.bf16 if dtype == _BFLOAT16 else ov.Type(dtype)
-        if name in constants:
-            tensor = ov.Tensor(element_type, ov.Shape(list(shape)))
-            _fill(tensor, constants[name])
-            nodes.append(Constant(tensor))
-        else:
-            parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
-            nodes.append(parameters[-1])
-        nodes[-1].set_friendly_name(name)
-    kind, _, opset = node_type.operator.removeprefix("openvino.").rpartition("-")
-    node = NodeFactory(f"opset{opset}").create(kind, nodes, json.loads(node_type.attributes))
-    return ov.Model(node.outputs(), parameters, node_type.operator)
-
-
-# A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the views.
-def _fill(tensor: Any, array: npt.NDArray[Any]) -> None:
-    """Copy `array` into `tensor`, which has its element type and shape."""
-    tensor.data.view(array.dtype)[...] = array
 
 
 def _copy(tensor: Any) -> npt.NDArray[Any]:

@@ -129,11 +129,3 @@ CLASSES: dict[str, tuple[ArithmeticClass, ...]] = {
     for dtype, chains in CHAINS.items()
 }
 """Per dtype of the vectors, its classes; the best first where one is better than another."""
-
-REQUIRED: dict[str, str] = {
-    "float64": "float64",
-    "float32": "float32",
-    "float16": "float16",
-    "bfloat16": "bfloat16-gemm",
-}
-"""The class that decides the verdict, per dtype of the vectors, where no other is demanded."""

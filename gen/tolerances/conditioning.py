@@ -13,7 +13,8 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.readings import ReadingNames
-from .classes import CLASSES, REQUIRED
+from ...vectors.case import REQUIRED
+from .classes import CLASSES
 from .march import ErrorBounds
 from .vacuity import MOST_VACUOUS, admits_more
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.readings import ReadingNames
-from ...vectors.case import Answer
-from .classes import CLASSES, REQUIRED
+from ...vectors.case import REQUIRED, Answer
+from .classes import CLASSES
 
 MOST_VACUOUS = 0.5
 """In a deciding case no more than this share of the elements says nothing, in the required class, and none

@@ -11,9 +11,10 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...vectors.block import Block
+from ...vectors.case import REQUIRED
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
-from ..tolerances.classes import CHAINS, CLASSES, REQUIRED, ArithmeticClass
+from ..tolerances.classes import CHAINS, CLASSES, ArithmeticClass
 from .catalogue import variants_of
 from .compute import compute
 from .variant import Variant

@@ -14,7 +14,8 @@ from edited import edited
 from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
 from grucible.check.judging.compare import Differences
-from grucible.gen.tolerances.classes import CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.vectors.case import REQUIRED
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command

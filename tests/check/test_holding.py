@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from grucible.check.judging.grade import holding
-from grucible.gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
+from grucible.vectors.case import REQUIRED
 
 from .made import Array
 

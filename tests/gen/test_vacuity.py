@@ -11,9 +11,9 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.making.inputs import draw_inputs
-from grucible.gen.tolerances.classes import CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.vacuity import vacuous, vacuous_rows
-from grucible.vectors.case import Answer
+from grucible.vectors.case import REQUIRED, Answer
 
 INF = float("inf")
 

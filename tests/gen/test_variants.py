@@ -11,7 +11,6 @@ import pytest
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import READINGS
-from grucible.gen.tolerances.classes import REQUIRED
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import (
@@ -23,6 +22,7 @@ from grucible.gen.variants.evaluate import (
 )
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
+from grucible.vectors.case import REQUIRED
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
 

@@ -15,7 +15,8 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.outputs_file import FromOutputs
 from grucible.check.verdict import judge
-from grucible.gen.tolerances.classes import CHAINS, CLASSES, REQUIRED
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
+from grucible.vectors.case import REQUIRED
 
 from .conftest import CORE
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 IR_VERSION = 10  # of opset 21's time: what the runtimes of today read
 WEIGHTS = frozenset(t.name for t in GRU.inputs if t.role in ("w", "r", "b"))
-_TYPES = {
+TYPES = {
     "float16": TensorProto.FLOAT16,
     "float32": TensorProto.FLOAT,
     "float64": TensorProto.DOUBLE,
@@ -35,12 +35,22 @@ class NodeType(NamedTuple):
     """What a model is made for: everything in a case except its numbers.
 
     `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each
-    input, `outputs` the names of those that are asked for.
+    input, `outputs` the name and shape of each that is asked for.
     """
 
     attributes: str
     ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
-    outputs: tuple[str, ...]
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names of the outputs that are asked for, in their order."""
+        return tuple(name for name, _ in self.outputs)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs, in their order."""
+        return tuple(name for name, _, _ in self.ports)
 
 
 def node_type(question: Question) -> NodeType:
@@ -52,7 +62,11 @@ def node_type(question: Question) -> NodeType:
             for t in GRU.inputs
             if t.name in question.inputs
         ),
-        tuple(t.name for t in GRU.outputs if t.name in question.outputs),
+        tuple(
+            (t.name, question.outputs[t.name].shape)
+            for t in GRU.outputs
+            if t.name in question.outputs
+        ),
     )
 
 
@@ -68,7 +82,7 @@ def model(
     node = helper.make_node(
         "GRU",
         _named([t.name for t in GRU.inputs], shapes),
-        _named([t.name for t in GRU.outputs], asked.outputs),
+        _named([t.name for t in GRU.outputs], asked.asked),
     )
     for name, value in json.loads(asked.attributes).items():
         attribute = GRU.attribute(name)
@@ -76,14 +90,14 @@ def model(
         wanted = _ATTRIBUTE_TYPES.get(attribute.kind)
         kind = None if wanted is None else AttributeProto.AttributeType.Value(wanted)
         node.attribute.append(make_attribute(name, value, attr_type=kind))
-    element = _TYPES[dtype_name(shapes["X"][0])]
+    element = TYPES[dtype_name(shapes["X"][0])]
     graph = helper.make_graph(
         [node],
         "gru",
         [_port(name, *of) for name, of in shapes.items() if name not in constants],
-        [helper.make_tensor_value_info(name, element, None) for name in asked.outputs],
+        [helper.make_tensor_value_info(name, element, shape) for name, shape in asked.outputs],
         [
-            helper.make_tensor(name, _TYPES[dtype_name(a.dtype)], a.shape, a.tobytes(), raw=True)
+            helper.make_tensor(name, TYPES[dtype_name(a.dtype)], a.shape, a.tobytes(), raw=True)
             for name, a in constants.items()
         ],
     )
@@ -93,7 +107,7 @@ def model(
 
 
 def _port(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, _TYPES[dtype_name(dtype)], shape)
+    return helper.make_tensor_value_info(name, TYPES[dtype_name(dtype)], shape)
 
 
 def _named(names: list[str], present: Any) -> list[str]:

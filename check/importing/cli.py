@@ -1,0 +1,128 @@
+"""`grucible import` and `grucible answer`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...cases.commands.given_path import GivenPath
+from ...cases.commands.terminal import say
+from ...cases.errors import GrucibleError
+
+if TYPE_CHECKING:
+    from .importing import Suite
+
+
+@click.command("import")
+@click.argument("folder", metavar="[DIR]", required=False, type=GivenPath())
+@click.option("--from", "source", type=click.Choice(["onnx", "npz", "webnn"]),
+              help="The format, where DIR is no export of grucible.")  # fmt: skip
+@click.option("-o", "--out", required=True, type=GivenPath(),
+              help="The vector file (*.h5), or a directory.")  # fmt: skip
+@click.option("--operator", metavar="NAME", help="With npz: the operator of all cases.")
+@click.option("--attributes", metavar="JSON", help="With npz: the attributes of all cases.")
+def import_command(
+    folder: Path | None,
+    source: str | None,
+    out: Path,
+    operator: str | None,
+    attributes: str | None,
+) -> None:
+    """Make vectors of cases in other formats.
+
+    DIR is an export of grucible, or with --from:
+
+    \b
+    onnx   a folder of ONNX's backend tests; without DIR, the GRU tests of
+           the installed onnx package
+    npz    a folder of .npz files, whose arrays are named as the operator's
+           inputs and outputs; NAME.json beside NAME.npz may give operator
+           and attributes
+    webnn  a JSON file of the web platform's WebNN tests, or a folder of them
+
+    Their inputs stay, the answers are grucible's own and exact. What they
+    expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
+    """
+    from ...cases.commands.progress import progress_over
+    from .importing import write_suite
+
+    suite = _suite(folder, source, operator, attributes)
+    with progress_over("answering", len(suite.cases)) as progress:
+        made = write_suite(suite, out, progress.advance)
+    for why, count in suite.left_out.most_common():
+        say(f"left out: {count}: {why}")
+    for one in made:
+        for case_id, why in one.vectors.unanswered.items():
+            say(f"not answered: {case_id}: {why}")
+    for one in made:
+        say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
+    if any(one.outputs for one in made):
+        vectors, outputs = (
+            (made[0].vectors.path, made[0].outputs)
+            if out.suffix == ".h5"
+            else (out, out.with_name(f"{out.name}-outputs"))
+        )
+        say(f"what they expect: grucible check {vectors} --outputs {outputs}")
+
+
+def _suite(
+    folder: Path | None, source: str | None, operator: str | None, attributes: str | None
+) -> Suite:
+    if source != "npz" and (operator or attributes):
+        raise click.UsageError("--operator and --attributes go with --from npz")
+    if folder is None and source != "onnx":
+        raise click.UsageError(
+            "expected DIR; without it, --from onnx takes the onnx package's tests"
+        )
+    if folder is not None and not folder.exists():
+        raise GrucibleError(f"{folder}: no such file or directory")
+    if source == "onnx":
+        from .onnx_tests import suite_of_onnx
+
+        return suite_of_onnx(folder)
+    assert folder is not None
+    if source == "npz":
+        from .npz_files import suite_of_npz
+
+        return suite_of_npz(folder, operator, attributes)
+    if source == "webnn":
+        from .webnn_tests import suite_of_webnn
+
+        return suite_of_webnn(folder)
+    from .importing import of_export
+
+    return of_export(folder)
+
+
+@click.command("answer")
+@click.argument("inputs", metavar="INPUTS.npz", type=GivenPath(dir_okay=False))
+@click.option("--operator", required=True, metavar="NAME",
+              help="The operator, such as openvino.GRUCell-3.")  # fmt: skip
+@click.option("--attributes", default="{}", metavar="JSON",
+              help='The attributes written out, such as {"hidden_size": 4}.')  # fmt: skip
+@click.option("-o", "--out", type=GivenPath(dir_okay=False),
+              help="Write outputs and tolerances to this .npz file.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Print every number.")
+def answer_command(
+    inputs: Path, operator: str, attributes: str, out: Path | None, full: bool
+) -> None:
+    """Answer one question exactly, and say how far off an element may be.
+
+    INPUTS.npz has the inputs, named as the operator's specification names
+    them; uint16 is bfloat16. With -o the outputs are written as outputs/NAME,
+    tolerances as tolerance/CLASS/NAME, and answers under other readings below
+    readings/READING.
+    """
+    from ...gen.making.posed import answer
+    from ..reports.show import case_lines
+    from .npz_files import question_of, write_answer
+
+    case = answer(question_of(inputs, operator, attributes))
+    for line in case_lines(case, full):
+        say(line)
+    if out:
+        write_answer(out, case)
+        say()
+        say(f"wrote {out}")

@@ -1,0 +1,137 @@
+"""Making vector files of foreign cases: their questions with our exact answers, their answers beside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ...cases.dtypes import Arrays, dtype_name
+from ...cases.errors import GrucibleError
+from ...gen.making.posed import Imported, Posed, write_answered
+from ...vectors.block import Block
+from ...vectors.exchange.read_export import open_export
+from ...vectors.reader import open_vectors
+from ..observed.outputs_file import new_outputs_file
+from ..observed.source import Observed, Status
+from .foreign import ForeignCase, each_once
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Foreign cases, what they are, and how many were left out, by the reason."""
+
+    about: str
+    cases: Sequence[ForeignCase]
+    left_out: Counter[str]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A vector file, and where the outputs that its owner expects stand, None where there are none."""
+
+    vectors: Imported
+    outputs: Path | None
+
+
+def of_export(folder: Path) -> Suite:
+    """The cases of an export of ours, in whatever format. Raises ExportError."""
+    export = open_export(folder)
+    cases = [
+        ForeignCase(
+            entry.id,
+            partial(export.question, entry),
+            partial(export.outputs, entry),
+            entry.tier == "nonportable",
+        )
+        for entry in export.manifest.cases
+    ]
+    about = f"imported from an export to {export.manifest.layout}, {export.root_sha256}"
+    return Suite(about, cases, Counter())
+
+
+def write_suite(
+    suite: Suite, out: Path, advance: Callable[[int], None] = lambda _: None
+) -> list[Made]:
+    """Write the cases as vector files, and what is expected of them as outputs files.
+
+    `out` is a file `*.h5` where all are of one operator and theme, with outputs in `*.outputs.h5`; else a
+    directory, with outputs in a directory of its name and `-outputs`. Raises GrucibleError where nothing
+    can be written.
+    """
+    groups: dict[str, list[ForeignCase]] = {}
+    for case in each_once(suite.cases):
+        groups.setdefault("/".join(case.id.split("/")[:2]), []).append(case)
+    if not groups:
+        raise GrucibleError(f"there is no case to import{_first(suite.left_out)}")
+    one_file = out.suffix == ".h5"
+    if one_file and len(groups) > 1:
+        raise GrucibleError(
+            f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
+        )
+    made = []
+    for prefix, cases in groups.items():
+        path = out if one_file else out / f"{prefix}.h5"
+        posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
+        written = write_answered(path, posed, suite.about, advance)
+        beside = (
+            out.with_suffix(".outputs.h5")
+            if one_file
+            else out.with_name(f"{out.name}-outputs") / f"{prefix}.h5"
+        )
+        made.append(Made(written, _write_expected(path, beside, suite.about, cases)))
+    return made
+
+
+def _first(left_out: Counter[str]) -> str:
+    return "".join(f"; {count} left out: {why}" for why, count in left_out.most_common(1))
+
+
+def _write_expected(
+    vectors: Path, outputs: Path, about: str, cases: Sequence[ForeignCase]
+) -> Path | None:
+    """Write what is expected of the cases of a vector file; None where nothing is."""
+    by_id = {case.id: case for case in cases}
+    if not cases[0].expected():
+        return None
+    with open_vectors(vectors) as opened, new_outputs_file(outputs, about, "") as writer:
+        for stored in opened.blocks():
+            parts = [
+                (block, _observed(block, [by_id[case_id].expected() for case_id in block.ids]))
+                for block in stored.slices()
+            ]
+            writer.write(parts[0][0], stored.ids, parts)
+    return outputs
+
+
+def _observed(block: Block, expected: Sequence[Arrays]) -> Observed:
+    """What is expected of the cases of a block, as if a runtime had given it."""
+    status: list[Status] = []
+    messages = []
+    stacked = {name: np.zeros_like(array) for name, array in block.answer.outputs.items()}
+    for row, arrays in enumerate(expected):
+        wrong = _wrong(block, arrays)
+        status.append("error" if wrong else "ok")
+        messages.append(wrong)
+        if not wrong:
+            for name, array in stacked.items():
+                array[row] = arrays[name]
+    return Observed(status, messages, stacked)
+
+
+def _wrong(block: Block, arrays: Arrays) -> str:
+    """What of some outputs does not fit the block; "" where all do."""
+    for name, ours in block.answer.outputs.items():
+        if name not in arrays:
+            return f"expects no {name}"
+        theirs = arrays[name]
+        if theirs.shape != ours.shape[1:] or theirs.dtype != ours.dtype:
+            return (
+                f"expects {name} of {dtype_name(theirs.dtype)} {theirs.shape}; "
+                f"it is {block.dtype} {ours.shape[1:]}"
+            )
+    return ""

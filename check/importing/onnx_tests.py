@@ -1,0 +1,160 @@
+"""Foreign cases from ONNX's backend tests: of a folder, or of the installed onnx package.
+
+A test is a model of one GRU node, data sets of inputs, and the outputs expected of each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from ...cases.dtypes import Array
+from ...cases.errors import GrucibleError
+from ...cases.operators.onnx import GRU
+from ...cases.pose import QuestionError, pose
+from .foreign import ForeignCase, NotAsked, case_id
+from .importing import Suite
+
+PACKAGE_THEME = "onnx-node-tests"
+MOST_BYTES = 256 << 20
+"""The largest model or tensor that is read."""
+
+
+def suite_of_onnx(folder: Path | None) -> Suite:
+    """The GRU tests in and below a folder, or of the installed onnx package. Raises GrucibleError where
+    there is no model."""
+    if folder is not None:
+        return _of_folder(folder)
+    return _of_package()
+
+
+def _of_folder(folder: Path) -> Suite:
+    models = sorted(
+        Path(place) / "model.onnx" for place, _, names in os.walk(folder) if "model.onnx" in names
+    )
+    if not models:
+        raise GrucibleError(f"{folder}: holds no model.onnx; expected ONNX's backend tests")
+    cases: list[ForeignCase] = []
+    left_out: Counter[str] = Counter()
+    for path in models:
+        try:
+            model = onnx.load_model_from_string(_bytes(path))
+            sets = sorted(path.parent.glob("test_data_set_*"))
+            if not sets:
+                raise NotAsked("has no test_data_set_0")
+            for number, data in enumerate(sets):
+                inputs, outputs = _tensors(data, "input"), _tensors(data, "output")
+                name = path.parent.name + (f"-{number}" if len(sets) > 1 else "")
+                cases.append(_case(model, inputs, outputs, folder.resolve().name, name))
+        except NotAsked as reason:
+            left_out[str(reason)] += 1
+        except Exception as error:  # protobuf's and onnx's own, of many types
+            said = " ".join(str(error).split())[:200]
+            raise GrucibleError(f"{path.parent}: cannot be read ({said})") from None
+    return Suite(f"imported from ONNX's tests in {folder.resolve().name}", cases, left_out)
+
+
+def _of_package() -> Suite:
+    from onnx.backend.test.loader import load_node_model_tests
+
+    cases: list[ForeignCase] = []
+    left_out: Counter[str] = Counter()
+    with np.errstate(all="ignore"):  # other operators' tests overflow and divide by zero
+        tests = load_node_model_tests()
+    for test in tests:
+        if test.model is None or not any(n.op_type == "GRU" for n in test.model.graph.node):
+            continue
+        for inputs, outputs in test.data_sets or []:
+            try:
+                cases.append(_case(test.model, inputs, outputs, PACKAGE_THEME, test.name))
+            except NotAsked as reason:
+                left_out[str(reason)] += 1
+    return Suite(f"the node tests of onnx {onnx.__version__}", cases, left_out)
+
+
+def _case(
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    theme: str,
+    name: str,
+) -> ForeignCase:
+    """The case of one data set. Raises NotAsked."""
+    node = _gru(model)
+    held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    fed = [port.name for port in model.graph.input if port.name not in held]
+    if len(inputs) != len(fed):
+        raise NotAsked(f"has {len(inputs)} inputs for {len(fed)} of the model")
+    held |= {port: np.asarray(array) for port, array in zip(fed, inputs, strict=True)}
+    given = {attribute.name: _value(attribute) for attribute in node.attribute}
+    tensors = {
+        tensor.name: held[port]
+        for tensor, port in zip(GRU.inputs, node.input, strict=False)
+        if port and port in held
+    }
+    wanted = {
+        port: tensor.name for tensor, port in zip(GRU.outputs, node.output, strict=False) if port
+    }
+    graph_outputs = [port.name for port in model.graph.output]
+    if not set(graph_outputs) <= set(wanted):
+        raise NotAsked("gives outputs that are not the GRU's")
+    try:
+        question = pose(GRU, given, tensors, outputs=[wanted[port] for port in graph_outputs])
+    except QuestionError as error:
+        raise NotAsked(str(error)) from None
+    named = case_id(GRU, theme, question.dtype, name)
+    question = replace(question, id=named)
+    expected = {
+        wanted[port]: np.asarray(array) for port, array in zip(graph_outputs, outputs, strict=False)
+    }
+    return ForeignCase(named, lambda: question, lambda: expected)
+
+
+def _gru(model: onnx.ModelProto) -> Any:
+    nodes = list(model.graph.node)
+    if not any(node.op_type == "GRU" for node in nodes):
+        raise NotAsked("is no GRU")
+    if len(nodes) > 1:
+        raise NotAsked("has other nodes beside the GRU")
+    return nodes[0]
+
+
+def _value(attribute: Any) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (list, tuple)) or hasattr(value, "__iter__"):
+        return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in value]
+    return value
+
+
+def _tensors(folder: Path, kind: str) -> list[Array]:
+    """The tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set."""
+    return list(_numbered(folder, kind))
+
+
+def _numbered(folder: Path, kind: str) -> Iterator[Array]:
+    number = 0
+    while (path := folder / f"{kind}_{number}.pb").exists():
+        proto = onnx.TensorProto()
+        proto.ParseFromString(_bytes(path))
+        if proto.data_location == onnx.TensorProto.EXTERNAL:
+            raise NotAsked("keeps its data in another file")
+        yield numpy_helper.to_array(proto)
+        number += 1
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise NotAsked("has a model or tensor that is no regular file")
+    if path.stat().st_size > MOST_BYTES:
+        raise NotAsked(f"has a file of more than {MOST_BYTES >> 20} MiB")
+    return path.read_bytes()

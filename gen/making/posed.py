@@ -1,0 +1,232 @@
+"""Answering questions whose numbers are given: vector files of cases that were not drawn here.
+
+A question is read twice, once to see which block it belongs to, and once to be answered: all of them may not
+fit into memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+import grucible
+
+from ...cases.errors import GrucibleError
+from ...cases.expansion.case_spec import CaseSpec
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import touched_by
+from ...cases.operators.semantics import semantics
+from ...cases.pose import sizes_of
+from ...cases.question import Question
+from ...vectors.block import Block
+from ...vectors.case import Answer, Case
+from ...vectors.writer import new_vector_file
+from ..stacks import Stack, stacks
+from .answering import Drawn, answered, joined, overflows, parts
+from .chunks import block_key, check_sizes, chunks
+from .files import source_digest
+
+NONPORTABLE = "nonportable"
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A question that can be `read`; `nonportable` where whoever poses it says that it is."""
+
+    id: str
+    read: Callable[[], Question]
+    nonportable: bool = False
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of questions: how many the vector file at `path` holds, and by id why not the others."""
+
+    path: Path
+    cases: int
+    content_sha256: str
+    unanswered: Mapping[str, str]
+
+
+def answer(question: Question, *, nonportable: bool = False) -> Case:
+    """The case of a question: its tier, and its answers under every reading that it leaves open.
+
+    Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
+    """
+    spec = case_spec(question, nonportable=nonportable)
+    check_sizes([spec])
+    if spec.tier != NONPORTABLE and _overflowing(question):
+        spec = case_spec(question, nonportable=True)
+    block, unanswered = _answered_block([spec], [question])
+    if block is None:
+        raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
+    return next(block.cases())
+
+
+def write_answered(
+    path: Path,
+    posed: Sequence[Posed],
+    about: str,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Imported:
+    """Write a vector file of questions, of one operator and theme, with their exact answers.
+
+    `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
+    Raises GrucibleError where a question is too large, or none can be answered.
+    """
+    by_id = {one.id: one for one in posed}
+    specs = [_spec(one) for one in posed]
+    check_sizes(specs)
+    operator, theme, *_ = specs[0].id.split("/")
+    unanswered: dict[str, str] = {}
+    with new_vector_file(
+        path,
+        operator=operator,
+        theme=theme,
+        spec_text="".join(f"# {line}\n" for line in about.splitlines()),
+        seed=0,
+        generator=f"grucible {grucible.__version__}",
+        made_from=json.dumps({"imported": about, "sources": source_digest()}, sort_keys=True),
+    ) as writer:
+        for key, members in chunks(specs):
+            blocks = []
+            for part in members:
+                questions = [by_id[spec.id].read() for spec in part]
+                block, refused = _answered_block(part, questions)
+                unanswered |= refused
+                if block is not None:
+                    blocks.append(block)
+                advance(len(part))
+            if blocks:
+                ids = [case_id for block in blocks for case_id in block.ids]
+                writer.start_block(key, ids, [given for b in blocks for given in b.given])
+                start = 0
+                for block in blocks:
+                    writer.write(key, start, block)
+                    start += len(block)
+        if len(unanswered) == len(specs):
+            first = next(iter(unanswered))
+            raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
+    return Imported(path, len(specs) - len(unanswered), writer.content_sha256, unanswered)
+
+
+def _spec(one: Posed) -> CaseSpec:
+    question = one.read()
+    return case_spec(question, nonportable=one.nonportable or _overflowing(question))
+
+
+def case_spec(question: Question, *, nonportable: bool = False) -> CaseSpec:
+    """What a question asks, as a case is described before its numbers are drawn.
+
+    It is nonportable where it says so or holds NaN or an infinity, ambiguous where it touches an ambiguous
+    point, and required otherwise.
+    """
+    operator, inputs = OPERATORS[question.operator], question.inputs
+    attributes = operator.with_defaults(question.given)
+    lengths = operator.tensor("lengths")
+    tensors = (*operator.inputs, *operator.outputs)
+    finite = all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values())
+    case = CaseSpec(
+        id=question.id,
+        operator=operator.name,
+        dtype=question.dtype,
+        tier=NONPORTABLE if nonportable or not finite else "required",
+        readings=(),
+        given=dict(question.given),
+        sizes=sizes_of(question),
+        absent=frozenset(
+            t.name for t in tensors if t.name not in inputs and t.name not in question.outputs
+        ),
+        types={
+            variable: _type(question, variable, allowed)
+            for variable, allowed in operator.types.items()
+        },
+        lengths=tuple(inputs[lengths.name].tolist())
+        if lengths and lengths.name in inputs
+        else None,
+        draw="ordinary",
+        factors={},
+        drawn=frozenset(t.name for t in operator.inputs if t.zeros and np.any(inputs[t.name] != 0)),
+    )
+    if case.tier == NONPORTABLE:
+        return case
+    readings = touched_by(case, semantics(operator, attributes))
+    return replace(case, tier="ambiguous", readings=readings) if readings else case
+
+
+def _type(question: Question, variable: str, allowed: Collection[str]) -> str:
+    """The dtype that a type variable has in a question."""
+    operator = OPERATORS[question.operator]
+    if allowed == operator.dtypes():
+        return question.dtype
+    for tensor in operator.inputs:
+        if tensor.type == variable and tensor.name in question.inputs:
+            return str(question.inputs[tensor.name].dtype.name)
+    return next(iter(allowed))
+
+
+def _overflowing(question: Question) -> bool:
+    """Whether an intermediate comes too near the dtype's overflow for an answer that decides."""
+    return any(
+        overflows(_asked(stack, question.dtype, exempt=False)) for stack in _stacks([question])
+    )
+
+
+def _stacks(questions: Sequence[Question]) -> Iterator[Stack]:
+    inputs = {
+        name: np.stack([question.inputs[name] for question in questions])
+        for name in questions[0].inputs
+    }
+    operator = OPERATORS[questions[0].operator]
+    for whole in stacks(operator, [dict(question.given) for question in questions], inputs):
+        yield from parts(whole)
+
+
+def _asked(stack: Stack, dtype: str, *, exempt: bool, spec: CaseSpec | None = None) -> Drawn:
+    every = np.full(len(stack), exempt)
+    return Drawn(
+        stack,
+        dtype,
+        readings=spec.readings if spec else (),
+        absent=spec.absent if spec else frozenset(),
+        planted=every,
+        exempt=every,
+    )
+
+
+def _answered_block(
+    specs: Sequence[CaseSpec], questions: Sequence[Question]
+) -> tuple[Block | None, dict[str, str]]:
+    """The block of cases that share one, and by id why some have no answer."""
+    first = specs[0]
+    found: list[tuple[np.ndarray, Mapping[tuple[str, ...], Answer]]] = []
+    unanswered: dict[str, str] = {}
+    for stack in _stacks(questions):
+        made = answered(_asked(stack, first.dtype, exempt=True, spec=first))
+        if made.kept.size:
+            found.append((stack.rows[made.kept], made.answers))
+        for place, why in made.reasons.items():
+            unanswered[specs[int(stack.rows[place])].id] = why
+    if not found:
+        return None, unanswered
+    places = np.concatenate([rows for rows, _ in found])
+    order = np.argsort(places)
+    kept = places[order].tolist()
+    block = Block(
+        path=block_key(first).path,
+        operator=first.operator,
+        dtype=first.dtype,
+        tier=first.tier,
+        ids=[specs[row].id for row in kept],
+        given=[specs[row].given for row in kept],
+        inputs={
+            name: np.stack([questions[row].inputs[name] for row in kept])
+            for name in questions[0].inputs
+        },
+        answers=joined([answers for _, answers in found], order),
+    )
+    return block, unanswered

@@ -1,0 +1,366 @@
+"""Imports: what was exported comes back, and others' cases are judged."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import verify
+from grucible.check.runtimes.runtime import load_runtime
+from grucible.vectors.exchange.export import export_vectors
+from grucible.vectors.exchange.manifest import read_manifest
+from grucible.vectors.find import CORE, load_vectors
+from grucible.vectors.reader import open_vectors
+
+from .conftest import Command
+
+CELL = "openvino/gru_cell/core.h5"
+
+
+def digests(path: Path) -> tuple[str, str]:
+    with open_vectors(path) as vectors:
+        vectors.verify_content()
+        return vectors.content_sha256, vectors.tolerance_sha256
+
+
+@pytest.mark.parametrize("relative", [CELL, "onnx/gru/core.h5", "bnnsgraph/gru/core.h5"])
+def test_what_was_exported_comes_back_whole(
+    relative: str, tmp_path: Path, command: Command
+) -> None:
+    """The questions alone: their answers are computed anew, to the same digests."""
+    export_vectors(CORE / relative, tmp_path / "x", "npz", contents="questions")
+    ended = command("import", tmp_path / "x", "-o", tmp_path / "back.h5")
+    assert ended.status == 0
+    assert digests(tmp_path / "back.h5") == digests(CORE / relative)
+    assert not (tmp_path / "back.outputs.h5").exists()
+    [line] = ended.out.splitlines()
+    assert line.startswith(digests(CORE / relative)[0][:16])
+
+
+@pytest.mark.parametrize("layout", ["raw", "npz", "onnx", "openvino", "webnn"])
+def test_each_format_comes_back(layout: Any, tmp_path: Path, command: Command) -> None:
+    """All it could say, as `gen` of just these ids would make it; and its answers are found right."""
+    pytest.importorskip({"onnx": "onnx", "openvino": "openvino"}.get(layout, "numpy"))
+    select = (
+        "openvino.GRUCell-3/core/*16/lbr-*" if layout == "openvino" else "onnx.GRU-14/core/*16/*"
+    )
+    export_vectors(None, tmp_path / "x", layout, select=[select])
+    assert command("import", tmp_path / "x", "-o", tmp_path / "back.h5").status == 0
+    ids = [case.id for case in load_vectors(tmp_path / "back.h5")]
+    options = [word for case_id in ids for word in ("--select", glob(case_id))]
+    assert command("gen", "-o", tmp_path / "gen", "--jobs", "1", *options).status == 0
+    [made] = (tmp_path / "gen").rglob("*.h5")
+    assert digests(tmp_path / "back.h5") == digests(made)
+    outputs = tmp_path / "back.outputs.h5"
+    ended = command("check", tmp_path / "back.h5", "--outputs", outputs)
+    assert ended.out.startswith(f"conforms: {len(ids)} of {len(ids)} cases passed")
+
+
+def glob(case_id: str) -> str:
+    return case_id.replace("[", "[[]")
+
+
+def test_several_themes_become_several_files(tmp_path: Path, command: Command) -> None:
+    select = ["openvino.*/core*/float32/forward*-B*", "openvino.GRUSequence-5/core*/float64/*"]
+    export_vectors(None, tmp_path / "x", "raw", select=select)
+    said = command("import", tmp_path / "x", "-o", tmp_path / "one.h5").said_in_one_line()
+    assert "the cases are of 2 operators and themes; name a directory" in said
+    assert command("import", tmp_path / "x", "-o", tmp_path / "back").status == 0
+    names = sorted(
+        p.relative_to(tmp_path / "back").as_posix() for p in (tmp_path / "back").rglob("*.h5")
+    )
+    assert names == ["openvino.GRUSequence-5/core.h5", "openvino.GRUSequence-5/core_with_zero.h5"]
+    ended = command("check", tmp_path / "back", "--outputs", tmp_path / "back-outputs")
+    assert (ended.status, ended.out.startswith("conforms")) == (0, True)
+
+
+onnx = pytest.importorskip("onnx")
+runner = pytest.importorskip("onnx.backend.test.runner")
+loader = pytest.importorskip("onnx.backend.test.loader")
+base = pytest.importorskip("onnx.backend.base")
+
+
+class _Runner(runner.Runner):
+    """onnx's own runner of backend tests, on the tests of a folder."""
+
+    def __init__(self, backend: Any, folder: Path) -> None:
+        self.backend, self._parent_module, self._test_kwargs = backend, None, {}
+        self._include_patterns, self._exclude_patterns = set(), set()
+        self._xfail_patterns, self._test_items = set(), defaultdict(dict)
+        for test in loader.load_model_tests(str(folder), "cases"):
+            self._add_model_test(test, "Grucible")
+
+
+class _Reference(base.Backend):
+    """onnx.reference as a backend."""
+
+    @classmethod
+    def prepare(cls, model: Any, _device: str = "CPU", **_: Any) -> Any:
+        from onnx.reference import ReferenceEvaluator
+
+        evaluator = ReferenceEvaluator(model)
+        names = [port.name for port in model.graph.input]
+        prepared = type("Prepared", (), {})()
+        prepared.run = lambda arrays: evaluator.run(None, dict(zip(names, arrays, strict=True)))
+        return prepared
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        return device == "CPU"
+
+
+def results(backend: Any, folder: Path) -> unittest.TestResult:
+    result = unittest.TestResult()
+    _Runner(backend, folder).test_suite.run(result)
+    return result
+
+
+ASKED = "onnx.GRU-14/core/float32/*"
+
+
+@pytest.mark.parametrize("name", ["onnx-reference", "onnxruntime"])
+def test_onnx_s_own_runner_runs_the_tests_unmodified(name: str, tmp_path: Path) -> None:
+    """What `check` lets pass passes there too, and most of what fails here fails there."""
+    backend = _Reference
+    if name == "onnxruntime":
+        backend = pytest.importorskip("onnxruntime.backend.backend").OnnxRuntimeBackend
+    done = export_vectors(None, tmp_path, "onnx", select=[ASKED])
+    found = results(backend, tmp_path)
+    names = {f"{test.name}_cpu" for test in (tmp_path / "cases").iterdir()}
+    assert (found.testsRun - len(found.skipped), len(names)) == (done.cases, done.cases)
+    problems = {test.id().rpartition(".")[2] for test, _ in (*found.errors, *found.failures)}
+    report = verify(runtime=load_runtime(name).run, select=[ASKED], diagnosis=False)
+    entries = enumerate(read_manifest(tmp_path).cases, 1)
+    numbers = {entry.id: f"test_{number:05}_" for number, entry in entries}
+    passed = [numbers[c.id] for c in report.results if c.verdict == "passed" and c.id in numbers]
+    assert len(passed) > 5
+    assert not [p for p in problems if p.startswith(tuple(passed))]
+    failed = done.cases - len(passed)
+    assert 0.9 * failed <= len(problems) <= failed
+
+
+def test_other_outputs_fail_in_that_runner(tmp_path: Path) -> None:
+    backend = pytest.importorskip("onnxruntime.backend.backend").OnnxRuntimeBackend
+    export_vectors(None, tmp_path, "onnx", select=[f"{ASKED}forward-lbr*-Sigmoid_*"])
+    before = failures(backend, tmp_path)
+    tests = [t for t in sorted((tmp_path / "cases").iterdir()) if f"{t.name}_cpu" not in before]
+    file = tests[0] / "test_data_set_0/output_0.pb"
+    proto = onnx.TensorProto.FromString(file.read_bytes())
+    array = onnx.numpy_helper.to_array(proto) * np.float32(1.001)
+    file.write_bytes(onnx.numpy_helper.from_array(array, proto.name).SerializeToString())
+    assert failures(backend, tmp_path) - before == {f"{tests[0].name}_cpu"}
+
+
+def failures(backend: Any, folder: Path) -> set[str]:
+    return {test.id().rpartition(".")[2] for test, _ in results(backend, folder).failures}
+
+
+def test_onnx_s_node_tests_are_judged(tmp_path: Path, command: Command) -> None:
+    """Of the installed package: six are right, and they would not notice R transposed."""
+    ended = command("import", "--from", "onnx", "-o", tmp_path / "onnx.h5")
+    assert (ended.status, "  6 cases" in ended.out) == (0, True)
+    judged = command("check", tmp_path / "onnx.h5", "--outputs", tmp_path / "onnx.outputs.h5")
+    assert judged.out.startswith("conforms: 6 of 6 cases passed\nthe node tests of onnx ")
+    scored = command("score", tmp_path / "onnx.h5", "--misreading", "R-transposed")
+    assert "0 cases: R-transposed, onnx.GRU-14, float32" in scored.out
+
+
+def test_foreign_onnx_tests_by_their_models_alone(tmp_path: Path, command: Command) -> None:
+    """Without the manifest: attributes are read from the model, tensors from the data set."""
+    export_vectors(None, tmp_path / "x", "onnx", select=["onnx.GRU-14/core/*32/*"])
+    (tmp_path / "x/manifest.json").unlink()
+    ended = command("import", tmp_path / "x", "--from", "onnx", "-o", tmp_path / "v.h5")
+    assert ended.status == 0
+    judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
+    assert judged.out.startswith("conforms: ")
+    named = {c.id.rpartition("/")[2]: c for c in load_vectors(tmp_path / "v.h5")}
+    ours = [
+        c
+        for c in load_vectors()
+        if c.id.startswith("onnx.GRU-14/core/float32") and c.tier == "required"
+    ]
+    assert len(named) == len(ours)
+    for number, case in enumerate(ours, 1):
+        [back] = [c for name, c in named.items() if name.startswith(f"test_{number:05}_")]
+        assert back.question.semantics == case.question.semantics
+        assert all((back.inputs[n] == a).all() for n, a in case.inputs.items())
+
+
+def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> None:
+    """Tests made by an implementation with the reset gate at the other place: named as that."""
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    for row, case in enumerate(load_vectors(CORE / "onnx/gru/core.h5")):
+        attributes = dict(case.given)
+        if (
+            case.dtype == "float32"
+            and case.tier == "required"
+            and case.attributes["linear_before_reset"]
+        ):
+            arrays = {**case.inputs, **lbr_ignored(case)}
+            np.savez(folder / f"t{row}.npz", **arrays)
+            told = {"operator": case.operator, "attributes": jsonable(attributes)}
+            (folder / f"t{row}.json").write_text(json.dumps(told))
+    assert command("import", folder, "--from", "npz", "-o", tmp_path / "v.h5").status == 0
+    ended = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
+    assert ended.status == 1
+    assert "the reset gate applied before the product although" in ended.out.splitlines()[0]
+
+
+def jsonable(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {n: "inf" if v == float("inf") else v for n, v in attributes.items()}
+
+
+def lbr_ignored(case: Any) -> dict[str, Any]:
+    from dataclasses import replace
+
+    from grucible.gen.making.posed import answer
+
+    given = {**case.given, "linear_before_reset": 0}
+    outputs: dict[str, Any] = answer(replace(case.question, given=given)).answer.outputs
+    return outputs
+
+
+def test_expected_outputs_of_another_shape_are_an_error(tmp_path: Path, command: Command) -> None:
+    case = next(c for c in load_vectors(CORE / CELL) if c.dtype == "float32")
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    np.savez(folder / "a.npz", **case.inputs, Ho=case.answer.outputs["Ho"][:, :-1])
+    given = json.dumps(jsonable(dict(case.given)))
+    options = ["--from", "npz", "--operator", case.operator, "--attributes", given]
+    assert command("import", folder, *options, "-o", tmp_path / "v.h5").status == 0
+    judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
+    assert (judged.status, "expects Ho of float32 (3, 5)" in judged.out) == (1, True)
+
+
+def test_what_makes_no_case_is_counted(tmp_path: Path, command: Command) -> None:
+    case = next(c for c in load_vectors(CORE / CELL) if c.dtype == "float32")
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    np.savez(folder / "good.npz", **case.inputs)
+    np.savez(folder / "lacks.npz", **{n: a for n, a in case.inputs.items() if n != "R"})
+    np.savez(folder / "odd.npz", **case.inputs, Z=np.zeros(3))
+    given = json.dumps(jsonable(dict(case.given)))
+    options = ["--from", "npz", "--operator", case.operator, "--attributes", given]
+    ended = command("import", folder, *options, "-o", tmp_path / "v.h5")
+    assert ended.status == 0
+    assert "left out: 1: input R is missing; openvino.GRUCell-3 needs it" in ended.out
+    assert "left out: 1: openvino.GRUCell-3 has no input 'Z'" in ended.out
+    assert "  1 cases" in ended.out
+
+
+def webnn_test(options: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    random = np.random.default_rng(7)
+    inputs = {
+        name: {
+            "data": random.uniform(-1, 1, shape).astype("f4").astype("f8").ravel().tolist(),
+            "descriptor": {"shape": list(shape), "dataType": "float32"},
+        }
+        for name, shape in shapes.items()
+    }
+    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"steps": 2}]
+    call = {"name": "gru", "arguments": [*arguments, {"hiddenSize": 4}, {"options": options}]}
+    return {
+        "name": "gru rzn, 'both'",
+        "graph": {
+            "inputs": inputs,
+            "operators": [{**call, "outputs": ["h", "y"]}],
+            "expectedOutputs": {},
+        },
+    }
+
+
+def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None:
+    """Against a GRU written here from WebNN's text: resetAfter is true unless said otherwise."""
+    shapes = {
+        "x": (2, 3, 2),
+        "w": (1, 12, 2),
+        "r": (1, 12, 4),
+        "b": (1, 12),
+        "c": (1, 12),
+        "h": (1, 3, 4),
+    }
+    options = {"bias": "b", "recurrentBias": "c", "initialHiddenState": "h", "layout": "rzn",
+               "returnSequence": True}  # fmt: skip
+    test = webnn_test(options, shapes)
+    x, w, r, b, c, h = (
+        np.reshape(test["graph"]["inputs"][n]["data"], shape) for n, shape in shapes.items()
+    )
+    state, states = h[0], []
+    for step in x:
+        (ar, az, an), (ur, uz, un) = (
+            np.split(step @ w[0].T + b[0], 3, -1),
+            np.split(state @ r[0].T + c[0], 3, -1),
+        )
+        reset, update = 1 / (1 + np.exp(-(ar + ur))), 1 / (1 + np.exp(-(az + uz)))
+        state = update * state + (1 - update) * np.tanh(an + reset * un)
+        states.append(state)
+    test["graph"]["expectedOutputs"] = {
+        "h": {"data": state.ravel().tolist(), "descriptor": {"shape": [1, 3, 4], "dataType": "float32"}},
+        "y": {"data": np.ravel(states).tolist(),
+              "descriptor": {"shape": [2, 1, 3, 4], "dataType": "float32"}},
+    }  # fmt: skip
+    (tmp_path / "gru.json").write_text(json.dumps({"tests": [test]}))
+    made = command("import", tmp_path / "gru.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert made.status == 0
+    [case] = load_vectors(tmp_path / "v.h5")
+    assert case.id == "onnx.GRU-14/gru/float32/gru-rzn-both"
+    assert case.attributes["linear_before_reset"] == 1
+    judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
+    assert judged.out.startswith("conforms: 1 of 1 cases passed")
+
+
+def test_bad_places_in_one_line(tmp_path: Path, command: Command) -> None:
+    out = tmp_path / "v.h5"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text("[1, 2")
+    (tmp_path / "other.json").write_text('{"name": "x"}')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04rubbish")
+    (tmp_path / "else.npz").write_bytes(b"PK\x03\x04rubbish")
+    for arguments, says in (
+        (["-o", out], "expected DIR"),
+        ([tmp_path / "none", "-o", out], "none: no such file or directory"),
+        ([tmp_path / "empty", "-o", out], "it is no export of grucible"),
+        ([tmp_path / "empty", "--from", "onnx", "-o", out], "holds no model.onnx"),
+        ([tmp_path / "empty", "--from", "npz", "-o", out], "holds no .npz file"),
+        ([tmp_path / "empty", "--from", "webnn", "-o", out], "holds no JSON file"),
+        ([tmp_path / "bad.json", "--from", "webnn", "-o", out], "is not JSON"),
+        ([tmp_path / "other.json", "--from", "webnn", "-o", out], "is no test of WebNN (graph"),
+        ([tmp_path / "deep.json", "--from", "webnn", "-o", out], "is not JSON"),
+        ([tmp_path / "bad.npz", "--from", "npz", "-o", out], "expected an object with operator"),
+        ([tmp_path / "else.npz", "--from", "npz", "-o", out], "of which operator?"),
+        ([tmp_path / "else.npz", "--from", "npz", "--operator", "GRU", "-o", out], "operator is 'GRU'"),
+        ([tmp_path / "else.npz", "--from", "npz", "--operator", "onnx.GRU-14", "-o", out],
+         "is no .npz file that can be read"),
+        ([tmp_path / "empty", "--operator", "onnx.GRU-14", "-o", out], "go with --from npz"),
+    ):  # fmt: skip
+        assert says in command("import", *arguments).said_in_one_line()
+    assert not out.exists()
+
+
+def test_answer_of_one_s_own_numbers(tmp_path: Path, command: Command) -> None:
+    """The same as the stored answers of a case whose inputs are given."""
+    case = next(c for c in load_vectors(CORE / "bnnsgraph/gru/core.h5") if len(c.answers) == 2)
+    np.savez(tmp_path / "in.npz", **case.inputs)
+    given = json.dumps(jsonable(dict(case.given)))
+    ended = command("answer", tmp_path / "in.npz", "--operator", case.operator,
+                    "--attributes", given, "-o", tmp_path / "out.npz")  # fmt: skip
+    assert ended.status == 0
+    assert f"{case.operator}, {case.dtype}, tier ambiguous" in ended.out
+    with np.load(tmp_path / "out.npz") as arrays:
+        for names, answer in case.answers.items():
+            above = f"readings/{names[0]}/" if names else ""
+            for output, array in answer.outputs.items():
+                assert (arrays[f"{above}outputs/{output}"] == array).all()
+            for name, limits in answer.tolerances.items():
+                for output, limit in limits.items():
+                    assert (arrays[f"{above}tolerance/{name}/{output}"] == limit).all()
+    bad = command("answer", tmp_path / "in.npz", "--operator", case.operator, "--attributes", "{}")
+    assert "--attributes {}: attribute" in bad.said_in_one_line()

@@ -1,0 +1,240 @@
+"""Exports: what another program reads in them, without anything of grucible's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import ml_dtypes
+import numpy as np
+import pytest
+
+from grucible.vectors.exchange.export import export_vectors
+from grucible.vectors.exchange.manifest import SCHEMA, ExportError, manifest_schema, read_manifest
+from grucible.vectors.exchange.read_export import open_export
+from grucible.vectors.find import load_vectors
+
+from .conftest import Command
+
+SELECT = ["bnnsgraph.gru/core/float16/*n2-t2*", "openvino.GRUCell-3/core/bfloat16/lbr-*"]
+
+
+def raw_array(folder: Path, place: dict[str, Any]) -> np.ndarray:
+    """A tensor of a raw export, read as FORMAT.md and the manifest describe it."""
+    dtype = np.dtype(
+        ml_dtypes.bfloat16 if place["dtype"] == "bfloat16" else place["dtype"]
+    ).newbyteorder("<" if place["dtype"] != "bfloat16" else "=")
+    count = int(np.prod(place["shape"]))
+    data = (folder / place["file"]).read_bytes()[place["offset"] :][: count * dtype.itemsize]
+    return np.frombuffer(data, dtype).reshape(place["shape"])
+
+
+def npz_array(folder: Path, path: str, place: dict[str, Any]) -> np.ndarray:
+    with np.load(folder / place["file"], allow_pickle=False) as arrays:
+        array = arrays[path]
+    return array.view(ml_dtypes.bfloat16) if place["dtype"] == "bfloat16" else array
+
+
+@pytest.mark.parametrize("layout", ["raw", "npz"])
+def test_every_number_stands_where_the_manifest_says(layout: Any, tmp_path: Path) -> None:
+    export_vectors(None, tmp_path / "x", layout, select=SELECT)
+    manifest = json.loads((tmp_path / "x/manifest.json").read_text())
+    jsonschema.validate(manifest, json.loads(SCHEMA.read_text()))
+    entries = {entry["id"]: entry for entry in manifest["cases"]}
+    cases = [c for c in load_vectors() if c.id in entries]
+    assert len(entries) == len(cases) > 5
+    assert {c.tier for c in cases} == {"required", "ambiguous"}
+    for case in cases:
+        entry, seen = entries[case.id], set()
+        for path, place in entry["tensors"].items():
+            array = (
+                raw_array(tmp_path / "x", place)
+                if layout == "raw"
+                else npz_array(tmp_path / "x", path, place)
+            )
+            *above, name = path.split("/")
+            if above == ["inputs"]:
+                ours = case.inputs[name]
+            else:
+                names = (above.pop(1),) if above[0] == "readings" else ()
+                answer = case.answers[tuple(names[0].split(" + ")) if names else ()]
+                ours = (
+                    answer.outputs[name]
+                    if above[-1] == "outputs"
+                    else answer.tolerances[above[-1]][name]
+                )
+            assert array.tobytes() == ours.tobytes()
+            assert array.dtype == ours.dtype
+            assert array.shape == ours.shape
+            seen.add(path)
+        count = len(case.inputs) + sum(
+            len(a.outputs) * (1 + len(a.tolerances)) for a in case.answers.values()
+        )
+        assert len(seen) == count
+        assert {n: o["shape"] for n, o in entry["outputs"].items()} == {
+            n: list(o.shape) for n, o in case.question.outputs.items()
+        }
+
+
+def test_raw_tensors_can_be_mapped(tmp_path: Path) -> None:
+    export_vectors(None, tmp_path / "x", "raw", select=SELECT)
+    places = [p for e in read_manifest(tmp_path / "x").cases for p in e.tensors.values()]
+    assert {p.offset % 64 for p in places} == {0}
+    assert len({(p.file, p.offset) for p in places}) == len(places)
+
+
+def test_sha256sum_alone_verifies_it(tmp_path: Path, command: Command) -> None:
+    tool = shutil.which("sha256sum")
+    if tool is None:
+        pytest.skip("sha256sum is not installed")
+    status, out, _ = command("export", "--to", "raw", "-o", tmp_path / "x", "--select", SELECT[0])
+    assert status == 0
+    sums = tmp_path / "x/SHA256SUMS"
+    check = [tool, "-c", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=tmp_path / "x", check=False).returncode == 0
+    listed = {line.partition("  ")[2] for line in sums.read_text().splitlines()}
+    files = {p.relative_to(tmp_path / "x").as_posix() for p in (tmp_path / "x").rglob("*.*")}
+    assert listed == files
+    root = hashlib.sha256(sums.read_bytes()).hexdigest()
+    assert out.splitlines()[-1] == f"{root}  {sums}"
+    command("export", "--to", "raw", "-o", tmp_path / "again", "--select", SELECT[0])
+    assert (tmp_path / "again/SHA256SUMS").read_bytes() == sums.read_bytes()
+
+
+def test_questions_hold_no_answer_and_answers_no_question(tmp_path: Path, command: Command) -> None:
+    """Not in any file: the bytes of no expected output are there."""
+    for option, absent in (("--questions", "outputs"), ("--answers", "inputs")):
+        out = tmp_path / option
+        assert command("export", "--to", "raw", "-o", out, "--select", SELECT[0], option)[0] == 0
+        data = b"".join(p.read_bytes() for p in out.rglob("*.bin"))
+        entries = {e.id: e for e in read_manifest(out).cases}
+        for case in load_vectors():
+            if case.id in entries:
+                arrays = case.answer.outputs if absent == "outputs" else case.inputs
+                assert not any(array.any() and array.tobytes() in data for array in arrays.values())
+                assert entries[case.id].outputs.keys() == case.answer.outputs.keys()
+                assert not any(absent in path for path in entries[case.id].tensors)
+    said = command("import", tmp_path / "--answers", "-o", tmp_path / "v.h5")
+    assert (said[0], "holds answers alone" in said[2]) == (2, True)
+    said = command("export", "--to", "raw", "-o", tmp_path / "z", "--questions", "--answers")
+    assert (said[0], "--questions does not go with --answers" in said[2]) == (2, True)
+
+
+def test_what_a_format_cannot_say_is_counted_and_named(tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("onnx")
+    status, out, _ = command(
+        "export", "--to", "onnx", "-o", tmp_path / "x", "--select", "*/core/float32/*lbr*"
+    )
+    assert status == 0
+    assert "of openvino.GRUCell-3: is no operator of ONNX" in out
+    left, wrote = out.splitlines()[:-2], out.splitlines()[-2]
+    counted = sum(int(line.split()[2]) for line in left) + int(wrote.split()[1])
+    assert counted == sum("/core/float32/" in c.id and "lbr" in c.id for c in load_vectors())
+    said = command("export", "--to", "onnx", "-o", tmp_path / "y", "--select", "bnns*/core/*n2*")
+    assert (said[0], "onnx can say none of the" in said[2]) == (2, True)
+    assert not list((tmp_path / "y").rglob("*.*"))
+
+
+def test_webnn_left_out(tmp_path: Path) -> None:
+    done = export_vectors(None, tmp_path / "x", "webnn", select=["onnx.GRU-14/*"])
+    core = [c for c in load_vectors() if c.operator == "onnx.GRU-14"]
+    assert done.cases + done.left_out.total() == len(core)
+    said = [c for c in core if c.id in {e.id for e in read_manifest(tmp_path / "x").cases}]
+    assert len(said) == done.cases > 10
+    for case in said:
+        assert np.isinf(case.attributes["clip"])
+        assert set(case.attributes["activations"]) <= {"Relu", "Sigmoid", "Tanh"}
+        lengths = case.inputs.get("sequence_lens")
+        assert lengths is None or (lengths == case.inputs["X"].shape[0]).all()
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    status, _, err = command("export", "--to", "raw", "-o", tmp_path, "--select", SELECT[0])
+    assert (status, "is there already; name a folder that is new" in err) == (2, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+    assert (
+        "no case is selected"
+        in command("export", "--to", "raw", "-o", tmp_path / "x", "--select", "no")[2]
+    )
+
+
+def test_the_published_schema_is_that_of_the_model() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == manifest_schema()
+
+
+def changed(entry: dict[str, Any], path: str, value: Any) -> None:
+    *above, last = path.split(".")
+    for key in above:
+        entry = entry[int(key) if isinstance(entry, list) else key]
+    entry[last] = value
+
+
+def first_question(folder: Path) -> Any:
+    export = open_export(folder)
+    return export.question(export.manifest.cases[0])
+
+
+X = "cases.0.tensors.inputs/x"
+BAD = {
+    "a path outside": (f"{X}.file", "../secret.bin", "expected a path inside"),
+    "an absolute path": (f"{X}.file", "/etc/passwd", "expected a path inside"),
+    "an escape": ("cases.0.id", "a\x1b[2Jb", "expected printable text"),
+    "another file": (f"{X}.file", "cases/none.bin", "is no file"),
+    "behind the end": (f"{X}.offset", 1 << 40, "the file ends after 0 of"),
+    "a huge tensor": (f"{X}.shape", [1 << 20, 1 << 20], "expected at most 1024"),
+    "an unknown dtype": (f"{X}.dtype", "int8", "dtype"),
+    "another shape": (
+        f"{X}.shape",
+        [2, 5, 2],
+        "initialHiddenStates is 2x3; expected 5x3 (N, Hout)",
+    ),
+    "an unknown operator": ("cases.0.operator", "GRU", "operator"),
+    "an unknown tier": ("cases.0.tier", "invalid", "tier"),
+    "an unknown attribute": ("cases.0.attributes", {"clip": 1}, "has no attribute 'clip'"),
+    "another version": ("format_version", 2, "format_version"),
+    "a field more": ("cases.0.more", 1, "more"),
+    "no output": ("cases.0.outputs", {}, "outputs"),
+    "another dtype": ("cases.0.dtype", "float32", "is float16, not float32"),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "says"), BAD.values(), ids=BAD.keys())
+def test_a_manifest_that_lies_is_refused_in_one_line(
+    path: str, value: Any, says: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "x"
+    export_vectors(None, out, "raw", select=SELECT[:1])
+    manifest = json.loads((out / "manifest.json").read_text())
+    changed(manifest, path, value)
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ExportError, match="was changed"):
+        open_export(out)
+    sums = out / "SHA256SUMS"
+    lines = [
+        f"{hashlib.sha256((out / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in (line.partition("  ")[2] for line in sums.read_text().splitlines())
+    ]
+    sums.write_text("".join(lines))
+    with pytest.raises(ExportError) as error:
+        first_question(out)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "\x1b" not in str(error.value)
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    out = tmp_path / "x"
+    export_vectors(None, out, "npz", select=SELECT[:1])
+    file = next(out.rglob("*.npz"))
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(ExportError, match=f"{file.name}: was changed"):
+        open_export(out)
+    (out / "SHA256SUMS").unlink()
+    with pytest.raises(ExportError, match="was not finished"):
+        open_export(out)

@@ -1,0 +1,69 @@
+"""`grucible export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..cases.commands.given_path import GivenPath
+from ..cases.commands.terminal import say
+
+if TYPE_CHECKING:
+    from .exchange.manifest import Contents, Layout
+
+_LAYOUTS = ("raw", "npz", "onnx", "openvino", "webnn")
+
+
+@click.command("export")
+@click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
+@click.option("--to", "layout", required=True, type=click.Choice(_LAYOUTS), help="The format.")
+@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False),
+              help="A new folder for the export.")  # fmt: skip
+@click.option(
+    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
+)
+@click.option("--questions", is_flag=True, help="Leave the answers out.")
+@click.option("--answers", is_flag=True, help="The answers alone.")
+def export_command(
+    vectors: Path | None,
+    layout: Layout,
+    out: Path,
+    select: tuple[str, ...],
+    questions: bool,
+    answers: bool,
+) -> None:
+    """Export vectors to another format.
+
+    VECTORS is a vector file or a directory of them; without it, the core vectors.
+
+    \b
+    raw       a binary file for each case
+    npz       a file for each case that numpy reads
+    onnx      a folder for each case, as ONNX's backend tests have it
+    openvino  a model as OpenVINO IR for each case, and its tensors as npz
+    webnn     JSON, as the web platform's tests of WebNN have it
+
+    All have a manifest.json that lists the cases, and SHA256SUMS, which
+    `sha256sum -c` verifies. `grucible import` reads them back.
+    """
+    from ..cases.commands.progress import progress_over
+    from .exchange.export import export_vectors
+    from .find import case_ids
+
+    if questions and answers:
+        raise click.UsageError("--questions does not go with --answers; leave out both for both")
+    contents: Contents = "questions and answers"
+    if questions or answers:
+        contents = "questions" if questions else "answers"
+    total = sum(1 for _ in case_ids(vectors, select)) if sys.stderr.isatty() else 0
+    with progress_over("exporting", total) as progress:
+        done = export_vectors(
+            vectors, out, layout, select=select, contents=contents, advance=progress.advance
+        )
+    for (operator, reason), count in sorted(done.left_out.items()):
+        say(f"left out: {count} of {operator}: {reason}")
+    say(f"wrote {done.cases} cases to {out}, {contents}")
+    say(f"{done.root_sha256}  {out / 'SHA256SUMS'}")

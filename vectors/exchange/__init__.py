@@ -1,0 +1,1 @@
+"""Vectors in other formats: exports, and reading questions from them."""

@@ -1,0 +1,160 @@
+"""Exporting vectors: a folder with a manifest, the cases' files, and the digests of all of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grucible
+
+from ...cases.dtypes import Array, dtype_name
+from ...cases.operators.known import OPERATORS
+from ...cases.selection import nothing_selected, selected
+from ...cases.whole_file import replace_file
+from ..block import canonical_json
+from ..block_reader import TOGETHER
+from ..case import Case
+from ..find import find_vectors
+from ..reader import open_vectors
+from .layout import CASES, CaseLayout, NotSayable, Npz, Raw, file_name
+from .manifest import (
+    MANIFEST,
+    Contents,
+    Entry,
+    ExportError,
+    Layout,
+    Manifest,
+    Place,
+    Tensor,
+    manifest_text,
+)
+from .sums import write_sums
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export holds: how many cases, the SHA-256 of its list of digests, and of how many cases the
+    format cannot say, by operator and reason."""
+
+    cases: int
+    root_sha256: str
+    left_out: Counter[tuple[str, str]]
+
+
+def export_vectors(
+    vectors: Path | None,
+    out: Path,
+    layout: Layout,
+    *,
+    select: Sequence[str] = (),
+    contents: Contents = "questions and answers",
+    advance: Callable[[int], None] = lambda _: None,
+) -> Exported:
+    """Export the cases of vector files (None: of the core) that `select` matches into the folder `out`.
+
+    Raises ExportError where `out` holds something already, GrucibleError where no case is selected.
+    """
+    _check_empty(out)
+    writer, left_out = _layout(layout), Counter[tuple[str, str]]()
+    entries: list[Entry] = []
+    for case in _cases(vectors, select):
+        (out / CASES).mkdir(parents=True, exist_ok=True)
+        arrays = arrays_of(case, contents)
+        try:
+            name = file_name(len(entries) + 1, case.id)
+            entries.append(_entry(case, writer.write(out, name, case, arrays)))
+        except NotSayable as reason:
+            left_out[case.operator, str(reason)] += 1
+        advance(1)
+    if not entries and not left_out:
+        raise nothing_selected(select)
+    if not entries:
+        (out / CASES).rmdir()
+        raise ExportError(
+            f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
+        )
+    manifest = Manifest(
+        format="grucible cases",
+        format_version=1,
+        made_by=f"grucible {grucible.__version__}",
+        layout=layout,
+        contents=contents,
+        cases=entries,
+    )
+    replace_file(out / MANIFEST, manifest_text(manifest).encode())
+    return Exported(len(entries), write_sums(out), left_out)
+
+
+def _why(left_out: Counter[tuple[str, str]]) -> str:
+    [((operator, reason), _)] = left_out.most_common(1)
+    return f"{operator}: {reason}"
+
+
+def _layout(name: Layout) -> CaseLayout:
+    """The layout of this name; those that need a runtime's package import it now."""
+    if name == "raw":
+        return Raw()
+    if name == "npz":
+        return Npz()
+    if name == "onnx":
+        from .onnx_test import OnnxTest
+
+        return OnnxTest()
+    if name == "openvino":
+        from .openvino_ir import OpenVinoIr
+
+        return OpenVinoIr()
+    from .webnn import WebNN
+
+    return WebNN()
+
+
+def _check_empty(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
+
+
+def _cases(vectors: Path | None, select: Sequence[str]) -> Iterator[Case]:
+    """The selected cases, of blocks that were verified against their digests."""
+    for file, relative in find_vectors(vectors, select):
+        with open_vectors(file, relative) as opened:
+            wanted = opened.ids(select)
+            opened.verify_content(wanted)
+            for path in wanted:
+                for rows in opened.block(path).slices():
+                    yield from (c for c in rows.cases() if selected(c.id, select))
+
+
+def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:
+    """The arrays of a case by the paths that vectors/FORMAT.md gives datasets in a block."""
+    found: dict[str, Array] = {}
+    if contents != "answers":
+        found |= {f"inputs/{name}": array for name, array in case.inputs.items()}
+    if contents != "questions":
+        for names, answer in case.answers.items():
+            above = f"readings/{TOGETHER.join(names)}/" if names else ""
+            found |= {f"{above}outputs/{name}": a for name, a in answer.outputs.items()}
+            for arithmetic, limits in answer.tolerances.items():
+                found |= {f"{above}tolerance/{arithmetic}/{n}": a for n, a in limits.items()}
+    return found
+
+
+def _entry(case: Case, places: dict[str, Place]) -> Entry:
+    question = case.question
+    attributes: dict[str, Any] = json.loads(canonical_json(question.given))
+    return Entry(
+        id=case.id,
+        operator=OPERATORS[case.operator].name,
+        dtype=case.dtype,
+        tier=case.tier,
+        attributes=attributes,
+        outputs={
+            name: Tensor(dtype=dtype_name(wanted.dtype), shape=list(wanted.shape))
+            for name, wanted in question.outputs.items()
+        },
+        tensors=places,
+    )

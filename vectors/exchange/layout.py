@@ -1,0 +1,68 @@
+"""How an export lays out the numbers of a case; the layouts `raw` and `npz`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from ...cases.dtypes import Array
+from ..case import Case
+from .manifest import Place
+from .tensors import write_npz, write_raw
+
+CASES = "cases"
+"""The folder, in an export, of the cases' files."""
+_MOST_SLUG = 80
+
+
+class NotSayable(Exception):
+    """The format cannot say a case; the message is the reason, without numbers of that case."""
+
+
+class CaseLayout(Protocol):
+    """Writes cases into a folder, each as `arrays` by the paths of vectors/FORMAT.md."""
+
+    def write(
+        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+    ) -> dict[str, Place]:
+        """Write a case below `folder`, its files called after `name`; returns where each array is.
+
+        Raises NotSayable, before anything is written.
+        """
+
+
+class Raw:
+    """One binary file for each case, in which tensor follows tensor."""
+
+    def write(
+        self,
+        folder: Path,
+        name: str,
+        case: Case,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> dict[str, Place]:
+        """Write a case."""
+        return write_raw(folder, f"{CASES}/{name}.bin", arrays)
+
+
+class Npz:
+    """One .npz file for each case."""
+
+    def write(
+        self,
+        folder: Path,
+        name: str,
+        case: Case,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> dict[str, Place]:
+        """Write a case."""
+        return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+
+
+def file_name(number: int, case_id: str) -> str:
+    """What the files of the case of this number are called: `00017_float32_lbr_clip0_5`."""
+    _, _, what = case_id.partition("/")
+    words = re.sub(r"[^A-Za-z0-9]+", "_", what.partition("/")[2])[:_MOST_SLUG].strip("_")
+    return f"{number:05}_{words}"

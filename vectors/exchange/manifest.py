@@ -1,0 +1,135 @@
+"""The manifest of an export: which cases it holds, and where their numbers are.
+
+The model below checks a manifest that is read, and gives the JSON Schema that stands beside this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
+from ...cases.errors import GrucibleError
+from ...cases.operators.known import OPERATORS
+from ..block_reader import TIERS
+
+MANIFEST = "manifest.json"
+SCHEMA = Path(__file__).with_name("manifest.schema.json")
+MOST_BYTES = 256 << 20
+"""The largest manifest: that of all shipped cases has some 60 MB."""
+MOST_RANK = 8
+"""GRU operators' tensors have at most 4 axes."""
+
+Contents = Literal["questions and answers", "questions", "answers"]
+Layout = Literal["raw", "npz", "onnx", "openvino", "webnn"]
+
+
+class ExportError(GrucibleError):
+    """An export cannot be used, or not be written; names the file and the place in it."""
+
+
+def _inside(text: str) -> str:
+    path = PurePosixPath(text)
+    if not text.isprintable() or path.is_absolute() or ".." in path.parts or not path.name:
+        raise ValueError("expected a path inside the export")
+    return text
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text:
+        raise ValueError("expected printable text")
+    return text
+
+
+_File = Annotated[str, AfterValidator(_inside)]
+_Text = Annotated[str, AfterValidator(_printable), Field(max_length=1000)]
+_Length = Annotated[int, Field(ge=1, lt=2**40)]
+_Dtype = Literal[(*FLOAT_TYPES, *INTEGER_TYPES)]  # type: ignore[valid-type]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Tensor(_Strict):
+    """The type of a tensor: its dtype, and the lengths of its axes."""
+
+    dtype: _Dtype
+    shape: Annotated[list[_Length], Field(max_length=MOST_RANK)]
+
+
+class Place(Tensor):
+    """A tensor and where it is: in `file`, in C order and little-endian, from byte `offset` on (raw), under
+    its own path (npz), or as the file's format has it."""
+
+    file: _File
+    offset: Annotated[int, Field(ge=0, lt=2**60)] = 0
+
+
+class Entry(_Strict):
+    """A case. `attributes` are those written out, infinity as "inf"; `outputs` those that are asked for;
+    `tensors` are by the paths that vectors/FORMAT.md gives datasets in a block, such as `inputs/X`."""
+
+    id: _Text
+    operator: Literal[tuple(OPERATORS)]  # type: ignore[valid-type]
+    dtype: Literal[tuple(FLOAT_TYPES)]  # type: ignore[valid-type]
+    tier: Literal[TIERS]  # type: ignore[valid-type]
+    attributes: dict[str, Any]
+    outputs: Annotated[dict[str, Tensor], Field(min_length=1)]
+    tensors: dict[str, Place]
+
+
+class Manifest(_Strict):
+    """What an export holds."""
+
+    format: Literal["grucible cases"]
+    format_version: Literal[1]
+    made_by: _Text
+    layout: Layout
+    contents: Contents
+    cases: list[Entry]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the export in `folder`; ExportError where there is none that can be used."""
+    path = folder / MANIFEST
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO would wait for ever
+        with os.fdopen(descriptor, "rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ExportError(f"{path}: {error.strerror}; expected an export of grucible") from None
+    if len(raw) > MOST_BYTES:
+        raise ExportError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
+    try:
+        found = Manifest.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise ExportError(f"{path}: {place}: {first['msg']}") from None
+    seen: set[str] = set()
+    for entry in found.cases:
+        if entry.id in seen:
+            raise ExportError(f"{path}: {entry.id} stands there twice")
+        seen.add(entry.id)
+    return found
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """A manifest as JSON, a case a line."""
+    head = manifest.model_copy(update={"cases": []}).model_dump_json(indent=1)
+    cases = ",\n".join(f"  {entry.model_dump_json()}" for entry in manifest.cases)
+    return head.replace('"cases": []', f'"cases": [\n{cases}\n ]') + "\n"
+
+
+def manifest_schema() -> str:
+    """The JSON Schema of manifests, as text; SCHEMA holds it."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Manifest.model_json_schema(),
+    }
+    return json.dumps(schema, indent=1) + "\n"

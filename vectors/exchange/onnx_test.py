@@ -1,0 +1,79 @@
+"""The layout `onnx`: a folder for each case, as the backend tests of ONNX have it.
+
+    cases/test_00017_float32_reverse/model.onnx
+                                    /data.json      rtol and atol, for onnx.backend.test
+                                    /config.txt     the same, for onnx_test_runner of ONNX Runtime
+                                    /test_data_set_0/input_0.pb … output_0.pb …
+
+A model has its weights as inputs. A test has one right answer, so what more than one reading admits, and what
+is not portable, cannot be said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from onnx import TensorProto, helper
+
+from ...cases.dtypes import Array, dtype_name
+from ...cases.operators.onnx import GRU
+from ..case import REQUIRED, Case
+from .layout import CASES, NotSayable
+from .manifest import Place
+from .onnx_model import TYPES, model, node_type
+from .rtol_atol import smallest_pair
+from .tensors import write_npz
+
+OPSET = {"bfloat16": 22}
+"""The opset of a model, by dtype, where it is not that of 14, the first with GRU's layout."""
+
+
+class OnnxTest:
+    """A folder for each case: a model, and its tensors as TensorProto."""
+
+    def write(
+        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+    ) -> dict[str, Place]:
+        """Write a case; tolerances and what else a test does not say stand beside it, as npz."""
+        if case.operator != GRU.name:
+            raise NotSayable("is no operator of ONNX")
+        if case.tier != "required":
+            raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+        test = f"{CASES}/test_{name}"
+        data = folder / test / "test_data_set_0"
+        data.mkdir(parents=True)
+        asked = node_type(case.question)
+        made = model(asked, OPSET.get(case.dtype, 14))
+        (folder / test / "model.onnx").write_bytes(made.SerializeToString())
+        rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
+        places = write_npz(folder, f"{test}/tolerance.npz", rest) if rest else {}
+        for kind, names in (("input", asked.inputs), ("output", asked.asked)):
+            for number, tensor in enumerate(names):
+                array = arrays.get(f"{kind}s/{tensor}")
+                if array is not None:
+                    file = f"{test}/test_data_set_0/{kind}_{number}.pb"
+                    _write(folder / file, tensor, array)
+                    places[f"{kind}s/{tensor}"] = Place(
+                        dtype=dtype_name(array.dtype), shape=list(array.shape), file=file
+                    )
+        if rest:
+            _write_pair(folder / test, case)
+        return places
+
+
+def _write(path: Path, name: str, array: Array) -> None:
+    made: TensorProto = helper.make_tensor(
+        name, TYPES[dtype_name(array.dtype)], array.shape, array.tobytes(), raw=True
+    )
+    path.write_bytes(made.SerializeToString())
+
+
+def _write_pair(test: Path, case: Case) -> None:
+    pair = smallest_pair(case.answer, REQUIRED[case.dtype])
+    (test / "data.json").write_text(json.dumps(pair._asdict()) + "\n", encoding="utf-8")
+    (test / "config.txt").write_text(
+        f"per_sample_tolerance: {pair.atol!r}\nrelative_per_sample_tolerance: {pair.rtol!r}\n",
+        encoding="utf-8",
+    )

@@ -1,0 +1,82 @@
+"""One pair of numbers in place of a tolerance for each element, for formats that know no more."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ..case import Answer
+
+
+class Pair(NamedTuple):
+    """What |observed - expected| may be: `atol` + `rtol` · |expected|."""
+
+    rtol: float
+    atol: float
+
+
+def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
+    """The pair that admits all that the tolerances of a class of arithmetic admit, and least besides.
+
+    "Least" is the mean over all elements of what the pair admits. Of the lines above the points (|expected|,
+    tolerance) that is the one which touches their upper hull below the mean of |expected|. ValueError where a
+    tolerance is infinite.
+    """
+    limits = answer.tolerances[arithmetic]
+    size = np.concatenate([np.abs(answer.outputs[n].astype(np.float64)).ravel() for n in limits])
+    limit = np.concatenate([limits[name].astype(np.float64).ravel() for name in limits])
+    if not np.isfinite(limit).all() or not np.isfinite(size).all():
+        raise ValueError("a tolerance or an expected value is not finite")
+    hull = _upper_hull(size, limit)
+    rtol, atol = _line(hull, float(size.mean()))
+    return _rounded_up(rtol, atol, size, limit)
+
+
+def _upper_hull(x: Array, y: Array) -> list[tuple[float, float]]:
+    """The corners, from left to right, of the least concave and non-decreasing function above points, of
+    which the first is at 0."""
+    order = np.lexsort((y, x))
+    hull: list[tuple[float, float]] = [(0.0, 0.0)]
+    for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
+        while hull and (hull[-1][0] == point[0] and hull[-1][1] <= point[1]):
+            hull.pop()
+        while len(hull) > 1 and _slope(hull[-2], point) >= _slope(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+    run = right[0] - left[0]
+    return (right[1] - left[1]) / run if run else math.copysign(math.inf, right[1] - left[1])
+
+
+def _line(hull: list[tuple[float, float]], mean: float) -> tuple[float, float]:
+    """Slope and value at 0 of the hull's edge above `mean`, neither negative."""
+    for left, right in pairwise(hull):
+        if left[0] <= mean <= right[0] and right[0] > left[0]:
+            slope = _slope(left, right)
+            if slope <= 0:
+                break
+            return slope, max(0.0, left[1] - slope * left[0])
+    return 0.0, max(y for _, y in hull)
+
+
+def _rounded_up(rtol: float, atol: float, size: Array, limit: Array) -> Pair:
+    """The pair with three digits, large enough to admit every limit."""
+    rtol, atol = _three_digits(rtol), _three_digits(atol)
+    lacking = limit - (atol + rtol * size)
+    worst = float(lacking.max(initial=0.0))
+    return Pair(rtol, _three_digits(atol + worst) if worst > 0 else atol)
+
+
+def _three_digits(value: float) -> float:
+    """The least number of three significant digits that is not below `value`."""
+    if value <= 0:
+        return 0.0
+    rounded = float(f"{value:.2e}")
+    return rounded if rounded >= value else float(f"{value * 1.005:.2e}")

@@ -1,0 +1,55 @@
+"""SHA256SUMS: the digests of all files of an export, which `sha256sum -c` verifies.
+
+The SHA-256 of that file is the root digest of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .manifest import ExportError
+
+SUMS = "SHA256SUMS"
+_SLICE = 1 << 20
+_MOST_BYTES = 64 << 20
+
+
+def write_sums(folder: Path) -> str:
+    """Write the digests of all files in and below `folder`; returns the root digest."""
+    files = sorted(
+        Path(place, name).relative_to(folder).as_posix()
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name != SUMS
+    )
+    text = "".join(f"{_sha256(folder / name)}  {name}\n" for name in files)
+    (folder / SUMS).write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_sums(folder: Path) -> str:
+    """The root digest; ExportError for a file that is not as SHA256SUMS says, and where there is none."""
+    path = folder / SUMS
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise ExportError(
+            f"{path}: is no list of digests; the export was not finished: make it again"
+        )
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for line in text.splitlines():
+        digest, _, name = line.partition("  ")
+        file = folder / name
+        if not name or ".." in Path(name).parts or not file.is_file():
+            raise ExportError(f"{path}: names {name!r}, which is no file of the export")
+        if _sha256(file) != digest:
+            raise ExportError(f"{file}: was changed: it is not what {SUMS} says")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_SLICE):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,113 @@
+"""The layout `webnn`: JSON as the web platform's tests of WebNN's gru have it.
+
+https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU is a test, `{"name": …, "graph": {"inputs":
+…, "operators": …, "expectedOutputs": …}}`, if WebNN has what it asks for: no clip, no lengths but full ones,
+three activations, the same in both directions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.onnx import GRU
+from ..case import Case
+from .layout import CASES, NotSayable
+from .manifest import Place
+from .tensors import write_npz
+
+DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
+"""WebNN's names of ONNX's directions."""
+ACTIVATIONS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
+"""WebNN's names of ONNX's activations."""
+
+
+class WebNN:
+    """A JSON file for each case, and its tensors as npz."""
+
+    def write(
+        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+    ) -> dict[str, Place]:
+        """Write a case."""
+        test = {"name": case.id, "graph": _graph(case, arrays)}
+        (folder / CASES / f"{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
+        return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+
+
+def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """The graph of one gru. Raises NotSayable for what WebNN's gru lacks."""
+    if case.operator != GRU.name:
+        raise NotSayable("is no ONNX GRU, from which WebNN's gru differs least")
+    if case.tier != "required":
+        raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    attributes, inputs = case.attributes, case.inputs
+    _check(case, attributes)
+    hidden = inputs["R"].shape[-1]
+    tensors = {"gruInput": inputs["X"], "gruWeight": inputs["W"], "gruRecurrentWeight": inputs["R"]}
+    options: dict[str, Any] = {}
+    if "B" in inputs:
+        tensors["gruBias"], tensors["gruRecurrentBias"] = np.split(inputs["B"], 2, axis=1)
+        options |= {"bias": "gruBias", "recurrentBias": "gruRecurrentBias"}
+    if "initial_h" in inputs:
+        tensors["gruInitialHiddenState"] = inputs["initial_h"]
+        options["initialHiddenState"] = "gruInitialHiddenState"
+    options |= {
+        "resetAfter": bool(attributes["linear_before_reset"]),
+        "returnSequence": "Y" in case.question.outputs,
+        "direction": DIRECTIONS[attributes["direction"]],
+        "layout": "zrn",
+        "activations": [ACTIVATIONS[one] for one in attributes["activations"][:2]],
+    }
+    outputs = {"gruOutput1": "Y_h"} | ({"gruOutput2": "Y"} if options["returnSequence"] else {})
+    expected = {name: arrays.get(f"outputs/{ours}") for name, ours in outputs.items()}
+    return {
+        "inputs": {name: _tensor(array) for name, array in tensors.items()},
+        "operators": [
+            {
+                "name": "gru",
+                "arguments": [
+                    {"input": "gruInput"},
+                    {"weight": "gruWeight"},
+                    {"recurrentWeight": "gruRecurrentWeight"},
+                    {"steps": inputs["X"].shape[0]},
+                    {"hiddenSize": hidden},
+                    {"options": options},
+                ],
+                "outputs": list(outputs),
+            }
+        ],
+        "expectedOutputs": {
+            n: _tensor(array) for n, array in expected.items() if array is not None
+        },
+    }
+
+
+def _check(case: Case, attributes: Mapping[str, Any]) -> None:
+    if case.dtype not in ("float16", "float32"):
+        raise NotSayable(f"WebNN has no gru of {case.dtype}")
+    if attributes["layout"]:
+        raise NotSayable("WebNN's tensors are as with layout 0")
+    if not np.isinf(attributes["clip"]):
+        raise NotSayable("WebNN has no clip")
+    used = attributes["activations"]
+    if not set(used) <= set(ACTIVATIONS):
+        raise NotSayable(f"WebNN's activations are {', '.join(ACTIVATIONS.values())}")
+    if used[:2] != used[-2:]:
+        raise NotSayable("WebNN has the same activations in both directions")
+    lengths = case.inputs.get("sequence_lens")
+    if lengths is not None and (lengths != case.inputs["X"].shape[0]).any():
+        raise NotSayable("WebNN has no lengths")
+    if "Y_h" not in case.question.outputs:
+        raise NotSayable("WebNN gives the last state always")
+
+
+def _tensor(array: Array) -> dict[str, Any]:
+    return {
+        "data": array.astype(np.float64).ravel().tolist(),
+        "descriptor": {"shape": list(array.shape), "dataType": str(array.dtype.name)},
+    }
