@@ -9,6 +9,8 @@ if _OURS := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import os
+import sys
+import warnings
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -85,6 +87,9 @@ def main(**extra: Any) -> None:
     from .cases.errors import GrucibleError
 
     stand_in()
+    warnings.simplefilter("ignore")  # of libraries, for who develops with them
+    sys.warnoptions[:] = ["ignore"]  # in processes that are started, too
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would hide how a process ended
     if _OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         remember_interrupts()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from .case_size import too_large
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
 from .operators.attribute import Attribute
@@ -38,6 +39,8 @@ def pose(
     if dtype not in operator.dtypes():
         raise QuestionError(f"{x.name} is {dtype}; expected {_or(operator.dtypes())}")
     sizes = _sizes(operator, attributes, inputs)
+    if why := too_large(operator, attributes, sizes):
+        raise QuestionError(why)
     for tensor in operator.inputs:
         if tensor.name in inputs:
             _check_input(operator, tensor, attributes, sizes, inputs[tensor.name], dtype)

@@ -16,6 +16,11 @@ def matches(case_id: str, glob: str) -> bool:
     return fnmatchcase(case_id, glob)
 
 
+def is_glob(text: str) -> bool:
+    """Whether a text has a wildcard, and so may match more than one id."""
+    return _WILD.search(text) is not None
+
+
 def selected(case_id: str, select: Sequence[str]) -> bool:
     """Whether an id matches any glob; no glob selects everything."""
     return not select or any(matches(case_id, glob) for glob in select)

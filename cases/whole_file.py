@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import os
 import platform
 from pathlib import Path
 
+_MOST_NAME = 100
+
 
 def _temporary(path: Path, process: str) -> Path:
     """Where a process of this machine writes what will stand at `path`."""
-    return path.with_name(f".{path.name}.{platform.node()}.{process}.tmp")
+    name = path.name
+    if (
+        len(os.fsencode(name)) > _MOST_NAME
+    ):  # with what is added it may be too long for a file system
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return path.with_name(f".{name}.{platform.node()}.{process}.tmp")
 
 
 def replace_file(path: Path, data: bytes) -> None:

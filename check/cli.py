@@ -12,7 +12,7 @@ import click
 
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import put, say
-from ..cases.commands.text_file import is_hdf5, replace_text
+from ..cases.commands.text_file import REPORT, check_replaceable, replace_text
 from .option_values import seconds, share, size_in_bytes
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _tell(report: Report, files: Sequence[Path], as_json: bool) -> None:
 
     with contextlib.ExitStack() as stack:
         for file in reversed(files):
-            stack.callback(replace_text, file, report_json(report))
+            stack.callback(replace_text, file, report_json(report), REPORT)
         if as_json:
             put(report_json(report))
         else:
@@ -166,8 +166,7 @@ def _report_file(text: str) -> Path:
     path = Path(name)
     if path.is_dir():
         raise click.UsageError(f"--report {text}: {path} is a directory")
-    if is_hdf5(path):
-        raise click.UsageError(f"--report {text}: {path} is an HDF5 file; name another place")
+    check_replaceable(path, REPORT)
     if not path.parent.is_dir():
         raise click.UsageError(f"--report {text}: there is no directory {path.parent}")
     return path

@@ -14,7 +14,7 @@ from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
-from .judging.expectations import Expectation, check_require, expectation_for, must_support
+from .judging.expectations import Expectation, Expectations, check_require, must_support
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
@@ -76,7 +76,7 @@ def judge(
     if require:
         check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
-    seen = _Seen(criteria, expectations, require, diagnosis, recompute_share)
+    seen = _Seen(criteria, Expectations(expectations), require, diagnosis, recompute_share)
     interrupted = False
     try:
         for part in observations(files, source, select, advance):
@@ -112,7 +112,7 @@ class _Seen:
     """What was found of the cases that have been compared."""
 
     criteria: Mapping[str, Criterion]
-    expectations: Sequence[Expectation]
+    expectations: Expectations
     require: Sequence[str]
     diagnosis: bool
     recompute_share: float
@@ -140,15 +140,11 @@ class _Seen:
             self.passed += _passed(part, found)
 
 
-def _foretold(
-    result: CaseResult, expectations: Sequence[Expectation], require: Sequence[str]
-) -> CaseResult:
+def _foretold(result: CaseResult, expectations: Expectations, require: Sequence[str]) -> CaseResult:
     """The result with what the user said of the case beforehand."""
-    if not expectations and not require:
-        return result
     return replace(
         result,
-        expected=expectation_for(result.id, expectations),
+        expected=expectations.of(result.id),
         must_support=must_support(result.id, require),
     )
 

@@ -11,7 +11,7 @@ import click
 
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
-from ..cases.commands.text_file import replace_text
+from ..cases.commands.text_file import DIGESTS, check_replaceable, replace_text
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
 
@@ -65,6 +65,8 @@ def gen_command(
     if verify and not whole:
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
     check_dtypes(dtypes)
+    for listed in filter(None, (digests, tolerance_digests)):
+        check_replaceable(listed, DIGESTS)
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
     files = _made_or_found(plans, out, jobs, remake=not verify)
@@ -75,7 +77,7 @@ def gen_command(
         if place:
             sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-            replace_text(place, "".join(lines))
+            replace_text(place, "".join(lines), DIGESTS)
     if verify and equal < len(files):
         raise SystemExit(1)
 

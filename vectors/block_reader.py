@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..cases.case_size import too_large
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
@@ -34,6 +35,8 @@ def open_block(
     tier = _tier(group, path)
     sizes = _sizes(group, operator)
     given = _given(group, ids, operator, parsed)
+    if why := too_large(operator, operator.with_defaults(given[0]), sizes):
+        raise VectorFileError(f"{group.where}: {why}")
     tensors = _Tensors(operator, dtype, sizes, operator.with_defaults(given[0]), len(ids))
     tensors.check_attributes(given, group)
     inputs = tensors.folder(group, "inputs", operator.inputs)

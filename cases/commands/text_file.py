@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 from ..errors import GrucibleError
@@ -15,15 +16,22 @@ _PLACES = (0, 512, 1024, 2048)
 """Where HDF5's signature may stand: behind a user block, too."""
 
 
-def replace_text(path: Path, text: str) -> None:
+REPORT = re.compile(rb"\s*[\[{]")
+"""What a report, JSON, begins with."""
+DIGESTS = re.compile(rb"[0-9a-f]{64}  ")
+"""What a list of digests begins with."""
+_BEGINNING = 4096
+
+
+def replace_text(path: Path, text: str, like: re.Pattern[bytes]) -> None:
     """Put `text` in the place of what stands at `path`, or where links from there lead; what is no regular
     file is written to as it is.
 
-    Raises GrucibleError where it cannot be written, and for vectors and outputs; what was there stays then.
+    Raises GrucibleError where it cannot be written, and where something else stands there than an earlier
+    one, which would begin `like` it: vectors, a spec, a program. What was there stays then.
     """
     data = text.encode("utf-8")
-    if is_hdf5(path):
-        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
+    check_replaceable(path, like)
     try:
         if _is_stream(path):
             _write_into(path, data)
@@ -34,6 +42,24 @@ def replace_text(path: Path, text: str) -> None:
         if getattr(error, "errno", 0) == errno.ENXIO:
             why = "a pipe that nobody reads"
         raise GrucibleError(f"{path}: cannot be written ({why})") from None
+
+
+def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
+    """Raise GrucibleError for a regular file that holds something, and does not begin `like` what replaces
+    it."""
+    if is_hdf5(path):
+        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
+    if not path.is_file() or _is_stream(path):
+        return
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING)
+    except OSError:
+        return  # whether it can be written, writing tells
+    if beginning and not like.match(beginning):
+        raise GrucibleError(
+            f"{path}: is there already, and holds something else; name another place"
+        )
 
 
 def _is_stream(path: Path) -> bool:

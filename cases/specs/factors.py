@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
+from ..case_size import MOST_SIZE
 from ..operators.attribute import Attribute
 from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT, Operator
@@ -105,7 +106,7 @@ def _tensors(operator: Operator) -> Iterable[Factor]:
 
 def _size(symbol: str, operator: Operator) -> Factor:
     letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[operator.sizes[symbol]]
-    bounds = Field(ge=1, le=4096, title="an integer from 1 to 4096")
+    bounds = Field(ge=1, le=MOST_SIZE, title=f"an integer from 1 to {MOST_SIZE}")
     values = ValueType(Annotated[int, Strict(), bounds])
     return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
 

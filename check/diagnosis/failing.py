@@ -89,7 +89,8 @@ class FailingBlock:
 
 def _elements(arrays: Arrays, leading: int) -> Array:
     """The elements of all outputs side by side, in float64, behind the `leading` axes."""
-    flat = [a.astype(np.float64).reshape(*a.shape[:leading], -1) for a in arrays.values()]
+    with np.errstate(invalid="ignore"):  # of a signalling NaN
+        flat = [a.astype(np.float64).reshape(*a.shape[:leading], -1) for a in arrays.values()]
     return np.concatenate(flat, axis=-1)
 
 

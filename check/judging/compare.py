@@ -114,7 +114,9 @@ class _Off:
         ratio[~(ratio >= 0.0)] = np.inf  # of a tolerance that is NaN, negative or -0
         element = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))
-        worst, at = self._off[rows, element], self._expected[rows, element].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            at = self._expected[rows, element].astype(np.float64)
+        worst = self._off[rows, element]
         unit = FLOAT_TYPES[self._dtype].spacing(np.where(np.isfinite(at), at, 0.0))
         with np.errstate(over="ignore"):
             ulps = worst / unit

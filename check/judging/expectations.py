@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...cases.errors import GrucibleError
-from ...cases.selection import matches
+from ...cases.selection import is_glob, matches
 from ...cases.specs.yaml_source import parse, read_text
+
+MOST_GLOBS = 1000
+"""So many expectations may be of more than one case: each is held against every case."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Expectation:
 def load_expectations(path: Path) -> list[Expectation]:
     """The expectations in a YAML list of {cases: glob, reason, link}; SpecError if it is not one."""
     document = parse(str(path), read_text(path), list)
-    found = []
+    found, globs = [], 0
     for index, entry in enumerate(document.value):
         if not isinstance(entry, dict):
             raise document.error((index,), "expected a mapping with cases, reason and link")
@@ -38,12 +41,36 @@ def load_expectations(path: Path) -> list[Expectation]:
             if field not in entry:
                 raise document.error((index, field), "is missing")
         found.append(Expectation(**entry))
+        if is_glob(entry["cases"]):
+            globs += 1
+        if globs > MOST_GLOBS:
+            raise document.error(
+                (index,), f"is the glob number {globs}; expected at most {MOST_GLOBS}"
+            )
     return found
 
 
-def expectation_for(case_id: str, expectations: Sequence[Expectation]) -> Expectation | None:
-    """The first expectation that names the case."""
-    return next((e for e in expectations if matches(case_id, e.cases)), None)
+class Expectations:
+    """Expectations, to be looked up by case. Those that name one case are found at once."""
+
+    def __init__(self, expectations: Sequence[Expectation]) -> None:
+        self._of_one: dict[str, tuple[int, Expectation]] = {}
+        self._of_many: list[tuple[int, Expectation]] = []
+        for place, one in enumerate(expectations):
+            if is_glob(one.cases):
+                self._of_many.append((place, one))
+            else:
+                self._of_one.setdefault(one.cases, (place, one))
+
+    def of(self, case_id: str) -> Expectation | None:
+        """The first expectation that names the case."""
+        exact = self._of_one.get(case_id)
+        for place, one in self._of_many:
+            if exact and exact[0] < place:
+                break
+            if matches(case_id, one.cases):
+                return one
+        return exact[1] if exact else None
 
 
 def must_support(case_id: str, require: Sequence[str]) -> bool:

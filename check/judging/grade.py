@@ -80,7 +80,7 @@ class Grade:
         too_little = np.zeros(len(block), bool)
         for reading, answer in block.answers.items():
             limits = self.required.admitted(block, reading)
-            nothing, elements = vacuous(answer, limits, self.dtype)
+            nothing, elements = vacuous(answer, limits)
             too_little |= nothing > MOST_VACUOUS * elements
             if reading == STORED:
                 self.elements[relative] += int(elements.sum())

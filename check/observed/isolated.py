@@ -103,7 +103,10 @@ class IsolatedRuntime:
             self._drop()
             raise RuntimeNotUsable(told["unusable"])
         self.name = one_line(told.get("name", "")) or self._spec
-        self.version, self.parallel = one_line(told.get("version", "")), "parallel" in told
+        self.version, self.parallel = (
+            one_line(told.get("version", "")),
+            told.get("parallel") == "yes",
+        )
         self._operators = {rest for keyword, rest in lines if keyword == "operator"}
         self._dtypes = {rest for keyword, rest in lines if keyword == "dtype"}
         self._ready = True
@@ -223,7 +226,7 @@ def command_of(runtime: str) -> list[str]:
     """The command of a process that is the runtime of this name and speaks the protocol: a program
     (EXEC), or Python, which loads it. RuntimeNotUsable for a command that is none."""
     if not runtime.startswith(EXEC):
-        return [sys.executable, "-c", COMMAND, json.dumps(sys.path), runtime]
+        return [sys.executable, "-P", "-c", COMMAND, json.dumps(sys.path), runtime]
     try:
         words = shlex.split(runtime.removeprefix(EXEC))
     except ValueError as error:

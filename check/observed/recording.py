@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import h5py
+
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.selection import nothing_selected
 from ...vectors.find import find_vectors
-from ...vectors.reader import open_vectors
+from ...vectors.hdf5.attributes import attribute
+from ...vectors.hdf5.opening import VECTORS
 from .observations import observations
 from .outputs_file import OutputsWriter, new_outputs_file
 from .source import Source
@@ -54,8 +57,9 @@ def record(
 
 
 def _holds_vectors(path: Path) -> bool:
+    """Whether the file says that it does, in whatever version."""
     try:
-        with open_vectors(path):
-            return True
-    except VectorFileError:
+        with h5py.File(path, "r") as file:
+            return attribute(file, "format") == VECTORS
+    except (OSError, VectorFileError):  # no HDF5 file, or outputs as h5py writes a text
         return False

@@ -21,6 +21,7 @@ Lines with other keywords are passed over, so that a later version can say more.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -46,6 +47,8 @@ MOST_HEADER_BYTES = 64 << 10
 """The longest header; the longest question of the core has 800 bytes."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
+MOST_ELEMENTS = 1 << 48
+"""No tensor has more; numpy refuses a shape of more than 2^63, even where an axis is 0."""
 MOST_DIGITS = 18
 """What is longer is the size of nothing."""
 
@@ -153,6 +156,8 @@ def announced(rest: str) -> Announced:
     if len(axes) > MOST_RANK or not all(_count(axis) for axis in [*axes, size]):
         raise ProtocolError(f"{shown} announces no tensor; {expected}")
     tensor = TensorType(tuple(map(int, axes)), numpy_dtype(dtype))
+    if math.prod(max(1, axis) for axis in tensor.shape) > MOST_ELEMENTS:
+        raise ProtocolError(f"{shown} announces a tensor that is too large; {expected}")
     if _tensor(name, tensor) != rest:
         raise ProtocolError(f"{shown}: dtype and shape make other bytes; {expected}")
     return Announced(name, tensor, int(size))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...cases.case_size import case_bytes, too_large
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
@@ -24,9 +24,6 @@ from .undrawn import Undrawn
 ATTEMPTS = 24
 CHUNK_BYTES = 8 << 20
 CHUNK_CASES = 256
-MOST_CASE_BYTES = 64 << 20
-"""The largest case: its error bounds hold a matrix of hidden by hidden for every row and step of a window,
-and its exact answer may need a ball for every number. The largest of those shipped has 6.5 MiB."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +54,14 @@ def block_key(case: CaseSpec) -> BlockKey:
 
 
 def check_sizes(cases: Sequence[CaseSpec]) -> None:
-    """Raise GrucibleError for a case whose tensors have more than MOST_CASE_BYTES in float64."""
+    """Raise GrucibleError for a case that is too large to be answered."""
     seen = set()
     for case in cases:
         sizes = (case.operator, *case.sizes.items())
-        if sizes not in seen and case_bytes(case) > MOST_CASE_BYTES:
-            raise GrucibleError(
-                f"{case.id}: has tensors of {case_bytes(case) >> 20} MiB in float64; expected at "
-                f"most {MOST_CASE_BYTES >> 20}; take smaller sizes"
-            )
+        if sizes not in seen and (
+            why := too_large(OPERATORS[case.operator], case.attributes, case.sizes)
+        ):
+            raise GrucibleError(f"{case.id}: {why}")
         seen.add(sizes)
 
 
@@ -76,15 +72,13 @@ def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[Case
         blocks.setdefault(block_key(case), []).append(case)
     for key in sorted(blocks, key=lambda key: key.path):
         members = sorted(blocks[key], key=lambda case: case.id)
-        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // case_bytes(members[0])))
+        size = max(1, min(CHUNK_CASES, CHUNK_BYTES // bytes_of(members[0])))
         yield key, [members[i : i + size] for i in range(0, len(members), size)]
 
 
-def case_bytes(case: CaseSpec) -> int:
+def bytes_of(case: CaseSpec) -> int:
     """The bytes of the tensors of a case, in float64."""
-    operator, attributes = OPERATORS[case.operator], case.attributes
-    tensors = (*operator.inputs, *operator.outputs)
-    return 8 * sum(math.prod(operator.shape(t, attributes, case.sizes)) for t in tensors)
+    return case_bytes(OPERATORS[case.operator], case.attributes, case.sizes)
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:

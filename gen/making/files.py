@@ -28,7 +28,7 @@ from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import Chunk, case_bytes, check_sizes, chunks, make_chunk
+from .chunks import Chunk, bytes_of, check_sizes, chunks, make_chunk
 from .undrawn import Undrawn
 
 _ROOT = Path(__file__).parents[2]
@@ -224,6 +224,10 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
         with threadpool_limits(1):  # matrices are small: more threads would wait for each other
             yield (make_chunk(cases, seed) for cases, seed in tasks)
         return
+    others = set(multiprocessing.active_children())
+    os.environ["PYTHONSAFEPATH"] = (
+        "1"  # a process begins with modules of Python's, not of this directory
+    )
     pool = ProcessPoolExecutor(
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
@@ -236,6 +240,10 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
             "a process that evaluates cases was killed, perhaps for lack of memory; "
             "fewer --jobs need less, and files that are whole stay"
         ) from None
+    except BaseException:  # Ctrl-C above all: what is at work may take minutes
+        for process in set(multiprocessing.active_children()) - others:
+            process.kill()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -270,7 +278,7 @@ def _windowed(
     running: deque[tuple[Future[Chunk], int]] = deque()
     held = 0
     for cases, seed in tasks:
-        size = len(cases) * case_bytes(cases[0])
+        size = len(cases) * bytes_of(cases[0])
         with _without_ctrl_c():
             future = pool.submit(make_chunk, cases, seed)
         running.append((future, size))

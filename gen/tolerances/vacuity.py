@@ -13,25 +13,31 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.readings import ReadingNames
 from ...vectors.case import REQUIRED, Answer
-from .classes import CLASSES
 
 MOST_VACUOUS = 0.5
 """In a deciding case no more than this share of the elements says nothing, in the required class, and none
 has an infinite tolerance."""
 
 
-def vacuous(answer: Answer, limits: Mapping[str, Array], dtype: str) -> tuple[Array, Array]:
+def vacuous(answer: Answer, limits: Mapping[str, Array]) -> tuple[Array, Array]:
     """(n,) of the elements of each stacked case how many say nothing under `limits`, and how many there are.
 
-    Padding, where no class of the dtype admits anything, is not counted.
+    Padding, which is zero and where no class admits anything but zero, is not counted. A case of padding
+    alone counts as one element, which says nothing where something else is admitted.
     """
-    nothing, elements = (np.zeros(len(next(iter(limits.values()))), int) for _ in range(2))
+    nothing, elements, admitted = (
+        np.zeros(len(next(iter(limits.values()))), int) for _ in range(3)
+    )
     for name, limit in limits.items():
-        computed = _computed(answer, name, dtype)
+        computed = _computed(answer, name)
         size = np.abs(answer.outputs[name].astype(np.float64))
-        nothing += _count(computed & (limit > 0) & ~(limit < size))
+        with np.errstate(invalid="ignore"):  # of a signalling NaN
+            says_nothing = (limit > 0) & ~(limit < size)
+        nothing += _count(computed & says_nothing)
         elements += _count(computed)
-    return nothing, elements
+        admitted += _count(says_nothing)
+    padding = elements == 0
+    return np.where(padding, admitted > 0, nothing), np.where(padding, 1, elements)
 
 
 def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, str]:
@@ -44,8 +50,8 @@ def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, 
     for reading, answer in under.items():
         of = f", under {' and '.join(reading)}" if reading else ""
         limits = answer.tolerances[name]
-        nothing, elements = vacuous(answer, limits, dtype)
-        boundless = infinite(answer, limits, dtype)
+        nothing, elements = vacuous(answer, limits)
+        boundless = infinite(answer, limits)
         for row in np.flatnonzero((boundless > 0) | (nothing > MOST_VACUOUS * elements)).tolist():
             why = admits_more(dtype, nothing[row], elements[row])
             if boundless[row]:
@@ -63,15 +69,17 @@ def admits_more(dtype: str, nothing: int, elements: int) -> str:
     )
 
 
-def infinite(answer: Answer, limits: Mapping[str, Array], dtype: str) -> Array:
+def infinite(answer: Answer, limits: Mapping[str, Array]) -> Array:
     """(n,) how many elements of each stacked case have an infinite tolerance under `limits`."""
-    return np.asarray(
-        sum(_count(_computed(answer, n, dtype) & ~np.isfinite(limits[n])) for n in limits)
-    )
+    return np.asarray(sum(_count(_computed(answer, n) & ~np.isfinite(limits[n])) for n in limits))
 
 
-def _computed(answer: Answer, name: str, dtype: str) -> Array:
-    return np.asarray(answer.tolerances[CLASSES[dtype][-1].name][name] > 0)
+def _computed(answer: Answer, name: str) -> Array:
+    """Which elements are no padding: they have a value, or a class of arithmetic admits something else."""
+    found = np.asarray(answer.outputs[name] != 0)
+    for limits in answer.tolerances.values():
+        found |= limits[name] > 0
+    return found
 
 
 def _count(elements: Array) -> Array:

@@ -98,14 +98,14 @@ def test_progress_without_end_does_not_hold_up_the_judge(tmp_path: Path, command
 
 
 def test_a_report_goes_where_a_link_leads(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "there.json").write_text("old")
+    (tmp_path / "there.json").write_text("{}")
     (tmp_path / "link.json").symlink_to("there.json")
     (tmp_path / "out").symlink_to("/proc/self/fd/1")
     for name in ("link.json", "out"):
         report = f"json={tmp_path / name}"
         assert command("check", CELL, "--runtime", NUMPY, "--report", report).status == 0
         assert (tmp_path / name).is_symlink()
-    assert (tmp_path / "there.json").read_text().startswith("{")
+    assert (tmp_path / "there.json").read_text().startswith("{\n")
 
 
 def test_a_report_into_links_in_a_circle(tmp_path: Path, command: Command) -> None:

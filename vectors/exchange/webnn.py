@@ -1,7 +1,7 @@
 """The layout `webnn`: JSON as the web platform's tests of WebNN's gru have it.
 
-https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU is a test, `{"name": …, "graph": {"inputs":
-…, "operators": …, "expectedOutputs": …}}`, if WebNN has what it asks for: no clip, no lengths but full ones,
+https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU is a test, with a name and a graph
+of inputs, operators and expectedOutputs, if WebNN has what it asks for: no clip, no lengths but full ones,
 three activations, the same in both directions.
 """
 

@@ -12,6 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from ...cases.commands.text_file import is_hdf5
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
 from ...cases.whole_file import check_writable, remove_leftovers, replace_file
@@ -36,6 +37,7 @@ def atomic_file(
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _check_replaceable(path)
         remove_leftovers(path)
         check_writable(path)
     with h5py.File(
@@ -46,6 +48,15 @@ def atomic_file(
         image = file.id.get_file_image()
     with _named(path):
         replace_file(path, last(image))
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise VectorFileError for what stands at `path` if it is no HDF5 file, or nothing: a device, a
+    program's source."""
+    if path.exists() and not path.is_file():
+        raise VectorFileError(f"{path}: is no regular file; name another place")
+    if path.exists() and path.stat().st_size and not is_hdf5(path):
+        raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
 
 
 @contextlib.contextmanager
