@@ -46,7 +46,7 @@ class Question(NamedTuple):
 
 
 def header() -> list[str]:
-    lines = []
+    lines: list[str] = []
     for line in sys.stdin.buffer:
         if line == b"end\n":
             return lines
