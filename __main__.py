@@ -20,6 +20,7 @@ _COMMANDS = {
     "cases": ("cases", "Count the cases and the pairs of attribute values they cover."),
     "gen": ("gen", "Generate vector files: cases with their exact answers."),
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
+    "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
     "show": ("check", "Show one case."),
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
@@ -69,6 +70,7 @@ def grucible() -> None:
     Exit status
       0    done; check: it conforms, or every failure was expected
       1    check: it does not conform, or the verdict is incomplete;
+           probe: something is wrong;
            score: too few cases catch something; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own

@@ -89,6 +89,12 @@ class Child:
             time.sleep(0.01)
         return not self.alive()
 
+    def end_input(self) -> None:
+        """End the process's standard input: nothing may be sent any more."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
     def close(self) -> None:
         """End the process, and close the pipes: nobody may be at the channel any more."""
         self.kill()

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
-from ..protocol.channel import Closed, LateError
+from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import (
     Announced,
     ProtocolError,
@@ -145,7 +145,7 @@ class IsolatedRuntime:
         self._deaths += 1  # unless it answers
         try:
             self._child.channel.send(question_parts(question), deadline)
-            given = self._received(self._child, question, deadline)
+            given = received(self._child.channel, question, deadline)
             self._deaths = 0
             return given
         except Closed:
@@ -157,27 +157,6 @@ class IsolatedRuntime:
             self._drop()
             return Reply("error", {}, f"the runtime broke the protocol: {one_line(str(error))}")
 
-    def _received(self, child: Child, question: Question, deadline: float) -> Reply:
-        """The answer, and nothing after it."""
-        lines = child.channel.lines(deadline)
-        keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
-        if keyword == "ok":
-            tensors = _announced(lines[1:], question)
-            given = Reply("ok", {
-                one.name: array_of(one, child.channel.data(one.bytes, deadline)) for one in tensors
-            })  # fmt: skip
-        elif keyword == "unsupported":
-            given = Reply("unsupported", {}, one_line(message))
-        elif keyword == "error":
-            given = Reply("error", {}, one_line(message))
-        else:
-            said = lines[0][:80] if lines else ""
-            raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
-        surplus = child.channel.surplus()
-        if surplus:
-            raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
-        return given
-
     def _alive(self) -> bool:
         return self._child is not None and self._child.alive()
 
@@ -185,15 +164,9 @@ class IsolatedRuntime:
         """How the child ended, which is dropped."""
         child = self._child
         assert child is not None
-        by_itself = child.ended(END_SECONDS)
-        code = child.kill()
-        said = f"; it last wrote: {child.last_line}" if child.last_line else ""
+        told = how_it_ended(child)
         self._drop()
-        if not by_itself:
-            return f"closed its connection, and was stopped{said}"
-        if code < 0:
-            return f"crashed ({signal_name(-code)}){said}"
-        return f"ended its process (exit status {code}){said}"
+        return told
 
     def _drop(self) -> None:
         """End the child; the next question starts another."""
@@ -210,6 +183,18 @@ class IsolatedRuntime:
                 self._child.kill()
         with self._asking:  # whoever asks finds it ended
             self._drop()
+
+
+def how_it_ended(child: Child) -> str:
+    """How a child that has closed its pipes ended; one that goes on all the same is stopped."""
+    by_itself = child.ended(END_SECONDS)
+    code = child.kill()
+    said = f"; it last wrote: {child.last_line}" if child.last_line else ""
+    if not by_itself:
+        return f"closed its connection, and was stopped{said}"
+    if code < 0:
+        return f"crashed ({signal_name(-code)}){said}"
+    return f"ended its process (exit status {code}){said}"
 
 
 def _started(runtime: str, memory: int | None) -> Child:
@@ -234,6 +219,28 @@ def command_of(runtime: str) -> list[str]:
     if not words:
         raise RuntimeNotUsable(f"runtime {runtime}: expected a program after exec:")
     return words
+
+
+def received(channel: Channel, question: Question, deadline: float) -> Reply:
+    """The answer to a question, and nothing after it. Raises Closed, LateError, ProtocolError."""
+    lines = channel.lines(deadline)
+    keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
+    if keyword == "ok":
+        tensors = _announced(lines[1:], question)
+        given = Reply("ok", {
+            one.name: array_of(one, channel.data(one.bytes, deadline)) for one in tensors
+        })  # fmt: skip
+    elif keyword == "unsupported":
+        given = Reply("unsupported", {}, one_line(message))
+    elif keyword == "error":
+        given = Reply("error", {}, one_line(message))
+    else:
+        said = lines[0][:80] if lines else ""
+        raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+    surplus = channel.surplus()
+    if surplus:
+        raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
+    return given
 
 
 def _announced(lines: Sequence[str], question: Question) -> list[Announced]:

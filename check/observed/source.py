@@ -141,14 +141,14 @@ def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
     """The replies to the questions of a block as arrays."""
     arrays = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
     wanted = {name: TensorType(a.shape[1:], a.dtype) for name, a in arrays.items()}
-    seen = [_held_to(wanted, given) for given in replies]
+    seen = [held_to(wanted, given) for given in replies]
     for row, given in enumerate(seen):
         for name, array in given.outputs.items():
             arrays[name][row] = array
     return Observed([r.status for r in seen], [r.message for r in seen], arrays)
 
 
-def _held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
+def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
     """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
     problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
     return Reply("error", {}, problem) if problem else given

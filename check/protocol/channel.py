@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import array
+import contextlib
+import fcntl
 import os
 import select
+import termios
 import time
 from collections.abc import Callable, Sequence
 
@@ -15,6 +19,8 @@ LOOK_SECONDS = 0.1
 by a process that it forked, is noticed after that."""
 MOST_UNREAD = 1 << 20
 """So many bytes are taken while a question is still being sent."""
+MOST_RECORDED = 64 << 10
+"""So many bytes of a record are kept: a header, and what small tensors have."""
 
 
 class Closed(Exception):
@@ -31,6 +37,7 @@ class Channel:
     def __init__(self, reading: int, writing: int, alive: Callable[[], bool]) -> None:
         self._reading, self._writing, self._alive = reading, writing, alive
         self._unread = bytearray()
+        self._record: bytearray | None = None
         for descriptor in (reading, writing):
             os.set_blocking(descriptor, False)
 
@@ -96,6 +103,33 @@ class Channel:
                     return b""
         return bytes(self._unread)
 
+    def record(self) -> None:
+        """Keep the bytes that arrive from here on, and those that are not read yet, for `recorded`."""
+        self._record = self._unread[:MOST_RECORDED]
+
+    @property
+    def recorded(self) -> bytes:
+        """The first MOST_RECORDED bytes that arrived since `record` was called, as they are."""
+        return bytes(self._record or b"")
+
+    def rest(self, deadline: float) -> None:
+        """Take what arrives until the other side ends or the deadline is past; only a record keeps it."""
+        try:
+            while True:
+                self._unread.clear()
+                self._more(deadline)
+        except (Closed, LateError):
+            return
+
+    @property
+    def left(self) -> int | None:
+        """How many bytes of what was sent the other side has not read; None where the system does not say."""
+        count = array.array("i", [0])
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self._writing, termios.FIONREAD, count)
+            return count[0]
+        return None
+
     def _more(self, deadline: float) -> None:
         readable, _ = self._wait(deadline, reading=True, writing=False)
         if readable:
@@ -111,6 +145,8 @@ class Channel:
         if not data:
             raise Closed
         self._unread += data
+        if self._record is not None:
+            self._record += data[: MOST_RECORDED - len(self._record)]
 
     def _wait(self, deadline: float, *, reading: bool, writing: bool) -> tuple[bool, bool]:
         """Whether something can be read, and be written, of what is waited for: one at least."""
