@@ -134,6 +134,28 @@ def _little_endian(array: Array) -> Array:
     return np.ascontiguousarray(array)
 
 
+def header_lines(next_line: Callable[[], bytes]) -> list[str]:
+    """The lines of the next header, without its `end`; `next_line` gives the bytes of each, without its end.
+
+    Raises ProtocolError for a header that is too long.
+    """
+    found: list[str] = []
+    size = 0
+    while True:
+        line = next_line().decode("utf-8", "backslashreplace").removesuffix("\r")
+        size += len(line) + 1
+        if line == END:
+            return found
+        if size > MOST_HEADER_BYTES:
+            raise ProtocolError(f"a header is longer than {MOST_HEADER_BYTES} bytes")
+        found.append(line)
+
+
+def line_too_long() -> ProtocolError:
+    """The error of a line that does not end in time."""
+    return ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+
+
 def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
     """The keyword and the rest of each line."""
     return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
