@@ -101,7 +101,7 @@ def test_readme_links_lead_somewhere() -> None:
 
 
 def test_every_help_fits_80_columns() -> None:
-    for command in ([], ["cases"], ["gen"], ["check"], ["run"], ["show"], ["runtimes"]):
+    for command in ([], ["cases"], ["gen"], ["check"], ["run"], ["ask"], ["show"], ["runtimes"]):
         result = grucible(*command, "--help", cwd=ROOT.parent)
         assert result.returncode == 0
         assert max(map(len, result.stdout.splitlines())) <= 80

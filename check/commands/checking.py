@@ -16,6 +16,7 @@ from .option_values import share
 from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
 
 if TYPE_CHECKING:
+    from ..observed.answers_file import FromAnswers
     from ..observed.outputs_file import FromOutputs
     from ..observed.pool import RuntimePool
     from ..report import Report
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 @VECTORS
 @click.option("--runtime", metavar="NAME", help=RUNTIME_HELP)
 @click.option("--outputs", type=GivenPath(), metavar="PATH",
-              help="Outputs made elsewhere: a file, or a directory laid out as VECTORS.")  # fmt: skip
+              help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
+              "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
 @click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
               help="Demand this class of arithmetic, such as float16=float32. Repeatable.")  # fmt: skip
 @click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes.")
@@ -106,16 +108,16 @@ def _observed(
     timeout: float,
     jobs: int | None,
     memory: int | None,
-) -> Iterator[RuntimePool | FromOutputs]:
+) -> Iterator[RuntimePool | FromOutputs | FromAnswers]:
     """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
-    from ..observed.outputs_file import FromOutputs
+    from ..observed.answers_file import outputs_at
     from ..observed.pool import RuntimePool
 
     if outputs is not None and runtime is None:
         for option, value in (("--jobs", jobs), ("--memory", memory)):
             if value is not None:
                 raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
-        with contextlib.closing(FromOutputs(outputs)) as source:
+        with contextlib.closing(outputs_at(outputs)) as source:
             yield source
     elif runtime is not None and outputs is None:
         with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:

@@ -29,7 +29,10 @@ def run_command(
     memory: int | None,
     jobs: int | None,
 ) -> None:
-    """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`."""
+    """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`.
+
+    Where no runtime can be run from here, see `grucible ask`.
+    """
     from ..observed.pool import RuntimePool
     from ..observed.recording import record
 
