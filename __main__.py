@@ -19,7 +19,7 @@ _COMMANDS = {
     "gen": ("gen", "Generate vector files: cases with their exact answers."),
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
-    "ask": ("check", "Write the questions of vectors into files, for where no pipe leads."),
+    "ask": ("check", "Write questions into files, for devices that no pipe leads to."),
     "show": ("check", "Show one case."),
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
               help="Directory for the files of questions; the answers belong there, too.")  # fmt: skip
 @SELECT
 def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> None:
-    """Write the questions of vectors into files, for a program to which no pipe leads.
+    """Write the questions of vectors into files, for devices that no pipe leads to.
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
     grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What

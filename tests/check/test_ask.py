@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 
 from grucible import load_vectors
 from grucible.check.observed.asking import ask
-from grucible.check.protocol.header import hello_lines, question_parts
+from grucible.check.protocol.header import ProtocolError, hello_lines, question_parts
+from grucible.check.protocol.stream import open_stream
 from grucible.vectors.find import CORE
 
 from .conftest import Command
@@ -306,6 +308,13 @@ def test_a_file_that_is_not_there_is_named_once(
     assert " ".join(ended.out.split()).count(missing[1]) == 1
 
 
+def without_last_input(questions: bytes) -> bytes:
+    """The last question without its last input, which is B: 6 numbers of 4 bytes."""
+    head, line, rest = questions.rpartition(b"input B float32 6 24\n")
+    assert line
+    return head + rest[:-24]
+
+
 ANEW = "; write the questions again with grucible ask, and have them answered anew\n"
 REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
@@ -323,6 +332,11 @@ REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "cut short": ("questions", lambda b: b[:-1], f"is cut short{ANEW}"),
     "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\nhm\nend\n", f"is no file of questions{ANEW}"),
     "no judge's hello": ("questions", lambda b: b.removeprefix(b"grucible 1\nend\n"), f"is no file of questions{ANEW}"),
+    "another hello": ("questions", lambda b: b.replace(b"grucible 1", b"grucible ?", 1), f"is no file of questions{ANEW}"),
+    "an attribute without a value": ("questions", lambda b: b.replace(b"given float 0.5", b"given", 1), f"is no file of questions{ANEW}"),
+    "an attribute of no type": ("questions", lambda b: b.replace(b"float 0.5", b"flaot 0.5", 1), f"is no file of questions{ANEW}"),
+    "no dtype": ("questions", lambda b: b.replace(b"\ndtype bfloat16", b"", 1), f"is no file of questions{ANEW}"),
+    "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
     "an empty file": ("questions", lambda _: b"", f"is cut short{ANEW}"),
     "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"c-evil is not a case of the vectors{ANEW}"),
     "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks openvino.GRUCell-3/made/float32/a-good twice{ANEW}"),
@@ -341,6 +355,30 @@ def test_what_does_not_belong_together_is_refused(
     said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
     assert said.startswith(f"grucible: {path}: ")
     assert says in said
+
+
+def test_answers_alone_are_missing_their_questions(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    for questions in answered.rglob("*.questions"):
+        questions.unlink()
+    assert set(found(command, some_vectors, answered).values()) == {
+        ("missing", f"there is no {answered / 'cell.questions'}")
+    }
+
+
+@pytest.mark.parametrize("line", [b"\0", b"mood bad\n"])
+def test_no_more_is_read_than_a_header_may_have(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(line * ((32 << 20) // len(line)))
+    tracemalloc.start()
+    with (
+        open_stream(tmp_path / "long") as stream,
+        pytest.raises(ProtocolError, match="is longer than"),
+    ):
+        stream.lines()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 << 20
 
 
 @pytest.mark.parametrize("kind", ["questions", "answers"])
