@@ -22,6 +22,7 @@ _COMMANDS = {
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
+    "ask": ("check", "Write questions into files, for devices that no pipe leads to."),
     "show": ("check", "Show one case."),
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "export": ("vectors", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import os
 import platform
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+from .errors import GrucibleError
 
 _MOST_NAME = 100
 
@@ -15,9 +20,7 @@ _MOST_NAME = 100
 def _temporary(path: Path, process: str) -> Path:
     """Where a process of this machine writes what will stand at `path`."""
     name = path.name
-    if (
-        len(os.fsencode(name)) > _MOST_NAME
-    ):  # with what is added it may be too long for a file system
+    if len(os.fsencode(name)) > _MOST_NAME:  # with more it might be too long for a file system
         name = hashlib.sha256(os.fsencode(name)).hexdigest()
     return path.with_name(f".{name}.{platform.node()}.{process}.tmp")
 
@@ -25,16 +28,47 @@ def _temporary(path: Path, process: str) -> Path:
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` in the place of what stands at `path`, on the disk before it appears; OSError where that
     cannot be, and then what was there stays."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of what stands at `path` when the block ends, on the disk before it
+    appears; where the block raises, what was there stays."""
     temporary = _temporary(path, str(os.getpid()))
     try:
         with temporary.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def prepare_place(path: Path) -> None:
+    """Make the directory of a file that will stand at `path`, and remove what killed processes left there.
+    Raises OSError where no file can be made, and GrucibleError for a device or a pipe: before hours of work,
+    not after."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        raise GrucibleError(f"{path}: is no regular file; name another place")
+    remove_leftovers(path)
+    check_writable(path)
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """An OSError of writing as a GrucibleError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error).partition("\n")[0]
+        raise GrucibleError(f"{path}: cannot be written ({why})") from None
 
 
 def check_writable(path: Path) -> None:

@@ -100,8 +100,12 @@ def test_readme_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), (page, target)
 
 
+COMMANDS = [[], *([word] for word in ("cases", "gen", "check", "probe", "run", "ask", "show", "score",
+                                      "export", "import", "answer", "runtimes"))]  # fmt: skip
+
+
 def test_every_help_fits_80_columns() -> None:
-    for command in ([], ["cases"], ["gen"], ["check"], ["probe"], ["run"], ["show"], ["runtimes"]):
+    for command in COMMANDS:
         result = grucible(*command, "--help", cwd=ROOT.parent)
         assert result.returncode == 0
         assert max(map(len, result.stdout.splitlines())) <= 80

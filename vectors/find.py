@@ -63,7 +63,7 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         )
     if root.is_file():
         return [(root, root.name)]
-    found = [(file, file.relative_to(root).as_posix()) for file in sorted(_below(root))]
+    found = [(file, file.relative_to(root).as_posix()) for file in sorted(files_below(root, ".h5"))]
     if not found:
         raise VectorFileError(
             f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
@@ -71,9 +71,9 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     return found
 
 
-def _below(root: Path) -> Iterator[Path]:
-    """The files *.h5 in a directory and those below it, each directory once, however many links lead to it;
-    OSError for one that cannot be read."""
+def files_below(root: Path, *endings: str) -> Iterator[Path]:
+    """The files in a directory and those below it whose names have one of the endings, each directory once,
+    however many links lead to it; OSError for one that cannot be read."""
     seen = set()
 
     def stop(error: OSError) -> None:
@@ -84,7 +84,7 @@ def _below(root: Path) -> Iterator[Path]:
             below.clear()
             continue
         seen.add(real)
-        yield from (Path(place, name) for name in names if name.endswith(".h5"))
+        yield from (Path(place, name) for name in names if name.endswith(endings))
 
 
 def _check_each_once(files: Sequence[Path]) -> None:

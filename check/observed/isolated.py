@@ -13,21 +13,12 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Sequence
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
-from ..protocol.header import (
-    Announced,
-    ProtocolError,
-    announced,
-    array_of,
-    check_hello,
-    hello_lines,
-    parsed,
-    question_parts,
-)
+from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
+from ..protocol.program import Hello, answer_head, hello_of
 from ..runtimes.runtime import one_line
 from .child import Child, signal_name
 from .serve import COMMAND
@@ -41,8 +32,6 @@ EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
 MOST_DEATHS = 20
 """After so many deaths or time-outs in a row a runtime is asked no more."""
-SPARE_BYTES = 16 << 20
-"""So much more than was asked for may be announced and is read, so that the process can go on."""
 
 
 class IsolatedRuntime:
@@ -57,8 +46,7 @@ class IsolatedRuntime:
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
         self._deaths = 0
-        self._operators: set[str] = set()
-        self._dtypes: set[str] = set()
+        self._hello = Hello()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
         self._start()
@@ -85,10 +73,7 @@ class IsolatedRuntime:
         try:
             with contextlib.suppress(Closed):  # what it said before it ended is read all the same
                 child.channel.send([hello_lines()], deadline)
-            lines = parsed(child.channel.lines(deadline))
-            told = dict(lines)
-            if "unusable" not in told:
-                check_hello(lines)
+            hello = hello_of(child.channel.lines(deadline))
         except Closed:
             raise RuntimeNotUsable(f"runtime {self._spec}: {self._lost()} while loading") from None
         except LateError:
@@ -99,16 +84,11 @@ class IsolatedRuntime:
         except ProtocolError as error:
             self._drop()
             raise RuntimeNotUsable(f"runtime {self._spec}: {error} while loading") from None
-        if "unusable" in told:
+        if hello.unusable:
             self._drop()
-            raise RuntimeNotUsable(told["unusable"])
-        self.name = one_line(told.get("name", "")) or self._spec
-        self.version, self.parallel = (
-            one_line(told.get("version", "")),
-            told.get("parallel") == "yes",
-        )
-        self._operators = {rest for keyword, rest in lines if keyword == "operator"}
-        self._dtypes = {rest for keyword, rest in lines if keyword == "dtype"}
+            raise RuntimeNotUsable(hello.unusable)
+        self.name, self.version = hello.name or self._spec, hello.version
+        self.parallel, self._hello = hello.parallel, hello
         self._ready = True
 
     def answer(self, question: Question) -> Reply:
@@ -122,7 +102,7 @@ class IsolatedRuntime:
                     self._gone = f"the runtime does not come back: {error}"
             if self._gone:
                 return Reply("error", {}, self._gone)
-            if refused := self._refuses(question):
+            if refused := self._hello.refuses(question):
                 return Reply("unsupported", {}, refused)
             if self._deaths >= MOST_DEATHS:
                 why = f"not asked: the runtime died or did not answer {MOST_DEATHS} times in a row"
@@ -130,14 +110,6 @@ class IsolatedRuntime:
             if died:  # after it had answered, and before it was asked again
                 return Reply("error", {}, f"the runtime {died} after its last answer")
             return self._asked(question)
-
-    def _refuses(self, question: Question) -> str:
-        """Why the runtime need not be asked, by what it said when it started; "" if it must."""
-        if self._operators and question.operator not in self._operators:
-            return f"no {question.operator}: its hello names {', '.join(sorted(self._operators))}"
-        if self._dtypes and question.dtype not in self._dtypes:
-            return f"no {question.dtype}: its hello names {', '.join(sorted(self._dtypes))}"
-        return ""
 
     def _asked(self, question: Question) -> Reply:
         assert self._child is not None
@@ -223,35 +195,11 @@ def command_of(runtime: str) -> list[str]:
 
 def received(channel: Channel, question: Question, deadline: float) -> Reply:
     """The answer to a question, and nothing after it. Raises Closed, LateError, ProtocolError."""
-    lines = channel.lines(deadline)
-    keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
-    if keyword == "ok":
-        tensors = _announced(lines[1:], question)
-        given = Reply("ok", {
-            one.name: array_of(one, channel.data(one.bytes, deadline)) for one in tensors
-        })  # fmt: skip
-    elif keyword == "unsupported":
-        given = Reply("unsupported", {}, one_line(message))
-    elif keyword == "error":
-        given = Reply("error", {}, one_line(message))
-    else:
-        said = lines[0][:80] if lines else ""
-        raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+    head = answer_head(channel.lines(deadline), question)
+    given = Reply(head.status, {
+        one.name: array_of(one, channel.data(one.bytes, deadline)) for one in head.outputs
+    }, head.message)  # fmt: skip
     surplus = channel.surplus()
     if surplus:
         raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
     return given
-
-
-def _announced(lines: Sequence[str], question: Question) -> list[Announced]:
-    """The outputs that an answer announces; ProtocolError for one twice, and for far too many bytes."""
-    found = [announced(rest) for keyword, rest in parsed(lines) if keyword == "output"]
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise ProtocolError(f"it announced an output twice: {', '.join(names)}")
-    wanted = sum(one.nbytes for one in question.outputs.values())
-    if sum(one.bytes for one in found) > wanted + SPARE_BYTES:
-        raise ProtocolError(
-            f"it announced {sum(one.bytes for one in found)} bytes; expected {wanted}"
-        )
-    return found

@@ -96,17 +96,17 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
         return
     vectors.verify_content(wanted, keep_inputs=source.needs_inputs)
     came_from = origin(vectors)
-    source.check_blocks(vectors.relative, list(vectors.groups))
+    source.check_blocks(vectors)
     for path in wanted:
         stored = vectors.block(path)
         source.check_ids(vectors.relative, path, stored.ids)
-        for rows, block in _slices(stored, select, inputs=source.needs_inputs):
+        for rows, block in selected_slices(stored, select, inputs=source.needs_inputs):
             made = partial(Slice, vectors.path, came_from, vectors.relative, stored, rows, block)
             yield _Asked(made, block, source.ask(vectors.relative, block))
 
 
-def _slices(
-    stored: StoredBlock, select: Sequence[str], *, inputs: bool
+def selected_slices(
+    stored: StoredBlock, select: Sequence[str], *, inputs: bool = True
 ) -> Iterator[tuple[Array, Block]]:
     """The selected rows of a block, in slices: which they are, and what is in them."""
     for step in stored.steps():

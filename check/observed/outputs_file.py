@@ -20,6 +20,7 @@ from ...vectors.hdf5.attributes import write_text_attribute
 from ...vectors.hdf5.folder import Folder
 from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, damage_of, open_file
 from ...vectors.hdf5.writing import atomic_file, write_array, write_texts
+from ...vectors.reader import VectorFile
 from .source import Observed, Status
 
 
@@ -62,12 +63,12 @@ class FromOutputs:
             place = f"{path}: /{block.path}" if path.exists() else str(path)
             return _missing(block, f"there is no {place}")
 
-    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+    def check_blocks(self, vectors: VectorFile) -> None:
         """Raise VectorFileError for a block that the vectors do not have."""
-        file = self._path(relative)
+        file = self._path(vectors.relative)
         if not file.exists():
             return
-        known = set(paths)
+        known = vectors.groups
         with damage_of(file):
             root = self._file(file)
             for dtype in root.names:

@@ -17,6 +17,7 @@ from ...cases.commands.usable_cpus import usable_cpus
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
+from ...vectors.reader import VectorFile
 from .isolated import IsolatedRuntime
 from .source import Observed, Reply, stacked
 
@@ -84,7 +85,7 @@ class RuntimePool:
             self._loaded = True
         return first
 
-    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+    def check_blocks(self, vectors: VectorFile) -> None:
         """A runtime has just the cases it is asked."""
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ...vectors.block import Block
+from ...vectors.reader import VectorFile
 from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at, text_of
 
 Status = Literal["ok", "unsupported", "error", "missing"]
@@ -50,8 +51,8 @@ class Source(Protocol):
     def version(self) -> str:
         """The runtime's version, "" where it has none."""
 
-    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
-        """Raise VectorFileError if the source has blocks of a file that the vectors do not."""
+    def check_blocks(self, vectors: VectorFile) -> None:
+        """Raise VectorFileError if the source has blocks or questions of a file that the vectors do not."""
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError if the source has cases of a block that the vectors do not."""
@@ -77,7 +78,7 @@ class FromRuntime:
         self.name, self.version = runtime.name, runtime.version
         self._runtime = runtime
 
-    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+    def check_blocks(self, vectors: VectorFile) -> None:
         """A runtime has just the cases it is asked."""
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ...cases.commands.terminal import say
-from ..option_values import seconds
+from ..commands.option_values import seconds
 
 
 @click.command("probe")

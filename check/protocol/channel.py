@@ -11,7 +11,7 @@ import termios
 import time
 from collections.abc import Callable, Sequence
 
-from .header import END, MOST_HEADER_BYTES, MOST_LINE_BYTES, ProtocolError
+from .header import MOST_LINE_BYTES, header_lines, line_too_long
 
 CHUNK = 256 << 10
 LOOK_SECONDS = 0.1
@@ -60,18 +60,9 @@ class Channel:
 
     def lines(self, deadline: float) -> list[str]:
         """The lines of the next header, without its `end`. Raises Closed, LateError, ProtocolError."""
-        found: list[str] = []
-        size = 0
-        while True:
-            line = self._line(deadline)
-            size += len(line)
-            if line == END:
-                return found
-            if size > MOST_HEADER_BYTES:
-                raise ProtocolError(f"a header is longer than {MOST_HEADER_BYTES} bytes")
-            found.append(line)
+        return header_lines(lambda: self._line(deadline))
 
-    def _line(self, deadline: float) -> str:
+    def _line(self, deadline: float) -> bytes:
         start = 0
         while (at := self._unread.find(b"\n", start)) < 0:
             start = len(self._unread)
@@ -79,10 +70,10 @@ class Channel:
                 break
             self._more(deadline)
         if not 0 <= at <= MOST_LINE_BYTES:
-            raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+            raise line_too_long()
         line = bytes(self._unread[:at])
         del self._unread[: at + 1]
-        return line.decode("utf-8", "backslashreplace").removesuffix("\r")
+        return line
 
     def data(self, count: int, deadline: float) -> bytes:
         """The next `count` bytes. Raises Closed or LateError."""

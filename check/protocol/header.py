@@ -47,8 +47,8 @@ MOST_HEADER_BYTES = 64 << 10
 """The longest header; the longest question of the core has 800 bytes."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
-MOST_ELEMENTS = 1 << 48
-"""No tensor has more; numpy refuses a shape of more than 2^63, even where an axis is 0."""
+MOST_ELEMENTS = 1 << 59
+"""No tensor has more; numpy refuses a shape of 2^63 bytes and more, even where an axis is 0."""
 MOST_DIGITS = 18
 """What is longer is the size of nothing."""
 
@@ -137,6 +137,28 @@ def _little_endian(array: Array) -> Array:
     return np.ascontiguousarray(array)
 
 
+def header_lines(next_line: Callable[[], bytes]) -> list[str]:
+    """The lines of the next header, without its `end`; `next_line` gives the bytes of each, without its end.
+
+    Raises ProtocolError for a header that is too long.
+    """
+    found: list[str] = []
+    size = 0
+    while True:
+        line = next_line().decode("utf-8", "backslashreplace").removesuffix("\r")
+        size += len(line) + 1
+        if line == END:
+            return found
+        if size > MOST_HEADER_BYTES:
+            raise ProtocolError(f"a header is longer than {MOST_HEADER_BYTES} bytes")
+        found.append(line)
+
+
+def line_too_long() -> ProtocolError:
+    """The error of a line that does not end in time."""
+    return ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+
+
 def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
     """The keyword and the rest of each line."""
     return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
@@ -157,7 +179,7 @@ def announced(rest: str) -> Announced:
         raise ProtocolError(f"{shown} announces no tensor; {expected}")
     tensor = TensorType(tuple(map(int, axes)), numpy_dtype(dtype))
     if math.prod(max(1, axis) for axis in tensor.shape) > MOST_ELEMENTS:
-        raise ProtocolError(f"{shown} announces a tensor that is too large; {expected}")
+        raise ProtocolError(f"{shown} announces a tensor that is too large")
     if _tensor(name, tensor) != rest:
         raise ProtocolError(f"{shown}: dtype and shape make other bytes; {expected}")
     return Announced(name, tensor, int(size))

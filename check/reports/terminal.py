@@ -239,6 +239,9 @@ def _missing(results: Sequence[CaseResult]) -> Iterator[str]:
     yield "missing:"
     yield from (f"  {result.id}" for result in results[:_SHOWN])
     yield from _and_more(len(results))
+    for message, count in Counter(r.message for r in results).most_common(_SHOWN):
+        told = _head_and_tail(message, 8 * _WIDTH)
+        yield from _wrapped(f"{count:8}  {told}", indent=0, more=10, cut=False)
 
 
 def _and_more(count: int) -> Iterator[str]:
@@ -275,12 +278,15 @@ def _unsupported(report: Report) -> Iterator[str]:
             yield f"  {count:6}  {_clipped(reason, _WIDTH - 10)}"
 
 
-def _wrapped(text: str, indent: int, more: int | None = None) -> list[str]:
-    """Lines of at most _WIDTH, the first indented by `indent`, the others by `more`."""
+def _wrapped(text: str, indent: int, more: int | None = None, *, cut: bool = True) -> list[str]:
+    """Lines of at most _WIDTH, the first indented by `indent`, the others by `more`.
+
+    Without `cut` no word is cut, be it longer: a path stays whole.
+    """
     rest = indent if more is None else more
     return textwrap.wrap(
         text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * rest,
-        drop_whitespace=True,
+        drop_whitespace=True, break_long_words=cut, break_on_hyphens=cut,
     )  # fmt: skip
 
 

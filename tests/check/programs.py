@@ -85,6 +85,11 @@ def flood_of_lines(_: Lines) -> None:
         say("ok\n" * 1024)
 
 
+def flood_of_empty_lines(_: Lines) -> None:
+    while True:
+        say("\n" * 4096)
+
+
 def flood_of_bytes(_: Lines) -> None:
     say("ok\noutput Ho float32 2x2 16\nend\n")
     while True:
@@ -191,7 +196,7 @@ PROGRAMS: dict[str, Callable[[Lines], None]] = {
         f.__name__: f
         for f in (
             close_and_sleep, close_output_and_sleep, crash_after_fork, crash_after_fork_of_a_session,
-            flood, flood_of_lines, flood_of_bytes, flood_of_complaints, drip, real_time_signal, stop,
+            flood, flood_of_lines, flood_of_empty_lines, flood_of_bytes, flood_of_complaints, drip, real_time_signal, stop,
             shout_and_die,
         )
     },

@@ -161,9 +161,11 @@ def test_a_shape_that_no_array_has_is_one_case_s_finding(
     shape: str, tmp_path: Path, command: Command
 ) -> None:
     runtime = program(tmp_path, f"ok\\noutput Ho float32 {shape} 0\\n")
-    ended = command("check", CELL, "--runtime", runtime, "--select", f"{FLOAT32}relu_relu*")
+    select = ["--select", f"{FLOAT32}relu_relu*"]
+    ended = command("check", CELL, "--runtime", runtime, *select, "--json")
     assert (ended.status, ended.err) == (1, "")
-    assert "announces a tensor that is too large" in " ".join(ended.out.split())
+    messages = [case["message"] for case in ended.report["cases"]]
+    assert all("announces a tensor that is too large" in message for message in messages)
 
 
 @pytest.mark.parametrize(("hello", "most"), [("parallel no\\n", 1), ("parallel yes\\n", 2)])

@@ -161,6 +161,7 @@ def test_what_it_did_is_named(program: IsolatedRuntime) -> None:
     assert said("real_time_signal") == "the runtime crashed (SIGRTMIN+5)"
     assert said("close_and_sleep") == "the runtime closed its connection, and was stopped"
     assert "after its answer it wrote" in said("more_bytes")
+    assert said("flood_of_empty_lines").endswith("a header is longer than 65536 bytes")
     assert "out of cheese" in said("shout_and_die")
 
 

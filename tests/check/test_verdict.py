@@ -21,6 +21,7 @@ from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.check.verdict import judge
 from grucible.vectors.block import Block
+from grucible.vectors.reader import VectorFile
 
 from .made import CELL, SEQUENCE, answering, make_block, name_of, write_vectors
 from .numpy_gru import run
@@ -52,7 +53,7 @@ class Planned:
     needs_inputs = True
     ahead = 1
 
-    def check_blocks(self, relative: str, paths: Sequence[str]) -> None:
+    def check_blocks(self, vectors: VectorFile) -> None:
         """Any blocks will do."""
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grucible import load_vectors
-from grucible.cases.errors import VectorFileError
+from grucible.cases.errors import GrucibleError
 from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block import BlockKey
 from grucible.vectors.hdf5.writing import atomic_file
@@ -158,7 +158,7 @@ def test_a_failing_rename_leaves_no_temporary_file(
     path.write_bytes(b"what was there")
     monkeypatch.setattr(Path, "replace", refuse)
     with (
-        pytest.raises(VectorFileError, match=r"kept\.h5: cannot be written \(not here\)"),
+        pytest.raises(GrucibleError, match=r"kept\.h5: cannot be written \(not here\)"),
         atomic_file(path),
     ):
         pass

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import numpy as np
 from ...cases.commands.text_file import is_hdf5
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
-from ...cases.whole_file import check_writable, remove_leftovers, replace_file
+from ...cases.whole_file import prepare_place, replace_file, writing_to
 from .attributes import write_text_attribute
 
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
@@ -30,43 +28,26 @@ def atomic_file(
 
     It is built in memory, for where the disk is full the HDF5 library crashes, and then written to a
     temporary file beside `path`. On any error, Ctrl-C included, that is removed and what stood at `path`
-    stays. Those that killed processes left there are removed. Raises VectorFileError where it cannot be
+    stays. Those that killed processes left there are removed. Raises GrucibleError where it cannot be
     written.
     """
-    with _named(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    with writing_to(path):
+        prepare_place(path)
         _check_replaceable(path)
-        remove_leftovers(path)
-        check_writable(path)
     with h5py.File(
         path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
     ) as file:
         yield file
         file.flush()
         image = file.id.get_file_image()
-    with _named(path):
+    with writing_to(path):
         replace_file(path, last(image))
 
 
 def _check_replaceable(path: Path) -> None:
-    """Raise VectorFileError for what stands at `path` if it is no HDF5 file, or nothing: a device, a
-    program's source."""
-    if path.exists() and not path.is_file():
-        raise VectorFileError(f"{path}: is no regular file; name another place")
+    """Raise VectorFileError for what stands at `path` if it is no HDF5 file, but a program's source."""
     if path.exists() and path.stat().st_size and not is_hdf5(path):
         raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """An OSError of writing as a VectorFileError that names `path`."""
-    try:
-        yield
-    except OSError as error:
-        why = error.strerror or str(error).partition("\n")[0]
-        raise VectorFileError(f"{path}: cannot be written ({why})") from None
 
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:

@@ -27,6 +27,7 @@ struct Question {
     std::map<std::string, std::vector<std::string>> attributes;
     std::map<std::string, Tensor> inputs;
     std::vector<Tensor> outputs;
+    bool refused = false;  // what the hello does not name is not asked through a pipe; a file holds it, too
 };
 
 // Reads "NAME DTYPE 2x3x4 BYTES".
@@ -34,7 +35,7 @@ Tensor announced(std::istringstream& line) {
     Tensor t;
     if (!(line >> t.name >> t.dtype >> t.shown >> t.bytes)) throw std::runtime_error("no tensor is announced");
     std::istringstream axes(t.shown);
-    for (std::string size; std::getline(axes, size, 'x');) t.shape.push_back(std::stol(size));
+    for (std::string size; t.shown != "scalar" && std::getline(axes, size, 'x');) t.shape.push_back(std::stol(size));
     return t;
 }
 
@@ -52,7 +53,7 @@ void receive(Tensor& t) {
     if (t.dtype == "float32") convert<float>(raw, t.data);
     else if (t.dtype == "float64") convert<double>(raw, t.data);
     else if (t.dtype == "int32") convert<std::int32_t>(raw, t.data);
-    else convert<std::int64_t>(raw, t.data);
+    else if (t.dtype == "int64") convert<std::int64_t>(raw, t.data);
 }
 
 template <typename Number>
@@ -83,6 +84,10 @@ bool ask(Question& q) {
             q.inputs[t.name] = t;
         } else if (keyword == "output") {
             q.outputs.push_back(announced(line));
+        } else if (text.rfind("operator ", 0) == 0) {
+            q.refused |= text != "operator openvino.GRUSequence-5";
+        } else if (text.rfind("dtype ", 0) == 0) {
+            q.refused |= text != "dtype float32" && text != "dtype float64";
         }  // other lines are of a later version
     }
     return false;
@@ -146,6 +151,10 @@ int main() try {
     std::cout << "grucible 1\nname gru.cpp\nversion 1\noperator openvino.GRUSequence-5\ndtype float32\ndtype float64\nend\n"
               << std::flush;
     for (Question q; ask(q); q = Question()) {
+        if (q.refused) {
+            std::cout << "unsupported\nend\n" << std::flush;
+            continue;
+        }
         const auto found = gru(q);
         std::cout << "ok\n";
         for (const Tensor& t : q.outputs)

@@ -1,0 +1,63 @@
+"""`grucible ask`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...cases.commands.given_path import GivenPath
+from ...cases.commands.terminal import say
+from .options import SELECT, VECTORS, progress_over_cases
+
+if TYPE_CHECKING:
+    from ..observed.asking import Asked
+
+
+@click.command("ask")
+@VECTORS
+@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False), metavar="DIR",
+              help="Directory for the files of questions; the answers belong there, too.")  # fmt: skip
+@SELECT
+def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> None:
+    """Write the questions of vectors into files, for devices that no pipe leads to.
+
+    VECTORS is a vector file or a directory of them; without it, the core vectors installed with
+    grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What
+    the program says to it belongs into NAME.answers beside it, for grucible check --outputs DIR.
+    """
+    from ..observed.asking import ask
+
+    written: list[Asked] = []
+    with progress_over_cases("writing", vectors, select) as progress:
+        for asked in ask(vectors, out, select, progress.advance):
+            written.append(asked)
+            count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
+            progress.say(f"{asked.files.questions}: {count}, {_size(asked.bytes)}")
+    _say_what_next(written, vectors, out, select)
+
+
+def _say_what_next(
+    written: Sequence[Asked], vectors: Path | None, out: Path, select: Sequence[str]
+) -> None:
+    """Say how a file is answered, and what judges the answers."""
+    questions, answers = (shlex.quote(str(path)) for path in written[0].files)
+    words = ["grucible", "check", *([str(vectors)] if vectors else []), "--outputs", str(out)]
+    for glob in select:
+        words += ["--select", glob]
+    whose = "it with a program" if len(written) == 1 else "each with a program, as here the first"
+    say(f"answer {whose} (see check/protocol/README.md):")
+    say(f"  ./my_gru < {questions} > {answers}")
+    say("then judge the answers:")
+    say(f"  {shlex.join(words)}")
+
+
+def _size(count: int) -> str:
+    """A number of bytes in the largest unit of which there is one."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,47 @@
+"""What several commands take: vectors, a selection, and how long and how large a runtime may be."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...cases.commands.given_path import GivenPath
+from .option_values import seconds, size_in_bytes
+
+if TYPE_CHECKING:
+    from ...cases.commands.progress import Progress
+
+VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
+SELECT = click.option("--select", multiple=True, metavar="GLOB",
+                      help="Only cases whose id matches. Repeatable.")  # fmt: skip
+TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
+                       type=click.FloatRange(min=0, min_open=True), callback=seconds,
+                       help="How long the runtime may take over one case.")  # fmt: skip
+JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
+                    show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
+                    "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
+MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,
+                      help="Address space of each process of the runtime, such as 4G or 512M; "
+                      "what needs more gets an error.")  # fmt: skip
+RUNTIME_HELP = (
+    "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
+    "COMMAND', a program in any language (check/protocol/README.md)."
+)
+
+
+def progress_over_cases(
+    what: str, vectors: Path | None, select: tuple[str, ...]
+) -> contextlib.AbstractContextManager[Progress]:
+    """The progress over the selected cases of the vectors; they are counted where it is drawn."""
+    from ...cases.commands.progress import progress_over
+    from ...cases.selection import selected
+    from ...vectors.find import case_ids
+
+    total = (
+        sum(selected(i, select) for i in case_ids(vectors, select)) if sys.stderr.isatty() else 0
+    )
+    return progress_over(what, total)

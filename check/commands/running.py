@@ -1,0 +1,43 @@
+"""`grucible run`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from ...cases.commands.given_path import GivenPath
+from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
+
+
+@click.command("run")
+@VECTORS
+@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
+@click.option("-o", "--out", required=True, type=GivenPath(), metavar="OUTPUTS",
+              help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
+@SELECT
+@TIMEOUT
+@MEMORY
+@JOBS
+def run_command(
+    vectors: Path | None,
+    runtime: str,
+    out: Path,
+    select: tuple[str, ...],
+    timeout: float,
+    memory: int | None,
+    jobs: int | None,
+) -> None:
+    """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`.
+
+    Where no runtime can be run from here, see `grucible ask`.
+    """
+    from ..observed.pool import RuntimePool
+    from ..observed.recording import record
+
+    source = RuntimePool(runtime, timeout, jobs, memory)
+    with contextlib.closing(source), progress_over_cases("running", vectors, select) as progress:
+        for relative, counts in record(vectors, source, out, select, progress.advance):
+            told = ", ".join(f"{count} {status}" for status, count in counts.items())
+            progress.say(f"{relative}: {told}")

@@ -1,0 +1,102 @@
+"""What a program says, however it is asked: who it is, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ...cases.question import Question
+from ..runtimes.runtime import one_line
+from .header import Announced, ProtocolError, announced, check_hello, parsed
+
+SPARE_BYTES = 16 << 20
+"""So much more than was asked for may be announced and is read, so that the program can go on."""
+
+_Said = Literal["ok", "unsupported", "error"]
+_SAID: dict[str, _Said] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a program says of itself: `name` and `version` are "" where it does not say them.
+
+    `operators` and `dtypes` are what it answers; everything where there are none. `unusable` says why it
+    cannot be asked, "" where it can.
+    """
+
+    name: str = ""
+    version: str = ""
+    parallel: bool = False
+    operators: frozenset[str] = frozenset()
+    dtypes: frozenset[str] = frozenset()
+    unusable: str = ""
+
+    def refuses(self, question: Question) -> str:
+        """Why the program need not be asked; "" if it must."""
+        if self.operators and question.operator not in self.operators:
+            return f"no {question.operator}: its hello names {', '.join(sorted(self.operators))}"
+        if self.dtypes and question.dtype not in self.dtypes:
+            return f"no {question.dtype}: its hello names {', '.join(sorted(self.dtypes))}"
+        return ""
+
+
+def hello_of(lines: Sequence[str]) -> Hello:
+    """The hello of a header's lines; ProtocolError where it is none."""
+    told = parsed(lines)
+    last = dict(told)
+    if "unusable" in last:
+        return Hello(unusable=last["unusable"])
+    check_hello(told)
+    return Hello(
+        name=one_line(last.get("name", "")),
+        version=one_line(last.get("version", "")),
+        parallel=last.get("parallel") == "yes",
+        operators=frozenset(rest for keyword, rest in told if keyword == "operator"),
+        dtypes=frozenset(rest for keyword, rest in told if keyword == "dtype"),
+    )
+
+
+class AnswerHead(NamedTuple):
+    """The header of an answer: why there are no outputs, or which ones follow."""
+
+    status: _Said
+    message: str
+    outputs: list[Announced]
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes follow."""
+        return sum(one.bytes for one in self.outputs)
+
+
+class OtherQuestion(ProtocolError):
+    """An answer says that it is to another question than the one that was asked."""
+
+
+def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
+    """The header of an answer to `question`. Raises OtherQuestion where it names another, and ProtocolError
+    where it is no answer, or announces an output twice or far too many bytes."""
+    keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
+    if keyword not in _SAID:
+        said = lines[0][:80] if lines else ""
+        raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+    told = parsed(lines[1:])
+    for other in (rest for word, rest in told if word == "question" and rest != question.id):
+        raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
+    if keyword != "ok":
+        return AnswerHead(_SAID[keyword], one_line(message), [])
+    return AnswerHead("ok", "", _outputs([r for word, r in told if word == "output"], question))
+
+
+def _outputs(lines: Sequence[str], question: Question) -> list[Announced]:
+    found = [announced(rest) for rest in lines]
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise ProtocolError(f"it announced an output twice: {', '.join(names)}")
+    wanted = sum(one.nbytes for one in question.outputs.values())
+    if sum(one.bytes for one in found) > wanted + SPARE_BYTES:
+        raise ProtocolError(
+            f"it announced {sum(one.bytes for one in found)} bytes; expected {wanted}"
+        )
+    return found

@@ -1,0 +1,463 @@
+"""`grucible ask` and the answers to it: the protocol where no pipe leads to the program."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import load_vectors
+from grucible.check.observed.asking import ask
+from grucible.check.protocol.header import ProtocolError, hello_lines, question_parts
+from grucible.check.protocol.stream import open_stream
+from grucible.vectors.find import CORE
+
+from .conftest import Command
+from .made import make_block, name_of, write_vectors
+from .test_exec import EXAMPLES, NAMES, built
+
+HELLO = b"grucible 1\nname kernel\nversion 3\nend\n"
+ORDER = ["d-bfloat16", "a-good", "b-bad", "c-good", "n-bad"]
+"""The cases of the cell file of `some_vectors`, in the order of the file."""
+Change = Callable[[list[bytes]], object]
+
+
+@pytest.fixture
+def asked(some_vectors: Path, tmp_path: Path, command: Command) -> Path:
+    """The questions of `some_vectors`, in a directory."""
+    assert command("ask", some_vectors, "-o", tmp_path / "q").status == 0
+    return tmp_path / "q"
+
+
+@pytest.fixture
+def answered(some_vectors: Path, asked: Path) -> Path:
+    """The same with the right answers."""
+    for questions in asked.rglob("*.questions"):
+        answers_of(questions).write_bytes(b"".join(right(questions, some_vectors)))
+    return asked
+
+
+def answers_of(questions: Path) -> Path:
+    return questions.with_suffix(".answers")
+
+
+def right(questions: Path, vectors: Path) -> list[bytes]:
+    """A hello, and the right answer to each question; written as the page says, by nothing of ours."""
+    expected = {case.id: case.answer.outputs for case in load_vectors(vectors)}
+    said, left = [HELLO], questions.read_bytes().partition(b"end\n")[2]
+    while left:
+        head, _, left = left.partition(b"\nend\n")
+        lines = head.decode().split("\n")
+        for line in lines:
+            if line.startswith("input "):
+                left = left[int(line.split()[-1]) :]
+        outputs = [line for line in lines if line.startswith("output ")]
+        data = [expected[lines[0].split()[1]][line.split()[1]].tobytes() for line in outputs]
+        said.append("\n".join(["ok", *outputs, "end", ""]).encode() + b"".join(data))
+    return said
+
+
+def change(answered: Path, vectors: Path, how: Change) -> None:
+    """Change the messages of the answers to the cell file."""
+    messages = right(answered / "cell.questions", vectors)
+    how(messages)
+    (answered / "cell.answers").write_bytes(b"".join(messages))
+
+
+def found(command: Command, vectors: Path, answered: Path) -> dict[str, tuple[str, str]]:
+    """The verdict and the message of each case of the cell file."""
+    ended = command("check", vectors, "--outputs", answered, "--json")
+    assert ended.err == ""
+    cases = [case for case in ended.report["cases"] if "GRUCell" in case["id"]]
+    assert [name_of(case["id"]) for case in cases] == ORDER
+    return {name_of(case["id"]): (case["verdict"], case["message"]) for case in cases}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_that_reads_files_is_judged_as_through_pipes(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    """Every example, as it is; the report is the same in every figure."""
+    runtime = built(name, (EXAMPLES / name).read_text(), tmp_path)
+    out = tmp_path / "q"
+    assert command("ask", "-o", out).status == 0
+    for questions in sorted(out.rglob("*.questions")):
+        with questions.open("rb") as asked, answers_of(questions).open("wb") as answers:
+            words = shlex.split(runtime.removeprefix("exec:"))
+            subprocess.run(words, stdin=asked, stdout=answers, check=True)
+    judged = command("check", "--outputs", out, "--json")
+    through_pipes = command("check", "--runtime", runtime, "--json")
+    assert judged.report["summary"]["passed"] == 176
+    assert judged == through_pipes
+
+
+def test_what_is_written_is_the_judge_s_side_of_the_protocol(
+    some_vectors: Path, asked: Path
+) -> None:
+    assert sorted(str(p.relative_to(asked)) for p in asked.rglob("*") if p.is_file()) == [
+        "cell.questions", "deep/seq.questions",
+    ]  # fmt: skip
+    for name in ("cell", "deep/seq"):
+        sent = [hello_lines()]
+        for case in load_vectors(some_vectors / f"{name}.h5"):
+            sent += question_parts(case.question)
+        assert (asked / f"{name}.questions").read_bytes() == b"".join(sent)
+
+
+def test_there_is_no_answer_in_it(tmp_path: Path) -> None:
+    out = tmp_path / "q"
+    written = list(ask(None, out))
+    everything = b"".join(one.files.questions.read_bytes() for one in written)
+    looked_for = 0
+    for case in load_vectors():
+        for array in case.answer.outputs.values():
+            if len(np.unique(array.astype(np.float64))) >= 4:
+                looked_for += 1
+                assert array.tobytes() not in everything
+    assert looked_for > 1000
+    assert len(written) == len(list(CORE.rglob("*.h5")))
+
+
+def test_the_command_says_what_it_wrote_and_what_is_next(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "a b"
+    ended = command("ask", some_vectors, "-o", out)
+    size = (out / "cell.questions").stat().st_size
+    assert ended.out.splitlines() == [
+        f"{out}/cell.questions: 5 questions, {size / 1024:.1f} KiB",
+        f"{out}/deep/seq.questions: 1 question, {(out / 'deep/seq.questions').stat().st_size} bytes",
+        "answer each with a program, as here the first (see check/protocol/README.md):",
+        f"  ./my_gru < '{out}/cell.questions' > '{out}/cell.answers'",
+        "then judge the answers:",
+        f"  grucible check {some_vectors} --outputs '{out}'",
+    ]
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_select(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    """What is not asked is missing, and what is asked counts."""
+    out = tmp_path / "q"
+    ended = command("ask", some_vectors, "-o", out, "--select", "*/[ab]-*")
+    assert ended.out.endswith("--select '*/[ab]-*'\n")
+    assert [p.name for p in out.iterdir()] == ["cell.questions"]
+    asked = out / "cell.questions"
+    answers_of(asked).write_bytes(b"".join(right(asked, some_vectors)))
+    not_asked = ("missing", f"is not asked in {asked}")
+    assert found(command, some_vectors, out) == {
+        name: ("passed", "") if name[0] in "ab" else not_asked for name in ORDER
+    }
+    report = command(
+        "check", some_vectors, "--outputs", out, "--select", "*/[ab]-*", "--json"
+    ).report
+    assert (report["verdict"], report["summary"]["cases"]) == ("conforms", 2)
+
+
+def test_nothing_selected_is_one_line(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    said = command("ask", some_vectors, "-o", tmp_path / "q", "--select", "x*").said_in_one_line()
+    assert "no case is selected by --select 'x*'" in said
+    assert not (tmp_path / "q").exists()
+
+
+def test_right_answers_conform(some_vectors: Path, answered: Path, command: Command) -> None:
+    ended = command("check", some_vectors, "--outputs", answered, "--json")
+    assert (ended.status, ended.report["verdict"]) == (0, "conforms")
+    assert ended.report["runtime"] == {"name": "kernel", "version": "3"}
+    assert ended.report["summary"]["passed"] == 5  # and one that does not decide
+    assert set(found(command, some_vectors, answered).values()) == {("passed", "")}
+
+
+def test_a_wrong_answer_is_one_case_s_and_diagnosed(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    change(answered, some_vectors, lambda said: said.__setitem__(3, said[3][:-4] + b"\0\0\0\x40"))
+    verdicts = {
+        name: verdict for name, (verdict, _) in found(command, some_vectors, answered).items()
+    }
+    assert verdicts == {name: "failed" if name == "b-bad" else "passed" for name in ORDER}
+    assert "diagnosis of 1 failure" in command("check", some_vectors, "--outputs", answered).out
+
+
+def test_answers_other_than_ok(some_vectors: Path, answered: Path, command: Command) -> None:
+    def other(said: list[bytes]) -> None:
+        said[1] = b"unsupported no bfloat16 on this board\nend\n"
+        said[3] = b"error no\x1b[2J memory\nmood bad\nend\n"
+        said[4] = b"ok\nquestion openvino.GRUCell-3/made/float32/c-good\n" + said[4][3:]
+
+    change(answered, some_vectors, other)
+    assert found(command, some_vectors, answered) == {
+        "d-bfloat16": ("unsupported", "no bfloat16 on this board"),
+        "a-good": ("passed", ""),
+        "b-bad": ("error", "no\x1b[2J memory"),
+        "c-good": ("passed", ""),
+        "n-bad": ("passed", ""),
+    }
+
+
+def test_what_its_hello_does_not_name_is_unsupported(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """Asked or not, as through a pipe."""
+    out = tmp_path / "q"
+    command("ask", some_vectors, "-o", out, "--select", "*/a-good", "--select", "*/d-*")
+    said = right(out / "cell.questions", some_vectors)
+    said[0] = HELLO.replace(b"end", b"dtype float64\nend")
+    (out / "cell.answers").write_bytes(b"".join(said))
+    assert set(found(command, some_vectors, out).values()) == {
+        ("unsupported", f"no {dtype}: its hello names float64") for dtype in ("bfloat16", "float32")
+    }
+
+
+CUT = "the answers end in the middle of this one (number 3 in cell.answers)"
+BROKEN = "the answers break the protocol: {} (number 3 in cell.answers)"
+MALFORMED: dict[str, tuple[bytes, str]] = {
+    "cut in the bytes": (b"ok\noutput Ho float32 2x2 16\nend\n123456789012345", CUT),
+    "cut after the header": (b"ok\noutput Ho float32 2x2 16\nend\n", CUT),
+    "cut in a line": (b"ok\noutput Ho flo", CUT),
+    "cut after a line": (b"ok\n", CUT),
+    "prose": (b"Hello, world\nend\n", "it said 'Hello, world'; expected ok, unsupported or error"),
+    "nothing said": (b"end\n", "it said ''; expected ok, unsupported or error"),
+    "control characters": (b"\x1b[2J\nend\n", "it said '\\x1b[2J'; expected ok, unsupported or error"),
+    "an endless line": (b"x" * (1 << 20), "a line is longer than 8192 bytes"),
+    "zeros": (bytes(1 << 20), "a line is longer than 8192 bytes"),
+    "an endless header": (b"ok\n" + b"mood bad\n" * 10_000, "a header is longer than 65536 bytes"),
+    "empty lines": (b"\n" * 100_000, "a header is longer than 65536 bytes"),
+    "huge": (
+        b"ok\noutput Ho float32 1000000000000000 4000000000000000\nend\n",
+        "it announced 4000000000000000 bytes; expected 16",
+    ),
+    "more than a number": (
+        b"ok\noutput Ho float32 1 4" + b"0" * 40 + b"\nend\n",
+        "'Ho float32 1 4" + "0" * 40 + "' announces no tensor; expected NAME DTYPE SHAPE BYTES, "
+        "such as: Ho float32 2x4 32",
+    ),
+    "twice": (
+        b"ok\noutput Ho float32 1 4\noutput Ho float32 1 4\nend\n12345678",
+        "it announced an output twice: Ho, Ho",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_answers_that_cannot_be_followed(
+    what: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    """It is the finding of the case at hand; those before count, those after are missing."""
+    data, says = MALFORMED[what]
+    change(answered, some_vectors, lambda said: said.__setitem__(slice(3, None), [data]))
+    error = ("error", says if says == CUT else BROKEN.format(says))
+    place = f"{answered / 'cell.answers'} cannot be followed after 2 of 5 answers"
+    missing = ("missing", f"{place}: see openvino.GRUCell-3/made/float32/b-bad")
+    assert found(command, some_vectors, answered) == {
+        "d-bfloat16": ("passed", ""),
+        "a-good": ("passed", ""),
+        "b-bad": error,
+        "c-good": missing,
+        "n-bad": missing,
+    }
+
+
+UNFIT = {
+    b"output Ho float32 1 4\nend\n1234": "Ho is float32 (1,); expected float32 (2, 2)",
+    b"output Ho float64 2x2 32\nend\n" + bytes(32): "Ho is float64 (2, 2); expected float32 (2, 2)",
+    b"output Y float32 2x2 16\nend\n" + bytes(16): "returned Y; expected Ho",
+    b"end\n": "returned nothing; expected Ho",
+}
+
+
+@pytest.mark.parametrize("outputs", UNFIT)
+def test_outputs_that_do_not_fit_are_one_case_s_error(
+    outputs: bytes, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    change(answered, some_vectors, lambda said: said.__setitem__(3, b"ok\n" + outputs))
+    assert found(command, some_vectors, answered) == {
+        name: ("error", UNFIT[outputs]) if name == "b-bad" else ("passed", "") for name in ORDER
+    }
+
+
+def test_answers_that_stop_between_two(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    change(answered, some_vectors, lambda said: said.__delitem__(slice(3, None)))
+    missing = ("missing", f"{answered / 'cell.answers'} ends after 2 of 5 answers")
+    assert found(command, some_vectors, answered) == {
+        name: ("passed", "") if name[0] in "da" else missing for name in ORDER
+    }
+    ended = command("check", some_vectors, "--outputs", answered)
+    assert re.search(r"\n       2\s", ended.out)  # of those that decide
+    assert "ends after 2 of 5 answers" in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("gone", ["answers", "questions"])
+def test_a_file_that_is_not_there_is_named_once(
+    gone: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    (answered / f"cell.{gone}").unlink()
+    missing = ("missing", f"there is no {answered / 'cell'}.{gone}")
+    assert set(found(command, some_vectors, answered).values()) == {missing}
+    ended = command("check", some_vectors, "--outputs", answered)
+    assert ended.status == 1
+    assert " ".join(ended.out.split()).count(missing[1]) == 1
+
+
+def without_last_input(questions: bytes) -> bytes:
+    """The last question without its last input, which is B: 6 numbers of 4 bytes."""
+    head, line, rest = questions.rpartition(b"input B float32 6 24\n")
+    assert line
+    return head + rest[:-24]
+
+
+ANEW = "; write the questions again with grucible ask, and have them answered anew\n"
+REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
+    "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
+    "a line end more": ("answers", lambda b: b + b"\n", "more stands after the answers to all 5"),
+    "an answer to another": ("answers", lambda b: b.replace(b"ok\n", b"ok\nquestion x/y\n", 1), "is not made for these questions: it answered 'x/y'; the question is 'openvino.GRUCell-3/made/bfloat16/d-bfloat16' (number 1 in cell.answers)\n"),
+    "an error about another": ("answers", lambda _: HELLO + b"error no\nquestion x\nend\n", "it answered 'x'"),
+    "no hello": ("answers", lambda b: b.removeprefix(HELLO), "its hello begins with 'ok'; expected the line `grucible 1`\n"),
+    "nothing": ("answers", lambda _: b"", "ends before its hello does; expected the line `grucible 1` first\n"),
+    "half a hello": ("answers", lambda _: HELLO[:14], "ends before its hello does"),
+    "zeros": ("answers", lambda _: bytes(1 << 20), "a line is longer than 8192 bytes\n"),
+    "unusable": ("answers", lambda _: b"unusable no\x1b licence\nend\n", "no\\x1b licence\n"),
+    "an input changed": ("questions", lambda b: b[:-1] + b"\x11", f"n-bad is not asked as the vectors ask it{ANEW}"),
+    "an attribute changed": ("questions", lambda b: b.replace(b"float 0.5", b"float 0.7", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
+    "a line more": ("questions", lambda b: b.replace(b"\nend", b"\nmood 1\nend").replace(b"\nmood 1", b"", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
+    "cut short": ("questions", lambda b: b[:-1], f"is cut short{ANEW}"),
+    "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\nhm\nend\n", f"is no file of questions{ANEW}"),
+    "no judge's hello": ("questions", lambda b: b.removeprefix(b"grucible 1\nend\n"), f"is no file of questions{ANEW}"),
+    "another hello": ("questions", lambda b: b.replace(b"grucible 1", b"grucible ?", 1), f"is no file of questions{ANEW}"),
+    "an attribute without a value": ("questions", lambda b: b.replace(b"given float 0.5", b"given", 1), f"is no file of questions{ANEW}"),
+    "an attribute of no type": ("questions", lambda b: b.replace(b"float 0.5", b"flaot 0.5", 1), f"is no file of questions{ANEW}"),
+    "no dtype": ("questions", lambda b: b.replace(b"\ndtype bfloat16", b"", 1), f"is no file of questions{ANEW}"),
+    "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
+    "an empty file": ("questions", lambda _: b"", f"is cut short{ANEW}"),
+    "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"c-evil is not a case of the vectors{ANEW}"),
+    "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks openvino.GRUCell-3/made/float32/a-good twice{ANEW}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_does_not_belong_together_is_refused(
+    what: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    kind, changed, says = REFUSED[what]
+    path = answered / f"cell.{kind}"
+    before = path.read_bytes()
+    path.write_bytes(changed(before))
+    assert path.read_bytes() != before
+    said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
+    assert said.startswith(f"grucible: {path}: ")
+    assert says in said
+
+
+def test_answers_alone_are_missing_their_questions(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    for questions in answered.rglob("*.questions"):
+        questions.unlink()
+    assert set(found(command, some_vectors, answered).values()) == {
+        ("missing", f"there is no {answered / 'cell.questions'}")
+    }
+
+
+@pytest.mark.parametrize("line", [b"\0", b"mood bad\n"])
+def test_no_more_is_read_than_a_header_may_have(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(line * ((32 << 20) // len(line)))
+    tracemalloc.start()
+    with (
+        open_stream(tmp_path / "long") as stream,
+        pytest.raises(ProtocolError, match="is longer than"),
+    ):
+        stream.lines()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 << 20
+
+
+@pytest.mark.parametrize("kind", ["questions", "answers"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_refused(
+    make: Callable[[Path], None], kind: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    path = answered / f"cell.{kind}"
+    path.unlink()
+    make(path)
+    said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
+    assert said == f"grucible: {path}: is no regular file; expected one of messages\n"
+
+
+def test_answers_to_other_numbers_are_not_taken(tmp_path: Path, command: Command) -> None:
+    """Vectors that were drawn anew, of the same names and shapes."""
+    old, new, out = (tmp_path / name for name in ("old.h5", "new.h5", "q"))
+    write_vectors(old, make_block(["a"]))
+    key, block = make_block(["a", "b"])
+    write_vectors(new, (key, block.rows(np.array([True, False]))))
+    assert (old.read_bytes()) != new.read_bytes()
+    command("ask", old, "-o", out)
+    answers_of(out / "old.questions").write_bytes(b"".join(right(out / "old.questions", old)))
+    for file in out.iterdir():
+        file.rename(out / f"new{file.suffix}")
+    said = command("check", new, "--outputs", out).said_in_one_line()
+    assert "made/float32/a is not asked as the vectors ask it" in said
+
+
+def test_new_questions_do_not_get_old_answers(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    """Those that are the same may be written again."""
+    answers = (answered / "cell.answers").read_bytes()
+    questions = (answered / "cell.questions").read_bytes()
+    assert command("ask", some_vectors, "-o", answered).status == 0
+    said = command("ask", some_vectors, "-o", answered, "--select", "*/[ab]-*").said_in_one_line()
+    assert said == (
+        f"grucible: {answered}/cell.answers: is there already, and answers other questions than "
+        "these; move it away, or name another directory\n"
+    )
+    assert (answered / "cell.questions").read_bytes() == questions
+    (answered / "cell.questions").unlink()
+    command("ask", some_vectors, "-o", answered).said_in_one_line()
+    assert (answered / "cell.answers").read_bytes() == answers
+    assert not list(answered.rglob("*.tmp"))
+    (answered / "cell.answers").unlink()
+    assert command("ask", some_vectors, "-o", answered).status == 0
+    assert (answered / "cell.questions").read_bytes() == questions
+
+
+def test_where_nothing_can_be_written(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "q/cell.questions").mkdir(parents=True)
+    said = command("ask", some_vectors, "-o", tmp_path / "q").said_in_one_line()
+    assert said == f"grucible: {tmp_path}/q/cell.questions: cannot be written (Is a directory)\n"
+    (tmp_path / "file").write_text("")
+    command("ask", some_vectors, "-o", tmp_path / "file").said_in_one_line()
+
+
+@pytest.mark.parametrize("name", ["cell.answers", "cell.questions"])
+def test_one_file_alone_is_not_judged(
+    name: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    said = command("check", some_vectors, "--outputs", answered / name).said_in_one_line()
+    assert said.endswith("give the directory in which it stands, that of grucible ask\n")
+
+
+def test_questions_beside_the_vectors(some_vectors: Path, command: Command) -> None:
+    """The vectors are no outputs files of the same directory then."""
+    command("ask", some_vectors, "-o", some_vectors)
+    for questions in some_vectors.rglob("*.questions"):
+        answers_of(questions).write_bytes(b"".join(right(questions, some_vectors)))
+    assert command("check", some_vectors, "--outputs", some_vectors).status == 0
+
+
+def test_a_file_of_vectors_of_any_name(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    shutil.copy(some_vectors / "cell.h5", tmp_path / "cell.v2.hdf5")
+    assert command("ask", tmp_path / "cell.v2.hdf5", "-o", tmp_path / "q").status == 0
+    [questions] = (tmp_path / "q").iterdir()
+    assert questions.name == "cell.v2.hdf5.questions"
