@@ -28,6 +28,7 @@ _COMMANDS = {
     "export": ("vectors", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
     "import": ("check.importing", "Make vectors of cases in other formats: exports, ONNX's tests."),
     "answer": ("check.importing", "Answer one question exactly, from inputs in an .npz file."),
+    "audit": ("check", "Show what other suites, imported, would never notice."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
 MOST_SAID = 2000

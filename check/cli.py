@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from .commands.asking import ask_command
+from .commands.auditing import audit_command
 from .commands.checking import check_command
 from .commands.running import run_command
 from .commands.showing import runtimes_command, score_command, show_command
 
 __all__ = [
     "ask_command",
+    "audit_command",
     "check_command",
     "run_command",
     "runtimes_command",

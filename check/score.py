@@ -15,7 +15,7 @@ from ..cases.operators.value_type import value_text
 from ..cases.selection import selected
 from ..gen.tolerances.vacuity import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
-from ..gen.variants.evaluate import can_be_caught, catches
+from ..gen.variants.evaluate import Limits, can_be_caught, catches
 from ..gen.variants.variant import Variant
 from ..vectors.block import Block
 from ..vectors.find import find_vectors
@@ -89,9 +89,11 @@ def score(
     select: Sequence[str] = (),
     misreading: str = "",
     advance: Callable[[int], None] = lambda _: None,
+    limits: Limits | None = None,
 ) -> Score:
     """The score of vectors (None: of the core vectors); `advance(n)` as cases are looked at.
 
+    With `limits`, caught is what differs by more than these, in place of the derived tolerances.
     With `misreading`, of that one alone. Raises GrucibleError for one that the catalogue lacks, and
     where no case is selected.
     """
@@ -109,7 +111,7 @@ def score(
         rows = found.caught.setdefault(block.operator, {})
         for variant in _asked(block, misreading):
             rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
-        for variant, caught in catches(block, [misreading] if misreading else ()):
+        for variant, caught in catches(block, [misreading] if misreading else (), limits):
             rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
     if misreading and not any(found.caught.values()):

@@ -20,6 +20,8 @@ REPORT = re.compile(rb"\s*[\[{]")
 """What a report, JSON, begins with."""
 DIGESTS = re.compile(rb"[0-9a-f]{64}  ")
 """What a list of digests begins with."""
+PAGE = re.compile(rb"# ")
+"""What a page, Markdown, begins with."""
 _BEGINNING = 4096
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...cases.commands.terminal import put, say
 from .options import SELECT, VECTORS, progress_over_cases
+
+if TYPE_CHECKING:
+    from ...gen.variants.evaluate import Limits
 
 
 @click.command("show")
@@ -36,9 +40,21 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
 @VECTORS
 @click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
+              "suite does that knows no better.")  # fmt: skip
+@click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
+@click.option(
+    "--pairs", is_flag=True, help="By the pair of each case, as an export to onnx has it."
+)
 @SELECT
 def score_command(
-    vectors: Path | None, misreading: str, as_json: bool, select: tuple[str, ...]
+    vectors: Path | None,
+    misreading: str,
+    as_json: bool,
+    rtol: float | None,
+    atol: float | None,
+    pairs: bool,
+    select: tuple[str, ...],
 ) -> None:
     """Show which misreadings of the specification vectors would catch.
 
@@ -49,14 +65,26 @@ def score_command(
     from ..reports.score import score_json, score_lines
     from ..score import score
 
+    limits = _limits(rtol, atol, pairs=pairs)
     with progress_over_cases("scoring", vectors, select) as progress:
-        found = score(vectors, select, misreading, progress.advance)
+        found = score(vectors, select, misreading, progress.advance, limits)
     if as_json:
         put(score_json(found))
     else:
         for line in score_lines(found, detail=bool(misreading)):
             say(line)
     raise SystemExit(1 if found.weak() or any(found.undeciding.values()) else 0)
+
+
+def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | None:
+    """What is admitted in place of the derived tolerances; None where they are kept."""
+    from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
+
+    if (rtol is not None or atol is not None) and pairs:
+        raise click.UsageError("--pairs does not go with --rtol and --atol")
+    if rtol is not None or atol is not None:
+        return by_pair(Pair(rtol or 0.0, atol or 0.0))
+    return by_own_pairs if pairs else None
 
 
 @click.command("runtimes")

@@ -24,7 +24,7 @@ BASIS = {
 
 def report_lines(report: Report) -> Iterator[str]:
     """The lines of the report."""
-    yield _headline(report)
+    yield headline(report)
     yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
     anew = f"; {report.recomputed} answers recomputed, all as stored" if report.recomputed else ""
@@ -53,7 +53,8 @@ def _files(report: Report) -> str:
     return f"{count} {files}: {', '.join(told)}"
 
 
-def _headline(report: Report) -> str:
+def headline(report: Report) -> str:
+    """The verdict, and what it rests on, in a sentence."""
     counts = report.counts
     total = sum(counts.values())
     parts = [f"{counts['passed']} of {total} cases passed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,15 +86,24 @@ def _function_error(one: ArithmeticClass, function: str) -> float:
     return (relative + absolute) * one.unit + one.elementwise + 9.0 * one.stored * steepest
 
 
-def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant, Array]]:
+Limits = Callable[[Block, ReadingNames], Arrays]
+"""What is admitted of the outputs of a block under a reading: arrays of their shapes, by name."""
+
+
+def catches(
+    block: Block, names: Collection[str] = (), limits: Limits | None = None
+) -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
     With `names`, just those variants. A misreading is caught where an output differs from every
-    accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an approximation or a
-    loss of precision where it does by more than the tolerance of the required class.
+    accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an
+    approximation or a loss of precision where it does by more than the tolerance of the required class. With
+    `limits`, each where it differs by more than these.
     """
     required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
     admitted = {r: loosest(block, r) for r in block.answers}
+    if limits is not None:
+        required = admitted = {r: limits(block, r) for r in block.answers}
     asked = [
         variant
         for variant in variants_of(OPERATORS[block.operator])
@@ -104,15 +113,15 @@ def catches(block: Block, names: Collection[str] = ()) -> Iterator[tuple[Variant
     for batch in batches(block, [[variant] for variant in asked]):
         outputs = variant_outputs(block, stacked, batch)
         near = {
-            limits: [
+            kind: [
                 within(outputs, one.outputs, by_reading[reading])
                 for reading, one in block.answers.items()
             ]
-            for limits, by_reading in (("admitted", admitted), ("required", required))
+            for kind, by_reading in (("admitted", admitted), ("required", required))
         }
         for place, [variant] in enumerate(batch):
-            limits = "admitted" if variant.kind == "misreading" else "required"
-            yield variant, ~np.any([passed[place] for passed in near[limits]], axis=0)
+            kind = "admitted" if variant.kind == "misreading" else "required"
+            yield variant, ~np.any([passed[place] for passed in near[kind]], axis=0)
 
 
 def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:

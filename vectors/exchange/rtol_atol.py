@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from ...cases.dtypes import Array
-from ..case import Answer
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.readings import ReadingNames
+from ..block import Block
+from ..case import REQUIRED, Answer
 
 
 class Pair(NamedTuple):
@@ -34,6 +37,33 @@ def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
     hull = _upper_hull(size, limit)
     rtol, atol = _line(hull, float(size.mean()))
     return _rounded_up(rtol, atol, size, limit)
+
+
+def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
+    """What one pair admits of the outputs of any block."""
+
+    def limits(block: Block, reading: ReadingNames) -> Arrays:
+        outputs = block.answers[reading].outputs
+        return {name: _admitted(pair, array) for name, array in outputs.items()}
+
+    return limits
+
+
+def by_own_pairs(block: Block, reading: ReadingNames) -> Arrays:
+    """What the smallest pair of each case admits of its outputs, in the required class of arithmetic."""
+    answer = block.answers[reading]
+    rows = [answer.rows(row) for row in range(len(block))]
+    pairs = [smallest_pair(row, REQUIRED[block.dtype]) for row in rows]
+    return {
+        name: np.stack(
+            [_admitted(pair, row.outputs[name]) for pair, row in zip(pairs, rows, strict=True)]
+        )
+        for name in answer.outputs
+    }
+
+
+def _admitted(pair: Pair, expected: Array) -> Array:
+    return np.asarray(pair.atol + pair.rtol * np.abs(expected.astype(np.float64)))
 
 
 def _upper_hull(x: Array, y: Array) -> list[tuple[float, float]]:
