@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -12,9 +11,9 @@ from ..judging.case_result import CaseResult
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
+from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
 _SHOWN = 10
-_WIDTH = 80
 BASIS = {
     "text": "the specification's text",
     "owner": "the owner's runtime, or the one that all test against",
@@ -81,7 +80,7 @@ def _reach(report: Report) -> Iterator[str]:
     """Which operators the verdict is about, where that is not all of every one."""
     if report.counts["unsupported"]:
         for sentence in in_words(report.reach):
-            yield from _wrapped(sentence, indent=2, more=4)
+            yield from wrapped(sentence, indent=2, more=4)
 
 
 def _in_short(diagnosis: Diagnosis) -> str:
@@ -114,17 +113,17 @@ def _diagnosis(report: Report) -> Iterator[str]:
     )
     yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
     for finding in diagnosis.findings:
-        yield from _wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
+        yield from wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
         if finding.alternatives:
-            yield from _wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
+            yield from wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
         if _partly(finding):
             told = f"{finding.contradicted} cases that would show it passed"
-            yield from _wrapped(f"not everywhere: {told}", indent=8)
+            yield from wrapped(f"not everywhere: {told}", indent=8)
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
         for hint in diagnosis.hints:
-            yield from _wrapped(hint, indent=8)
+            yield from wrapped(hint, indent=8)
 
 
 def _listing(finding: Finding) -> str:
@@ -159,7 +158,7 @@ def _arithmetic(report: Report) -> Iterator[str]:
     for grade in grades:
         if count := grade.undeciding.total():
             files = [name for name, cases in grade.undeciding.items() if cases]
-            yield from _wrapped(
+            yield from wrapped(
                 f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing: "
                 f"{grade.required!s} admits more than the value for over half of the elements, "
                 f"in {_named(files)}",
@@ -181,7 +180,7 @@ def _readings(report: Report) -> Iterator[str]:
         consistent = "" if len(followed) == 1 else ", not the same in every case"
         yield f"the reading followed where the text is ambiguous (ledger: {ledger}){consistent}:"
         for names, count in followed.most_common():
-            yield from _wrapped(f"{count:6}  {_reading(names, ledger)}", indent=0, more=8)
+            yield from wrapped(f"{count:6}  {_reading(names, ledger)}", indent=0, more=8)
 
 
 def _reading(names: ReadingNames, ledger: str) -> str:
@@ -210,7 +209,7 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
                 f"{result.where}: {told}; off by {result.worst_abs:.3g}, "
                 f"{result.worst_ratio:.3g} × tolerance"
             )
-        yield from _wrapped(told, indent=4)
+        yield from wrapped(told, indent=4)
     yield from _and_more(len(results))
 
 
@@ -225,7 +224,7 @@ def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
         by_message.setdefault(result.message, []).append(result)
     groups = sorted(by_message.items(), key=lambda group: -len(group[1]))
     for message, cases in groups[:_SHOWN]:
-        yield f"  {_head_and_tail(message, _WIDTH - 2)}"
+        yield from wrapped(head_and_tail(message, 3 * WIDTH), indent=2)
         yield f"    {cases[0].id}"
         if len(cases) > 1:
             yield f"    and {len(cases) - 1} more"
@@ -241,8 +240,8 @@ def _missing(results: Sequence[CaseResult]) -> Iterator[str]:
     yield from (f"  {result.id}" for result in results[:_SHOWN])
     yield from _and_more(len(results))
     for message, count in Counter(r.message for r in results).most_common(_SHOWN):
-        told = _head_and_tail(message, 8 * _WIDTH)
-        yield from _wrapped(f"{count:8}  {told}", indent=0, more=10, cut=False)
+        told = head_and_tail(message, 8 * WIDTH)
+        yield from wrapped(f"{count:8}  {told}", indent=0, more=10, cut=False)
 
 
 def _and_more(count: int) -> Iterator[str]:
@@ -261,7 +260,7 @@ def _expected(report: Report) -> Iterator[str]:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
         count = seen[expectation]
         yield f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {expectation.cases}"
-        yield from _wrapped(expectation.reason, indent=9)
+        yield from wrapped(expectation.reason, indent=9)
         if expectation.link:
             yield f"         {expectation.link}"
     for result in report.unexpected_passes[:_SHOWN]:
@@ -276,26 +275,4 @@ def _unsupported(report: Report) -> Iterator[str]:
         yield ""
         yield "declared unsupported by the runtime:"
         for reason, count in reasons.most_common():
-            yield f"  {count:6}  {_clipped(reason, _WIDTH - 10)}"
-
-
-def _wrapped(text: str, indent: int, more: int | None = None, *, cut: bool = True) -> list[str]:
-    """Lines of at most _WIDTH, the first indented by `indent`, the others by `more`.
-
-    Without `cut` no word is cut, be it longer: a path stays whole.
-    """
-    rest = indent if more is None else more
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * rest,
-        drop_whitespace=True, break_long_words=cut, break_on_hyphens=cut,
-    )  # fmt: skip
-
-
-def _head_and_tail(text: str, width: int) -> str:
-    """A text in one line: of a long one its head, and its tail, where errors have their cause."""
-    head = (width - 3) // 3
-    return text if len(text) <= width else f"{text[:head]} … {text[3 + head - width :]}"
-
-
-def _clipped(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+            yield f"  {count:6}  {clipped(reason, WIDTH - 10)}"

@@ -48,7 +48,7 @@ def whole(computed: list[tuple[Block, list[tuple[Variant, Array]]]]) -> Score:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "grucible.check.score.catches",
-            lambda block, _: known[block.operator, block.path],
+            lambda block, *_: known[block.operator, block.path],
         )
         return score(None)
 

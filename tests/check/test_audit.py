@@ -1,0 +1,65 @@
+"""The page about other people's suites."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grucible.vectors.find import CORE
+
+from .conftest import HERE, Command
+
+ROOT = HERE.parents[1]
+PAGE = (ROOT / "check" / "AUDIT.md").read_text(encoding="utf-8")
+
+
+def column(page: str, suite: str) -> dict[str, int]:
+    """By misreading, how many cases of a suite notice it."""
+    [head] = re.findall(r"^\| misreading \|(.*)\|$", page, re.M)
+    at = [name.strip() for name in head.split("|")].index(suite)
+    rows = re.findall(r"^\| ([^|]+?) \|((?: \**\d+\** \|)+)$", page, re.M)
+    return {name: int(cells.split("|")[at].strip(" *")) for name, cells in rows}
+
+
+def test_the_page_s_figures_of_onnx_are_made_by_its_command(
+    tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    vectors = tmp_path / "onnx-node-tests.h5"
+    assert command("import", "--from", "onnx", "-o", vectors).status == 0
+    page = tmp_path / "page.md"
+    assert command("audit", f"{vectors}:1e-3:1e-7", "-o", page).status == 0
+    made = page.read_text(encoding="utf-8")
+    assert "| onnx-node-tests | onnx.GRU-14 | 6 | 1e-07 + 0.001 × value | conforms: 6 of 6" in made
+    found, told = column(made, "onnx-node-tests"), column(PAGE, "onnx-node-tests")
+    assert len(found) > 160
+    assert found == {name: told[name] for name in found}, onnx.__version__
+    assert found["R transposed"] == 0
+    again = command("audit", f"{vectors}:1e-3:1e-7")
+    assert again.out == made
+
+
+def test_a_suite_that_is_finer_notices_more(tmp_path: Path, command: Command) -> None:
+    select = "onnx.GRU-14/core/float32/*noact*"
+    assert command("gen", "-o", tmp_path, "--select", select, "--jobs", "1").status == 0
+    [vectors] = tmp_path.rglob("*.h5")
+    coarse = column(command("audit", f"{vectors}:0.5:0.1").out, "core")
+    fine = column(command("audit", f"{vectors}:1e-6:1e-7").out, "core")
+    assert all(coarse[name] <= fine[name] for name in coarse)
+    assert sum(coarse.values()) < 0.8 * sum(fine.values())
+
+
+def test_bad_suites_in_one_line(tmp_path: Path, command: Command) -> None:
+    core = CORE / "openvino/gru_cell/core.h5"
+    (tmp_path / "mine.md").write_text("mine\n")
+    for arguments, says in (
+        ([tmp_path / "none.h5"], "none.h5: no such file"),
+        ([f"{core}:x:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
+        ([f"{core}:-1:1"], "RTOL and ATOL are not finite, or negative"),
+        ([f"{core}:nan:1"], "RTOL and ATOL are not finite, or negative"),
+        ([core, "-o", tmp_path / "mine.md"], "is there already, and holds something else"),
+    ):
+        assert says in command("audit", *arguments).said_in_one_line()
+    assert (tmp_path / "mine.md").read_text() == "mine\n"
