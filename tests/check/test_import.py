@@ -364,3 +364,30 @@ def test_answer_of_one_s_own_numbers(tmp_path: Path, command: Command) -> None:
                     assert (arrays[f"{above}tolerance/{name}/{output}"] == limit).all()
     bad = command("answer", tmp_path / "in.npz", "--operator", case.operator, "--attributes", "{}")
     assert "--attributes {}: attribute" in bad.said_in_one_line()
+
+
+def test_openvino_s_models_are_read_back_and_run(tmp_path: Path) -> None:
+    """By OpenVINO alone, fed by name, on the numbers beside them; bounds from the export too."""
+    ov = pytest.importorskip("openvino")
+    export_vectors(None, tmp_path, "openvino", select=["openvino.*/core/float32/*lbr-*"])
+    entries = read_manifest(tmp_path).cases
+    core, ran = ov.Core(), 0
+    for entry in entries[::2]:
+        folder = tmp_path / entry.tensors["inputs/X"].file
+        model = core.read_model(folder.parent / "model.xml")
+        try:
+            compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        except RuntimeError:
+            continue  # what OpenVINO's own plugin refuses
+        with np.load(folder) as arrays:
+            feed = {
+                name.removeprefix("inputs/"): arrays[name]
+                for name in arrays
+                if name.startswith("inputs/")
+            }
+            given = compiled(feed)
+            for name in entry.outputs:
+                off = np.abs(given[name].astype("f8") - arrays[f"outputs/{name}"])
+                assert (off <= arrays[f"tolerance/float32/{name}"]).all(), entry.id
+        ran += 1
+    assert ran > 15
