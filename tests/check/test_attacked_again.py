@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import stat
@@ -296,16 +295,6 @@ def test_a_case_that_was_moved_out_of_the_verdict_is_found(
     path = changed(tmp_path, demoted)
     said = command("check", path, "--runtime", NUMPY, "--recompute", "1").said_in_one_line()
     assert "is marked as nonportable, and holds nothing that is" in said
-
-
-def test_outputs_that_nobody_asked_for(tmp_path: Path, command: Command) -> None:
-    outputs = tmp_path / "outputs.h5"
-    assert command("run", CELL, "--runtime", NUMPY, "-o", outputs).status == 0
-    with h5py.File(outputs, "r+") as file:
-        block = next(iter(file["float32"].values()))
-        block["outputs/Y"] = block["outputs/Ho"][()]
-    said = command("check", CELL, "--outputs", outputs).said_in_one_line()
-    assert re.search(r"/outputs/Y: is not asked for; expected Ho", said)
 
 
 LONG = """\

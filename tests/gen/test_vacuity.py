@@ -37,13 +37,14 @@ def answer(values: list[float], limits: list[float], dtype: str = "float16") -> 
             2,
         ),  # a zero may be no more than zero; padding is not counted
         ([1.0, 2.0], [INF, 1.0], 1, 2),
+        ([0.0, 0.0], [0.0, 0.0], 0, 1),  # padding alone, in which nothing else is admitted
     ],
 )
 def test_what_says_nothing(
     values: list[float], limits: list[float], nothing: int, elements: int
 ) -> None:
     one = answer(values, limits)
-    found, counted = vacuous(one, one.tolerances["float16"], "float16")
+    found, counted = vacuous(one, one.tolerances["float16"])
     assert (found.tolist(), counted.tolist()) == ([nothing], [elements])
 
 
@@ -99,3 +100,9 @@ def test_zero_is_no_answer_to_any_core_case_that_decides() -> None:
             said = sum(int((t & k).sum()) for t, k in zip(told, known, strict=True))
             assert 2 * said >= sum(int(k.sum()) for k in known), case.id
             assert all(np.isfinite(limit).all() for limit in one.tolerances[required].values())
+
+
+def test_padding_alone_says_nothing_where_limits_of_one_s_own_admit_more() -> None:
+    one = answer([0.0, 0.0], [0.0, 0.0])
+    found, counted = vacuous(one, {"Ho": np.array([[1e30, 1e30]])})
+    assert (found.tolist(), counted.tolist()) == ([1], [1])

@@ -118,6 +118,9 @@ def tolerances_in(path: Path) -> list[dict[Any, Any]]:
     return [{names: a.tolerances for names, a in block.answers.items()} for block in whole]
 
 
+WAS_THERE = b"\x89HDF\r\n\x1a\nwhat was there"
+
+
 def write_and_fail(path: Path, kind: str, error: type[BaseException]) -> None:
     made = (
         new_vector_file(path, operator="openvino.GRUCell-3", theme="t", **PROVENANCE)
@@ -134,10 +137,10 @@ def test_what_fails_leaves_what_was_there(
     kind: str, error: type[BaseException], tmp_path: Path
 ) -> None:
     path = tmp_path / "kept.h5"
-    path.write_bytes(b"what was there")
+    path.write_bytes(WAS_THERE)
     with pytest.raises(error, match="in the middle"):
         write_and_fail(path, kind, error)
-    assert path.read_bytes() == b"what was there"
+    assert path.read_bytes() == WAS_THERE
     assert [p.name for p in tmp_path.iterdir()] == ["kept.h5"]
 
 
@@ -155,16 +158,14 @@ def test_a_failing_rename_leaves_no_temporary_file(
         raise PermissionError("not here")
 
     path = tmp_path / "kept.h5"
-    path.write_bytes(b"what was there")
+    path.write_bytes(WAS_THERE)
     monkeypatch.setattr(Path, "replace", refuse)
     with (
         pytest.raises(GrucibleError, match=r"kept\.h5: cannot be written \(not here\)"),
         atomic_file(path),
     ):
         pass
-    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [
-        ("kept.h5", b"what was there")
-    ]
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("kept.h5", WAS_THERE)]
 
 
 def test_written_to_the_disk_before_it_appears(
@@ -227,3 +228,11 @@ def test_concurrent_readers_never_see_half(handmade: Path, tmp_path: Path) -> No
         finally:
             writer.kill()
     assert len(versions) >= 20
+
+
+def test_what_is_no_hdf5_file_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "kept.h5"
+    path.write_bytes(b"what was there")
+    with pytest.raises(GrucibleError, match="is no HDF5 file"), atomic_file(path):
+        pass
+    assert path.read_bytes() == b"what was there"
