@@ -42,8 +42,10 @@ def export_command(
     \b
     raw       a binary file for each case
     npz       a file for each case that numpy reads
-    onnx      a folder for each case, as ONNX's backend tests have it
-    openvino  a model as OpenVINO IR for each case, and its tensors as npz
+    onnx      a folder for each case, as ONNX's backend tests have it;
+              needs the package onnx
+    openvino  a model as OpenVINO IR for each case, and its tensors as npz;
+              needs the package openvino
     webnn     JSON, as the web platform's tests of WebNN have it
 
     All have a manifest.json that lists the cases, and SHA256SUMS, which

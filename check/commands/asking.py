@@ -27,7 +27,7 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
     grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What
-    the program says to it belongs into NAME.answers beside it, for grucible check --outputs DIR.
+    the program says to it belongs in NAME.answers beside it, for grucible check --outputs DIR.
     """
     from ..observed.asking import ask
 
@@ -44,13 +44,17 @@ def _say_what_next(
     written: Sequence[Asked], vectors: Path | None, out: Path, select: Sequence[str]
 ) -> None:
     """Say how a file is answered, and what judges the answers."""
-    questions, answers = (shlex.quote(str(path)) for path in written[0].files)
     words = ["grucible", "check", *([str(vectors)] if vectors else []), "--outputs", str(out)]
     for glob in select:
         words += ["--select", glob]
-    whose = "it with a program" if len(written) == 1 else "each with a program, as here the first"
-    say(f"answer {whose} (see check/protocol/README.md):")
-    say(f"  ./my_gru < {questions} > {answers}")
+    if len(written) == 1:
+        questions, answers = (shlex.quote(str(path)) for path in written[0].files)
+        say("answer it with a program (see check/protocol/README.md):")
+        say(f"  ./my_gru < {questions} \\\n    > {answers}")
+    else:
+        say("answer each of them with a program (see check/protocol/README.md):")
+        say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")
+        say('  do ./my_gru < "$q" > "${q%.questions}.answers"; done')
     say("then judge the answers:")
     say(f"  {shlex.join(words)}")
 

@@ -109,4 +109,4 @@ def runtimes_command(as_json: bool) -> None:
     for row in rows:
         say(f"{row['name']}  {row['version'] or 'not installed'}")
         say(f"    {row['about']}")
-    say("any other: --runtime package.module:function, or ./file.py:function")
+    say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")

@@ -23,6 +23,8 @@ from .failing import FailingBlock
 from .hints import hints
 from .search import Names, Search
 
+_ACCEPTED = " (an accepted reading)"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -43,6 +45,18 @@ class Finding:
     alternatives: tuple[Names, ...] = ()
     contradicted: int = 0
     operator: str = ""
+
+    @property
+    def in_short(self) -> str:
+        """What it says of mistakes: without the accepted readings that are followed besides."""
+        besides = "; and ".join(
+            f"{CATALOGUE[name].about_for(OPERATORS[self.operator])}{_ACCEPTED}"
+            for name in self.names
+            if name in CATALOGUE and CATALOGUE[name].kind == "reading"
+        )
+        if not besides:
+            return self.about
+        return self.about.replace(f"; and {besides}", "").replace(f"{besides}; and ", "")
 
     def sentence(self, names: Names) -> str:
         """What the variants called `names` say, in the operator's words."""
@@ -192,7 +206,7 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
     whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
     operator = (whole or explained)[0]
     about = "; and ".join(
-        f"{v.about_for(OPERATORS[operator])}{' (an accepted reading)' if v.kind == 'reading' else ''}"
+        f"{v.about_for(OPERATORS[operator])}{_ACCEPTED if v.kind == 'reading' else ''}"
         for v in variants
     )
     if names in search.loose:

@@ -10,6 +10,7 @@ import click
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
 from ...cases.errors import GrucibleError
+from ...cases.packages import needing
 
 if TYPE_CHECKING:
     from .importing import Suite
@@ -79,7 +80,8 @@ def _suite(
     if folder is not None and not folder.exists():
         raise GrucibleError(f"{folder}: no such file or directory")
     if source == "onnx":
-        from .onnx_tests import suite_of_onnx
+        with needing("onnx", "onnx", "import --from onnx"):
+            from .onnx_tests import suite_of_onnx
 
         return suite_of_onnx(folder)
     assert folder is not None
@@ -119,6 +121,8 @@ def answer_command(
     from ..reports.show import case_lines
     from .npz_files import question_of, write_answer
 
+    if not inputs.is_file():
+        raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
     case = answer(question_of(inputs, operator, attributes))
     for line in case_lines(case, full):
         say(line)

@@ -32,6 +32,8 @@ EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
 MOST_DEATHS = 20
 """After so many deaths or time-outs in a row a runtime is asked no more."""
+MOST_LATE = 2
+"""After so many time-outs a runtime that has not answered anything yet is asked no more."""
 
 
 class IsolatedRuntime:
@@ -45,7 +47,7 @@ class IsolatedRuntime:
         self.name, self.version, self.parallel = name, "", False
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
-        self._deaths = 0
+        self._deaths, self._late, self._answered = 0, 0, False
         self._hello = Hello()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
@@ -104,12 +106,22 @@ class IsolatedRuntime:
                 return Reply("error", {}, self._gone)
             if refused := self._hello.refuses(question):
                 return Reply("unsupported", {}, refused)
-            if self._deaths >= MOST_DEATHS:
-                why = f"not asked: the runtime died or did not answer {MOST_DEATHS} times in a row"
-                return Reply("missing", {}, why)
+            if why := self._pointless():
+                return Reply("missing", {}, f"not asked: {why}")
             if died:  # after it had answered, and before it was asked again
                 return Reply("error", {}, f"the runtime {died} after its last answer")
             return self._asked(question)
+
+    def _pointless(self) -> str:
+        """Why it is asked no more; "" where it is."""
+        if self._deaths >= MOST_DEATHS:
+            return f"the runtime died or did not answer {MOST_DEATHS} times in a row"
+        if self._late >= MOST_LATE and not self._answered:
+            why = f"the runtime never answered, {MOST_LATE} times"
+            if self._spec.startswith(EXEC):
+                why += f"; is its standard output flushed? grucible probe {self._spec!r} tells"
+            return why
+        return ""
 
     def _asked(self, question: Question) -> Reply:
         assert self._child is not None
@@ -118,11 +130,12 @@ class IsolatedRuntime:
         try:
             self._child.channel.send(question_parts(question), deadline)
             given = received(self._child.channel, question, deadline)
-            self._deaths = 0
+            self._deaths, self._answered = 0, True
             return given
         except Closed:
             return Reply("error", {}, f"the runtime {self._lost()}")
         except LateError:
+            self._late += 1
             self._drop()
             return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
         except ProtocolError as error:

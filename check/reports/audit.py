@@ -70,7 +70,7 @@ our exact answers.
 *Their numbers* says what `grucible check` finds of the outputs that a suite expects. The other numbers say
 how many of its cases would notice a misreading of GRU, a way to get it wrong. A misreading is computed for
 every case, and noticed where an output moves by more than the suite's own harness admits. 0 is a bug that
-the suite lets pass.
+the suite lets pass; a dash, that none of its cases is of a dtype in which it is a mistake.
 """
 
 
@@ -116,7 +116,14 @@ def _table(operator: str, suites: Sequence[Audited]) -> Iterator[str]:
     yield "| misreading | " + " | ".join(one.suite.name for one in suites) + " |"
     yield "| --- |" + " ---: |" * len(suites)
     for name in names:
-        about = CATALOGUE[name].about_for(OPERATORS[operator])
-        counts = [_cases(one, operator, name) for one in suites]
-        cells = " | ".join(f"**{count}**" if not count else str(count) for count in counts)
+        about = CATALOGUE[name].about_for(OPERATORS[operator]).replace("|", "\\|")
+        cells = " | ".join(_cell(one, operator, name) for one in suites)
         yield f"| {about} | {cells} |"
+
+
+def _cell(one: Audited, operator: str, name: str) -> str:
+    """How many cases notice a misreading; a dash where none is of a dtype in which it is a mistake."""
+    if not one.score.caught[operator].get(name):
+        return "–"
+    count = _cases(one, operator, name)
+    return str(count) if count else "**0**"

@@ -88,7 +88,7 @@ def _in_short(diagnosis: Diagnosis) -> str:
     if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
         [finding] = diagnosis.findings
         where = ", in some cases only" if _partly(finding) else ""
-        return f"; all failures are explained by: {finding.about}{where}"
+        return f"; all failures are explained by: {finding.in_short}{where}"
     if diagnosis.findings:
         explained = diagnosis.failed - diagnosis.unexplained
         count = len(diagnosis.findings)

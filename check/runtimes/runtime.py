@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import os
 import sys
 import sysconfig
 import traceback
@@ -60,7 +61,7 @@ def load_runtime(name: str) -> Runtime:
         known = ", ".join(sorted(registered))
         raise RuntimeNotUsable(
             f"runtime {name!r} is unknown; {_near(name, registered)}expected one of {known}, or "
-            "package.module:function, or ./file.py:function"
+            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
         )
     place, _, attribute = name.rpartition(":")
     with contextlib.suppress(FileNotFoundError):  # it was removed
@@ -87,6 +88,8 @@ def _near(name: str, known: Iterable[str]) -> str:
     """What the user may have meant: a function in a file, or a name that is much like it."""
     if name.endswith(".py"):
         return f"did you mean ./{Path(name)}:run? "
+    if Path(name).is_file() and os.access(name, os.X_OK):
+        return f"did you mean 'exec: {name}'? "
     near = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {near[0]}? " if near else ""
 

@@ -13,6 +13,7 @@ import grucible
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
+from ...cases.packages import needing
 from ...cases.selection import nothing_selected, selected
 from ...cases.whole_file import replace_file
 from ..block import canonical_json
@@ -101,11 +102,13 @@ def _layout(name: Layout) -> CaseLayout:
     if name == "npz":
         return Npz()
     if name == "onnx":
-        from .onnx_test import OnnxTest
+        with needing("onnx", "onnx", "export --to onnx"):
+            from .onnx_test import OnnxTest
 
         return OnnxTest()
     if name == "openvino":
-        from .openvino_ir import OpenVinoIr
+        with needing("openvino", "openvino", "export --to openvino"):
+            from .openvino_ir import OpenVinoIr
 
         return OpenVinoIr()
     from .webnn import WebNN

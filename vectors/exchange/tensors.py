@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
+from ...cases.packages import needing
 from .manifest import ExportError, Place
 
 ALIGNED = 64
@@ -95,7 +96,8 @@ def _npz(path: Path, name: str, place: Place, size: int) -> Array:
 
 def _pb(path: Path, _: str, place: Place, size: int) -> Array:
     """A TensorProto, whose data are in itself; needs the onnx package."""
-    from onnx import TensorProto, numpy_helper
+    with needing("onnx", "onnx", "an export to onnx"):
+        from onnx import TensorProto, numpy_helper
 
     if path.stat().st_size > size + _HEADER_BYTES:
         raise ValueError(f"it has {path.stat().st_size} bytes; expected {size}")
