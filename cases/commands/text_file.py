@@ -22,6 +22,8 @@ DIGESTS = re.compile(rb"[0-9a-f]{64}  ")
 """What a list of digests begins with."""
 PAGE = re.compile(rb"# ")
 """What a page, Markdown, begins with."""
+NPZ = re.compile(rb"PK")
+"""What an .npz file begins with."""
 _BEGINNING = 4096
 
 

@@ -47,7 +47,7 @@ def import_command(
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
     from ...cases.commands.progress import progress_over
-    from .importing import write_suite
+    from .importing import outputs_place, write_suite
 
     suite = _suite(folder, source, operator, attributes)
     with progress_over("answering", len(suite.cases)) as progress:
@@ -60,12 +60,7 @@ def import_command(
     for one in made:
         say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
     if any(one.outputs for one in made):
-        vectors, outputs = (
-            (made[0].vectors.path, made[0].outputs)
-            if out.suffix == ".h5"
-            else (out, out.with_name(f"{out.name}-outputs"))
-        )
-        say(f"what they expect: grucible check {vectors} --outputs {outputs}")
+        say(f"what they expect: grucible check {out} --outputs {outputs_place(out)}")
 
 
 def _suite(
@@ -119,10 +114,12 @@ def answer_command(
     """
     from ...gen.making.posed import answer
     from ..reports.show import case_lines
-    from .npz_files import question_of, write_answer
+    from .npz_files import check_answer_place, question_of, write_answer
 
     if not inputs.is_file():
         raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
+    if out:
+        check_answer_place(out, inputs)
     case = answer(question_of(inputs, operator, attributes))
     for line in case_lines(case, full):
         say(line)

@@ -35,7 +35,7 @@ def case_id(operator: Operator, theme: str, dtype: str, name: str) -> str:
 
 def word(text: str) -> str:
     """A name as a part of an id: letters, digits, `.`, `_`, `-`, `+`, `=`; at most so many characters."""
-    return re.sub(r"[^A-Za-z0-9._+=]+", "-", text).strip("-")[:_MOST_NAME] or "unnamed"
+    return re.sub(r"[^A-Za-z0-9._+=]+", "-", text).strip(".-")[:_MOST_NAME] or "unnamed"
 
 
 def each_once(cases: Iterable[ForeignCase]) -> list[ForeignCase]:

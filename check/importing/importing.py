@@ -68,7 +68,7 @@ def write_suite(
         groups.setdefault("/".join(case.id.split("/")[:2]), []).append(case)
     if not groups:
         raise GrucibleError(f"there is no case to import{_first(suite.left_out)}")
-    one_file = out.suffix == ".h5"
+    one_file, _ = out.suffix == ".h5", outputs_place(out)
     if one_file and len(groups) > 1:
         raise GrucibleError(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
@@ -78,13 +78,20 @@ def write_suite(
         path = out if one_file else out / f"{prefix}.h5"
         posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
         written = write_answered(path, posed, suite.about, advance)
-        beside = (
-            out.with_suffix(".outputs.h5")
-            if one_file
-            else out.with_name(f"{out.name}-outputs") / f"{prefix}.h5"
-        )
+        beside = outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5"
         made.append(Made(written, _write_expected(path, beside, suite.about, cases)))
     return made
+
+
+def outputs_place(out: Path) -> Path:
+    """Where the outputs that are expected of vectors at `out` stand: a file beside a file, a directory beside
+    a directory. Raises GrucibleError for the root directory."""
+    if out.suffix == ".h5":
+        return out.with_suffix(".outputs.h5")
+    whole = out.resolve()
+    if not whole.name:
+        raise GrucibleError(f"{out}: name a directory that is not the root")
+    return (out if out.name not in ("", "..") else whole).with_name(f"{whole.name}-outputs")
 
 
 def _first(left_out: Counter[str]) -> str:
@@ -96,7 +103,7 @@ def _write_expected(
 ) -> Path | None:
     """Write what is expected of the cases of a vector file; None where nothing is."""
     by_id = {case.id: case for case in cases}
-    if not cases[0].expected():
+    if not any(case.expected() for case in cases):
         return None
     with open_vectors(vectors) as opened, new_outputs_file(outputs, about, "") as writer:
         for stored in opened.blocks():

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from ...cases.commands.text_file import NPZ, check_replaceable
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
-from ...cases.whole_file import replace_file
+from ...cases.whole_file import prepare_place, replace_file, writing_to
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
 from ...vectors.exchange.export import arrays_of
@@ -62,14 +63,21 @@ def question_of(file: Path, operator: str, attributes: str) -> Question:
         raise GrucibleError(f"{file}: {error}") from None
 
 
+def check_answer_place(path: Path, inputs: Path) -> None:
+    """Raise GrucibleError where an answer would replace something else than an earlier one."""
+    with writing_to(path):
+        prepare_place(path)
+    check_replaceable(path, NPZ)
+    if path.exists() and path.samefile(inputs):
+        raise GrucibleError(f"{path}: holds the inputs; name another place for the answer")
+
+
 def write_answer(path: Path, case: Case) -> None:
     """Write the answers of a case, whole, as an .npz file; GrucibleError where that cannot be."""
     with io.BytesIO() as buffer:
         np.savez(buffer, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
-        try:
+        with writing_to(path):
             replace_file(path, buffer.getvalue())
-        except OSError as error:
-            raise GrucibleError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _asked(
@@ -78,7 +86,9 @@ def _asked(
     """The operator and attributes of a file: of the JSON beside it, else those given for all."""
     beside = file.with_suffix(".json")
     told: dict[str, Any] = {"operator": operator, "attributes": attributes or "{}"}
-    if beside.is_file() and beside.stat().st_size <= _MOST_BYTES:
+    if beside.is_file() and beside.stat().st_size > _MOST_BYTES:
+        raise GrucibleError(f"{beside}: has more than {_MOST_BYTES >> 20} MiB")
+    if beside.is_file():
         try:
             read = json.loads(beside.read_bytes())
             told |= {"operator": read["operator"], "attributes": json.dumps(read["attributes"])}

@@ -24,6 +24,9 @@ from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
 PACKAGE_THEME = "onnx-node-tests"
+FIRST_OPSET = 7
+"""The first opset in which GRU means what it means in opset 14."""
+_ONNX = ("", "ai.onnx")
 MOST_BYTES = 256 << 20
 """The largest model or tensor that is read."""
 
@@ -89,12 +92,16 @@ def _case(
 ) -> ForeignCase:
     """The case of one data set. Raises NotAsked."""
     node = _gru(model)
+    if any(one.data_location == onnx.TensorProto.EXTERNAL for one in model.graph.initializer):
+        raise NotAsked("keeps its data in another file")
     held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
     fed = [port.name for port in model.graph.input if port.name not in held]
     if len(inputs) != len(fed):
         raise NotAsked(f"has {len(inputs)} inputs for {len(fed)} of the model")
     held |= {port: np.asarray(array) for port, array in zip(fed, inputs, strict=True)}
     given = {attribute.name: _value(attribute) for attribute in node.attribute}
+    if any(port and port not in held for port in node.input):
+        raise NotAsked("has an input that is neither fed nor an initializer")
     tensors = {
         tensor.name: held[port]
         for tensor, port in zip(GRU.inputs, node.input, strict=False)
@@ -124,6 +131,9 @@ def _gru(model: onnx.ModelProto) -> Any:
         raise NotAsked("is no GRU")
     if len(nodes) > 1:
         raise NotAsked("has other nodes beside the GRU")
+    opset = max((one.version for one in model.opset_import if one.domain in _ONNX), default=0)
+    if nodes[0].domain not in _ONNX or opset < FIRST_OPSET:
+        raise NotAsked(f"is no GRU of ONNX's opset {FIRST_OPSET} or later")
     return nodes[0]
 
 

@@ -8,8 +8,10 @@ them as JSON.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +29,8 @@ from .importing import Suite
 
 MOST_BYTES = 256 << 20
 """The largest file that is read."""
+MOST_ELEMENTS = 4 << 20
+"""So many numbers may be in a tensor: a case has at most 32 MiB in float64."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
@@ -117,31 +121,34 @@ def _case(test: _Test, theme: str) -> ForeignCase:
     if len(test.graph.operators) != 1 or test.graph.operators[0].name not in ("gru", "gruCell"):
         raise NotAsked("is not one gru or gruCell")
     [call] = test.graph.operators
-    told = {name: value for argument in call.arguments for name, value in argument.items()}
     try:
-        options = _Options.model_validate(told.get("options", {}))
+        return _asked(test, call, theme)
     except ValidationError as error:
         raise NotAsked(f"options: {error.errors(include_url=False)[0]['msg']}") from None
+    except QuestionError as error:
+        raise NotAsked(str(error)) from None
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        said = (str(error).partition("\n")[0])[:200]
+        raise NotAsked(f"holds what no GRU takes: {said}") from None
+
+
+def _asked(test: _Test, call: _Call, theme: str) -> ForeignCase:
+    told = {name: value for argument in call.arguments for name, value in argument.items()}
+    options = _Options.model_validate(told.get("options", {}))
     arrays = {name: _array(tensor) for name, tensor in test.graph.inputs.items()}
     cell = call.name == "gruCell"
     outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
     named = dict(zip(("Y_h", "Y"), outputs, strict=False))
-    try:
-        inputs = _inputs(told, options, arrays, cell=cell)
-        expected = {
-            ours: _array(test.graph.expectedOutputs[theirs])
-            for ours, theirs in named.items()
-            if theirs in test.graph.expectedOutputs
-        }
-        expected = {name: array[None] for name, array in expected.items()} if cell else expected
-        question = pose(GRU, _given(told, options), inputs, outputs=list(named))
-    except (KeyError, ValueError) as error:
-        raise NotAsked(f"holds what no GRU takes: {error}") from None
-    except QuestionError as error:
-        raise NotAsked(str(error)) from None
-    at = case_id(GRU, theme, question.dtype, test.name)
-    named_question = pose(GRU, question.given, inputs, case_id=at, outputs=list(named))
-    return ForeignCase(at, lambda: named_question, lambda: expected)
+    inputs = _inputs(told, options, arrays, cell=cell)
+    expected = {
+        ours: _array(test.graph.expectedOutputs[theirs])
+        for ours, theirs in named.items()
+        if theirs in test.graph.expectedOutputs
+    }
+    expected = {name: array[None] for name, array in expected.items()} if cell else expected
+    question = pose(GRU, _given(told, options), inputs, outputs=list(named))
+    asked = replace(question, id=case_id(GRU, theme, question.dtype, test.name))
+    return ForeignCase(asked.id, lambda: asked, lambda: expected)
 
 
 def _given(told: Mapping[str, Any], options: _Options) -> dict[str, Any]:
@@ -188,6 +195,8 @@ def _gates(array: Array, layout: str, axis: int) -> Array:
 def _array(tensor: _Tensor) -> Array:
     """The numbers of a tensor; one number fills it. ValueError where they do not fit."""
     shape, dtype = tensor.descriptor.shape, tensor.descriptor.dataType
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise ValueError(f"a tensor of {math.prod(shape)} numbers")
     if dtype not in ("float16", "float32"):
         raise ValueError(f"a tensor of {dtype}")
     with np.errstate(over="ignore"):

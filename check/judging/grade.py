@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.readings import STORED
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...gen.tolerances.vacuity import MOST_VACUOUS, vacuous
+from ...gen.tolerances.vacuity import MOST_VACUOUS, infinite, vacuous
 from ...vectors.block import Block
 from .criterion import Criterion
 
@@ -81,7 +81,7 @@ class Grade:
         for reading, answer in block.answers.items():
             limits = self.required.admitted(block, reading)
             nothing, elements = vacuous(answer, limits)
-            too_little |= nothing > MOST_VACUOUS * elements
+            too_little |= (nothing > MOST_VACUOUS * elements) | (infinite(answer, limits) > 0)
             if reading == STORED:
                 self.elements[relative] += int(elements.sum())
                 self.vacuous[relative] += int(nothing.sum())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...cases.dtypes import Arrays
+from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.exchange.rtol_atol import Pair, by_pair
@@ -55,6 +56,10 @@ class Audited:
 def audited(suite: Suite) -> Audited:
     """What there is to say of a suite. Raises GrucibleError where its vectors cannot be used."""
     limits: Callable[..., Arrays] | None = by_pair(suite.pair) if suite.pair else None
+    if not suite.vectors.is_file():
+        raise GrucibleError(
+            f"{suite.vectors}: no such file; expected FILE.h5, or FILE.h5:RTOL:ATOL"
+        )
     report = None
     if suite.outputs.exists():
         criteria = chosen_criteria((), None, None, None)

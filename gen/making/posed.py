@@ -79,6 +79,7 @@ def write_answered(
     Raises GrucibleError where a question is too large, or none can be answered.
     """
     by_id = {one.id: one for one in posed}
+    about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
     specs = [_spec(one) for one in posed]
     check_sizes(specs)
     operator, theme, *_ = specs[0].id.split("/")

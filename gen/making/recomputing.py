@@ -12,6 +12,7 @@ from ...vectors.block import Block
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
 from .answering import Answered, Drawn, answered, overflows, parts
+from .posed import case_spec
 
 NEAR = 2.0**-6
 """Tolerances are rounded up to 8 bits: where a BLAS adds in another order, to the next one at most."""
@@ -20,10 +21,10 @@ NEAR = 2.0**-6
 def differing(block: Block) -> dict[int, str]:
     """By row of the block, what of its stored answer is not what an evaluation gives.
 
-    Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits; what is
-    marked as nonportable must hold something that is.
+    Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits; the
+    tier the one that the case has.
     """
-    found = _demoted(block) if block.tier == "nonportable" else {}
+    found = _misplaced(block)
     for whole in stacks(OPERATORS[block.operator], block.given, block.inputs):
         for stack in parts(whole):
             anew = answered(_asked(block, stack))
@@ -33,14 +34,28 @@ def differing(block: Block) -> dict[int, str]:
     return found
 
 
-def _demoted(block: Block) -> dict[int, str]:
-    """By row, the cases marked as nonportable in which nothing is: no NaN, infinity, -0 or subnormal number,
-    and no intermediate that comes near overflow."""
+def _misplaced(block: Block) -> dict[int, str]:
+    """By row, the cases of another tier than they are marked with. Nonportable are those that hold NaN, an
+    infinity, -0 or a subnormal number, and those with an intermediate that comes near overflow."""
+    special = _special(block)
+    found = {}
+    for row in range(len(block)):
+        if block.tier == "nonportable":
+            tier = "nonportable" if special[row] else ""
+        else:
+            tier = case_spec(block.question(row)).tier
+        if tier != block.tier:
+            is_ = f"it is {tier}" if tier else "it holds nothing that is"
+            found[row] = f"is marked as {block.tier}, and {is_}"
+    return found
+
+
+def _special(block: Block) -> Array:
+    """(n,) which cases hold something that may be nonportable."""
     kind = FLOAT_TYPES[block.dtype]
     least = 2.0 ** (kind.least_exponent + kind.precision - 1)
     special = np.zeros(len(block), bool)
-    floating = [a for a in block.inputs.values() if a.dtype == kind.numpy]
-    for array in floating:
+    for array in [a for a in block.inputs.values() if a.dtype == kind.numpy]:
         with np.errstate(invalid="ignore"):
             values = array.astype(np.float64).reshape(len(block), -1)
         size = np.abs(values)
@@ -50,8 +65,7 @@ def _demoted(block: Block) -> dict[int, str]:
         none = np.zeros(len(stack), bool)
         drawn = Drawn(stack, block.dtype, (), block.absent, planted=none, exempt=none)
         special[stack.rows[list(overflows(drawn))]] = True
-    why = "is marked as nonportable, and holds nothing that is"
-    return {int(row): why for row in np.flatnonzero(~special)}
+    return special
 
 
 def _asked(block: Block, stack: Stack) -> Drawn:

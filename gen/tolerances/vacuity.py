@@ -32,7 +32,7 @@ def vacuous(answer: Answer, limits: Mapping[str, Array]) -> tuple[Array, Array]:
         computed = _computed(answer, name)
         size = np.abs(answer.outputs[name].astype(np.float64))
         with np.errstate(invalid="ignore"):  # of a signalling NaN
-            says_nothing = (limit > 0) & ~(limit < size)
+            says_nothing = (limit > 0) & ~(limit < size) | ~np.isfinite(size)
         nothing += _count(computed & says_nothing)
         elements += _count(computed)
         admitted += _count(says_nothing)

@@ -135,8 +135,9 @@ def test_the_command_says_what_it_wrote_and_what_is_next(
     assert ended.out.splitlines() == [
         f"{out}/cell.questions: 5 questions, {size / 1024:.1f} KiB",
         f"{out}/deep/seq.questions: 1 question, {(out / 'deep/seq.questions').stat().st_size} bytes",
-        "answer each with a program, as here the first (see check/protocol/README.md):",
-        f"  ./my_gru < '{out}/cell.questions' > '{out}/cell.answers'",
+        "answer each of them with a program (see check/protocol/README.md):",
+        f"  find '{out}' -name '*.questions' | while read -r q",
+        '  do ./my_gru < "$q" > "${q%.questions}.answers"; done',
         "then judge the answers:",
         f"  grucible check {some_vectors} --outputs '{out}'",
     ]

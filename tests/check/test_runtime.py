@@ -195,7 +195,7 @@ def test_runtimes_lists_what_is_not_installed(
         "gone  not installed\n    runtime gone is not installed (ModuleNotFoundError" in ended.out
     )
     assert "here  " in ended.out
-    assert "any other: --runtime package.module:function, or ./file.py:function" in ended.out
+    assert "any other: package.module:function, ./file.py:function, or 'exec: COMMAND'" in ended.out
 
 
 VERSION_FAILS = """

@@ -187,7 +187,7 @@ BAD = {
     "an escape": ("cases.0.id", "a\x1b[2Jb", "expected printable text"),
     "another file": (f"{X}.file", "cases/none.bin", "is no file"),
     "behind the end": (f"{X}.offset", 1 << 40, "the file ends after 0 of"),
-    "a huge tensor": (f"{X}.shape", [1 << 20, 1 << 20], "expected at most 1024"),
+    "a huge tensor": (f"{X}.shape", [1 << 20, 1 << 20], "expected at most 64"),
     "an unknown dtype": (f"{X}.dtype", "int8", "dtype"),
     "another shape": (
         f"{X}.shape",
@@ -195,12 +195,19 @@ BAD = {
         "initialHiddenStates is 2x3; expected 5x3 (N, Hout)",
     ),
     "an unknown operator": ("cases.0.operator", "GRU", "operator"),
+    "a theme that is a path": (
+        "cases.0.id",
+        "bnnsgraph.gru/../float16/x",
+        "expected bnnsgraph.gru/THEME",
+    ),
+    "an operator that is a path": ("cases.0.id", "../x/float16/x", "expected bnnsgraph.gru/THEME"),
+    "an id without parts": ("cases.0.id", "x", "expected bnnsgraph.gru/THEME"),
     "an unknown tier": ("cases.0.tier", "invalid", "tier"),
     "an unknown attribute": ("cases.0.attributes", {"clip": 1}, "has no attribute 'clip'"),
     "another version": ("format_version", 2, "format_version"),
     "a field more": ("cases.0.more", 1, "more"),
     "no output": ("cases.0.outputs", {}, "outputs"),
-    "another dtype": ("cases.0.dtype", "float32", "is float16, not float32"),
+    "another dtype": ("cases.0.dtype", "float32", "expected bnnsgraph.gru/THEME/float32"),
 }
 
 

@@ -15,7 +15,7 @@ from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
 from ...cases.selection import nothing_selected, selected
-from ...cases.whole_file import replace_file
+from ...cases.whole_file import replace_file, writing_to
 from ..block import canonical_json
 from ..block_reader import TOGETHER
 from ..case import Case
@@ -62,15 +62,16 @@ def export_vectors(
     _check_empty(out)
     writer, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    for case in _cases(vectors, select):
-        (out / CASES).mkdir(parents=True, exist_ok=True)
-        arrays = arrays_of(case, contents)
-        try:
+    with writing_to(out):
+        for case in _cases(vectors, select):
+            (out / CASES).mkdir(parents=True, exist_ok=True)
             name = file_name(len(entries) + 1, case.id)
-            entries.append(_entry(case, writer.write(out, name, case, arrays)))
-        except NotSayable as reason:
-            left_out[case.operator, str(reason)] += 1
-        advance(1)
+            try:
+                places = writer.write(out, name, case, arrays_of(case, contents))
+                entries.append(_entry(case, places))
+            except NotSayable as reason:
+                left_out[case.operator, str(reason)] += 1
+            advance(1)
     if not entries and not left_out:
         raise nothing_selected(select)
     if not entries:
@@ -86,8 +87,9 @@ def export_vectors(
         contents=contents,
         cases=entries,
     )
-    replace_file(out / MANIFEST, manifest_text(manifest).encode())
-    return Exported(len(entries), write_sums(out), left_out)
+    with writing_to(out):
+        replace_file(out / MANIFEST, manifest_text(manifest).encode())
+        return Exported(len(entries), write_sums(out), left_out)
 
 
 def _why(left_out: Counter[tuple[str, str]]) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.errors import GrucibleError
@@ -19,8 +20,11 @@ from ..block_reader import TIERS
 
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
-MOST_BYTES = 256 << 20
+MOST_BYTES = 96 << 20
 """The largest manifest: that of all shipped cases has some 60 MB."""
+MOST_PARTS = 8_000_000
+"""So many commas may be in one, and half as many brackets: that of all shipped cases has 3 million. What is
+read takes up to a hundred times the bytes."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
 
@@ -70,6 +74,10 @@ class Place(Tensor):
     offset: Annotated[int, Field(ge=0, lt=2**60)] = 0
 
 
+_ID = re.compile(r"[\w.-]+/(?![.-])[\w.+=-]+/\w+/[^/].*")
+"""`<operator>/<theme>/<dtype>/<what>`; a theme is the name of a file, too."""
+
+
 class Entry(_Strict):
     """A case. `attributes` are those written out, infinity as "inf"; `outputs` those that are asked for;
     `tensors` are by the paths that vectors/FORMAT.md gives datasets in a block, such as `inputs/X`."""
@@ -81,6 +89,13 @@ class Entry(_Strict):
     attributes: dict[str, Any]
     outputs: Annotated[dict[str, Tensor], Field(min_length=1)]
     tensors: dict[str, Place]
+
+    @model_validator(mode="after")
+    def _id_belongs(self) -> Entry:
+        operator, _, dtype, *_ = [*self.id.split("/"), "", "", ""]
+        if not _ID.fullmatch(self.id) or (operator, dtype) != (self.operator, self.dtype):
+            raise ValueError(f"id is {self.id!r}; expected {self.operator}/THEME/{self.dtype}/WHAT")
+        return self
 
 
 class Manifest(_Strict):
@@ -105,18 +120,44 @@ def read_manifest(folder: Path) -> Manifest:
         raise ExportError(f"{path}: {error.strerror}; expected an export of grucible") from None
     if len(raw) > MOST_BYTES:
         raise ExportError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
+    return _checked(path, raw)
+
+
+def _checked(path: Path, raw: bytes) -> Manifest:
+    """The manifest of a text. Its cases are checked one by one, for an error in each of very many would take
+    gigabytes to tell."""
+    if raw.count(b",") > MOST_PARTS or raw.count(b"{") + raw.count(b"[") > MOST_PARTS // 2:
+        raise ExportError(
+            f"{path}: has more parts than any manifest; expected an export of grucible"
+        )
     try:
-        found = Manifest.model_validate_json(raw)
+        told = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ExportError(f"{path}: is not JSON ({str(error)[:200]})") from None
+    cases = told.get("cases") if isinstance(told, dict) else None
+    if not isinstance(cases, list):
+        raise ExportError(f"{path}: cases: is no list; expected an export of grucible")
+    head = _valid(Manifest, {**told, "cases": []}, path, "")
+    entries: dict[str, Entry] = {}
+    for number, case in enumerate(cases):
+        entry = _valid(Entry, case, path, f"cases.{number}.")
+        if entries.setdefault(entry.id, entry) is not entry:
+            raise ExportError(f"{path}: {entry.id} stands there twice")
+    return head.model_copy(update={"cases": list(entries.values())})
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _valid(model: type[_Model], value: Any, path: Path, above: str) -> _Model:
+    """What a part of a manifest says; ExportError where it is not as the model has it."""
+    try:
+        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "it"
-        raise ExportError(f"{path}: {place}: {first['msg']}") from None
-    seen: set[str] = set()
-    for entry in found.cases:
-        if entry.id in seen:
-            raise ExportError(f"{path}: {entry.id} stands there twice")
-        seen.add(entry.id)
-    return found
+        place = above + ".".join(map(str, first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        raise ExportError(f"{path}: {place.rstrip('.') or 'it'}: {said}") from None
 
 
 def manifest_text(manifest: Manifest) -> str:

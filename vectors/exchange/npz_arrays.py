@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from pathlib import Path
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from .manifest import ExportError
 
 MOST_ARRAYS = 64
@@ -17,35 +18,62 @@ MOST_BYTES = 256 << 20
 """So many bytes all arrays of a file may have."""
 
 
+UNREADABLE = (
+    OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, OverflowError, MemoryError,
+    NotImplementedError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What zipfile, zlib and numpy raise on files that are damaged, encrypted, or lie about their size."""
+
+
 def read_npz(path: Path) -> Arrays:
     """The arrays by name, in the machine's byte order; uint16 as bfloat16. Raises ExportError."""
     found: Arrays = {}
+    if not path.is_file():
+        raise ExportError(f"{path}: is no regular file; expected an .npz file")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
+            size = sum(member.file_size for member in members)
+            if len(members) > MOST_ARRAYS or size > MOST_BYTES:
                 raise ValueError(
-                    f"it has {len(members)} arrays of {sum(m.file_size for m in members) >> 20} MiB; "
-                    f"expected at most {MOST_ARRAYS} of {MOST_BYTES >> 20}"
+                    f"it has {len(members)} arrays of {size >> 20} MiB; expected at most "
+                    f"{MOST_ARRAYS} of {MOST_BYTES >> 20}"
                 )
             for member in members:
-                with archive.open(member) as file:
-                    array = np.lib.format.read_array(file, allow_pickle=False)
-                found[member.filename.removesuffix(".npy")] = _native(array)
-    except (
-        OSError,
-        ValueError,
-        zipfile.BadZipFile,
-        EOFError,
-        zlib.error,
-        NotImplementedError,
-    ) as error:
-        said = str(error).partition("\n")[0][:200]
-        raise ExportError(f"{path}: is no .npz file that can be read ({said})") from None
+                name = member.filename.removesuffix(".npy")
+                if name in found:
+                    raise ValueError(f"it has two arrays {name!r}")
+                found[name] = _bfloat16(member_array(archive, member))
+    except UNREADABLE as error:
+        raise ExportError(f"{path}: is no .npz file that can be read ({reason(error)})") from None
     return found
 
 
-def _native(array: np.ndarray) -> np.ndarray:
+def member_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    """An array of an open .npz file, in the machine's byte order, no larger than its header says. Raises one
+    of UNREADABLE."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        if version not in read:
+            raise ValueError(f"it is of version {version}")
+        shape, _, dtype = read[version](file)
+        if dtype.hasobject or math.prod(shape) * dtype.itemsize > member.file_size:
+            raise ValueError(f"it says {dtype} {shape}, and has {member.file_size} bytes"[:200])
+    with archive.open(member) as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, in a short line."""
+    return (str(error).partition("\n")[0] or type(error).__name__)[:200]
+
+
+def _bfloat16(array: Array) -> Array:
     return array.view(FLOAT_TYPES["bfloat16"].numpy) if array.dtype == np.uint16 else array

@@ -54,8 +54,10 @@ def open_export(folder: Path) -> Export:
         raise ExportError(
             f"{folder}: holds no {MANIFEST}, so it is no export of grucible; for others' cases see --from"
         )
-    root = check_sums(folder)
+    check_sums(folder, [MANIFEST])
     manifest = read_manifest(folder)
+    files = {place.file for entry in manifest.cases for place in entry.tensors.values()}
+    root = check_sums(folder, sorted(files))
     if manifest.contents == "answers":
         raise ExportError(f"{folder}: holds answers alone; import the questions they belong to")
     return Export(folder, manifest, root)

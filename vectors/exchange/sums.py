@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from .manifest import ExportError
@@ -14,6 +15,8 @@ from .manifest import ExportError
 SUMS = "SHA256SUMS"
 _SLICE = 1 << 20
 _MOST_BYTES = 64 << 20
+MOST_EXPORT_BYTES = 4 << 30
+"""The largest export: that of all shipped cases has 0.4 GB."""
 
 
 def write_sums(folder: Path) -> str:
@@ -29,20 +32,31 @@ def write_sums(folder: Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check_sums(folder: Path) -> str:
-    """The root digest; ExportError for a file that is not as SHA256SUMS says, and where there is none."""
+def check_sums(folder: Path, files: Collection[str]) -> str:
+    """The root digest. ExportError where there is no list of digests, or for one of `files` that is not as it
+    says, or together they are larger than any export."""
     path = folder / SUMS
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         raise ExportError(
             f"{path}: is no list of digests; the export was not finished: make it again"
         )
     text = path.read_text(encoding="utf-8", errors="replace")
+    listed: dict[str, str] = {}
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
+        if listed.setdefault(name, digest) != digest:
+            raise ExportError(f"{path}: names {name!r} twice")
+    left = MOST_EXPORT_BYTES
+    for name in files:
         file = folder / name
-        if not name or ".." in Path(name).parts or not file.is_file():
-            raise ExportError(f"{path}: names {name!r}, which is no file of the export")
-        if _sha256(file) != digest:
+        if name not in listed or file.is_symlink() or not file.is_file():
+            raise ExportError(f"{path}: names no file {name!r}, which the export needs")
+        left -= file.stat().st_size
+        if left < 0:
+            raise ExportError(
+                f"{file}: with it the export has more than {MOST_EXPORT_BYTES >> 30} GiB"
+            )
+        if _sha256(file) != listed[name]:
             raise ExportError(f"{file}: was changed: it is not what {SUMS} says")
     return hashlib.sha256(text.encode()).hexdigest()
 

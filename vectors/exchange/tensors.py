@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import sys
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,11 +14,12 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.packages import needing
 from .manifest import ExportError, Place
+from .npz_arrays import UNREADABLE, member_array, reason
 
 ALIGNED = 64
 """Each tensor of a raw file begins at a multiple of so many bytes, so that it can be mapped."""
-MOST_BYTES = 1 << 30
-"""The largest tensor: the largest case that is generated has 64 MiB."""
+MOST_BYTES = 64 << 20
+"""The largest tensor: a case has at most 32 MiB."""
 _HEADER_BYTES = 4 << 10
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
@@ -68,9 +68,8 @@ def read(folder: Path, wanted: Mapping[str, Place]) -> Arrays:
         try:
             read_one = {".npz": _npz, ".pb": _pb}.get(path.suffix, _raw)
             found[name] = read_one(path, name, place, size)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-            said = str(error).partition("\n")[0][:200]
-            raise ExportError(f"{path}: {name} cannot be read ({said})") from None
+        except UNREADABLE as error:
+            raise ExportError(f"{path}: {name} cannot be read ({reason(error)})") from None
     return found
 
 
@@ -89,9 +88,7 @@ def _npz(path: Path, name: str, place: Place, size: int) -> Array:
         member = archive.getinfo(f"{name}.npy")
         if member.file_size > size + _HEADER_BYTES:
             raise ValueError(f"it has {member.file_size} bytes; expected {size}")
-        with archive.open(member) as file:
-            array: Array = np.lib.format.read_array(file, allow_pickle=False)
-    return _as_described(array, place)
+        return _as_described(member_array(archive, member), place)
 
 
 def _pb(path: Path, _: str, place: Place, size: int) -> Array:
@@ -104,17 +101,16 @@ def _pb(path: Path, _: str, place: Place, size: int) -> Array:
     proto = TensorProto()
     try:
         proto.ParseFromString(path.read_bytes())
-    except Exception as error:  # of protobuf, whose package need not be known here
+        if proto.data_location == TensorProto.EXTERNAL:
+            raise ValueError("its data are in another file")
+        array = numpy_helper.to_array(proto)
+    except Exception as error:  # of protobuf and onnx, of many types
         raise ValueError(str(error)) from None
-    if proto.data_location == TensorProto.EXTERNAL:
-        raise ValueError("its data are in another file")
-    return _as_described(numpy_helper.to_array(proto), place)
+    return _as_described(array, place)
 
 
 def _as_described(array: Array, place: Place) -> Array:
-    """The array in the machine's byte order; ValueError unless it is what the manifest says."""
-    if array.dtype.byteorder == ">":
-        array = array.astype(array.dtype.newbyteorder("="))
+    """The array; ValueError unless it is what the manifest says."""
     if place.dtype == "bfloat16" and array.dtype == np.uint16:
         array = array.view(_BFLOAT16)
     if dtype_name(array.dtype) != place.dtype or list(array.shape) != place.shape:

@@ -14,7 +14,7 @@ from ...cases.commands.text_file import is_hdf5
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
 from ...cases.whole_file import prepare_place, replace_file, writing_to
-from .attributes import write_text_attribute
+from .attributes import attribute, write_text_attribute
 
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
@@ -45,9 +45,28 @@ def atomic_file(
 
 
 def _check_replaceable(path: Path) -> None:
-    """Raise VectorFileError for what stands at `path` if it is no HDF5 file, but a program's source."""
+    """Raise VectorFileError for what stands at `path` if grucible did not write it: a program's source,
+    somebody's weights. A damaged HDF5 file may be replaced."""
     if path.exists() and path.stat().st_size and not is_hdf5(path):
         raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
+    if path.exists() and path.stat().st_size and not _is_ours(path):
+        raise VectorFileError(
+            f"{path}: is there already, and holds no vectors or outputs; name another place"
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether an HDF5 file says that it holds vectors or outputs; also one that cannot be opened."""
+    try:
+        with h5py.File(path, "r") as file:
+            if "format" not in file.attrs:
+                return False
+            held = attribute(file, "format")
+    except OSError:
+        return True
+    except VectorFileError:
+        return True  # a text as h5py writes it: outputs that somebody made
+    return str(held).startswith("grucible ")
 
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
