@@ -267,7 +267,7 @@ def test_special_numbers_make_no_warnings(tmp_path: Path) -> None:
                 for data in (*block["inputs"].values(), *block["outputs"].values()):
                     array = data[()]
                     where = random.random(array.shape) < 0.1
-                    pool = [0x7F80, 0xFF80, 0x7FC0, 0x7F7F, 1, 0x8000, 0x7F81]
+                    pool: list[Any] = [0x7F80, 0xFF80, 0x7FC0, 0x7F7F, 1, 0x8000, 0x7F81]
                     if array.dtype.kind == "f":
                         info = np.finfo(array.dtype)
                         pool = [np.inf, -np.inf, np.nan, info.max, info.tiny, -0.0]

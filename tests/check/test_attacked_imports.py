@@ -34,7 +34,7 @@ CELL_OPTIONS = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_si
 def good(tmp_path: Path) -> Path:
     """The inputs of a cell."""
     [case] = [case for case in load_vectors(CELL) if case.id == ONE]
-    np.savez(tmp_path / "good.npz", **case.inputs)
+    np.savez(tmp_path / "good.npz", **dict[str, Any](case.inputs))
     return tmp_path / "good.npz"
 
 

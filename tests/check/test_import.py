@@ -81,23 +81,26 @@ def test_several_themes_become_several_files(tmp_path: Path, command: Command) -
 
 
 onnx = pytest.importorskip("onnx")
-runner = pytest.importorskip("onnx.backend.test.runner")
+runner: Any = pytest.importorskip("onnx.backend.test.runner")
 loader = pytest.importorskip("onnx.backend.test.loader")
-base = pytest.importorskip("onnx.backend.base")
+base: Any = pytest.importorskip("onnx.backend.base")
 
 
-class _Runner(runner.Runner):
+class _Runner(runner.Runner):  # type: ignore[name-defined]
     """onnx's own runner of backend tests, on the tests of a folder."""
 
     def __init__(self, backend: Any, folder: Path) -> None:
-        self.backend, self._parent_module, self._test_kwargs = backend, None, {}
-        self._include_patterns, self._exclude_patterns = set(), set()
-        self._xfail_patterns, self._test_items = set(), defaultdict(dict)
+        self.backend, self._parent_module = backend, None
+        self._test_kwargs: dict[str, Any] = {}
+        self._include_patterns: set[Any] = set()
+        self._exclude_patterns: set[Any] = set()
+        self._xfail_patterns: set[Any] = set()
+        self._test_items: Any = defaultdict(dict)
         for test in loader.load_model_tests(str(folder), "cases"):
             self._add_model_test(test, "Grucible")
 
 
-class _Reference(base.Backend):
+class _Reference(base.Backend):  # type: ignore[name-defined]
     """onnx.reference as a backend."""
 
     @classmethod
@@ -203,7 +206,7 @@ def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> 
             and case.tier == "required"
             and case.attributes["linear_before_reset"]
         ):
-            arrays = {**case.inputs, **lbr_ignored(case)}
+            arrays: dict[str, Any] = {**case.inputs, **lbr_ignored(case)}
             np.savez(folder / f"t{row}.npz", **arrays)
             told = {"operator": case.operator, "attributes": jsonable(attributes)}
             (folder / f"t{row}.json").write_text(json.dumps(told))
@@ -231,7 +234,7 @@ def test_expected_outputs_of_another_shape_are_an_error(tmp_path: Path, command:
     case = next(c for c in load_vectors(CORE / CELL) if c.dtype == "float32")
     folder = tmp_path / "suite"
     folder.mkdir()
-    np.savez(folder / "a.npz", **case.inputs, Ho=case.answer.outputs["Ho"][:, :-1])
+    np.savez(folder / "a.npz", **dict[str, Any](case.inputs), Ho=case.answer.outputs["Ho"][:, :-1])
     given = json.dumps(jsonable(dict(case.given)))
     options = ["--from", "npz", "--operator", case.operator, "--attributes", given]
     assert command("import", folder, *options, "-o", tmp_path / "v.h5").status == 0
@@ -243,9 +246,11 @@ def test_what_makes_no_case_is_counted(tmp_path: Path, command: Command) -> None
     case = next(c for c in load_vectors(CORE / CELL) if c.dtype == "float32")
     folder = tmp_path / "suite"
     folder.mkdir()
-    np.savez(folder / "good.npz", **case.inputs)
-    np.savez(folder / "lacks.npz", **{n: a for n, a in case.inputs.items() if n != "R"})
-    np.savez(folder / "odd.npz", **case.inputs, Z=np.zeros(3))
+    np.savez(folder / "good.npz", **dict[str, Any](case.inputs))
+    np.savez(
+        folder / "lacks.npz", **dict[str, Any]({n: a for n, a in case.inputs.items() if n != "R"})
+    )
+    np.savez(folder / "odd.npz", **dict[str, Any](case.inputs), Z=np.zeros(3))
     given = json.dumps(jsonable(dict(case.given)))
     options = ["--from", "npz", "--operator", case.operator, "--attributes", given]
     ended = command("import", folder, *options, "-o", tmp_path / "v.h5")
@@ -348,7 +353,7 @@ def test_bad_places_in_one_line(tmp_path: Path, command: Command) -> None:
 def test_answer_of_one_s_own_numbers(tmp_path: Path, command: Command) -> None:
     """The same as the stored answers of a case whose inputs are given."""
     case = next(c for c in load_vectors(CORE / "bnnsgraph/gru/core.h5") if len(c.answers) == 2)
-    np.savez(tmp_path / "in.npz", **case.inputs)
+    np.savez(tmp_path / "in.npz", **dict[str, Any](case.inputs))
     given = json.dumps(jsonable(dict(case.given)))
     ended = command("answer", tmp_path / "in.npz", "--operator", case.operator,
                     "--attributes", given, "-o", tmp_path / "out.npz")  # fmt: skip

@@ -168,7 +168,7 @@ def test_the_published_schema_is_that_of_the_model() -> None:
     assert SCHEMA.read_text(encoding="utf-8") == manifest_schema()
 
 
-def changed(entry: dict[str, Any], path: str, value: Any) -> None:
+def changed(entry: Any, path: str, value: Any) -> None:
     *above, last = path.split(".")
     for key in above:
         entry = entry[int(key) if isinstance(entry, list) else key]
