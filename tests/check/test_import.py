@@ -86,7 +86,7 @@ loader = pytest.importorskip("onnx.backend.test.loader")
 base: Any = pytest.importorskip("onnx.backend.base")
 
 
-class _Runner(runner.Runner):  # type: ignore[name-defined]
+class _Runner(runner.Runner):
     """onnx's own runner of backend tests, on the tests of a folder."""
 
     def __init__(self, backend: Any, folder: Path) -> None:
@@ -100,7 +100,7 @@ class _Runner(runner.Runner):  # type: ignore[name-defined]
             self._add_model_test(test, "Grucible")
 
 
-class _Reference(base.Backend):  # type: ignore[name-defined]
+class _Reference(base.Backend):
     """onnx.reference as a backend."""
 
     @classmethod

@@ -185,7 +185,7 @@ BAD = {
     "a path outside": (f"{X}.file", "../secret.bin", "expected a path inside"),
     "an absolute path": (f"{X}.file", "/etc/passwd", "expected a path inside"),
     "an escape": ("cases.0.id", "a\x1b[2Jb", "expected printable text"),
-    "another file": (f"{X}.file", "cases/none.bin", "is no file"),
+    "another file": (f"{X}.file", "cases/none.bin", "names no file"),
     "behind the end": (f"{X}.offset", 1 << 40, "the file ends after 0 of"),
     "a huge tensor": (f"{X}.shape", [1 << 20, 1 << 20], "expected at most 64"),
     "an unknown dtype": (f"{X}.dtype", "int8", "dtype"),
