@@ -16,14 +16,12 @@ _PLACES = (0, 512, 1024, 2048)
 """Where HDF5's signature may stand: behind a user block, too."""
 
 
-REPORT = re.compile(rb"\s*[\[{]")
+REPORT = re.compile(rb"\{\s*\"grucible_report\"")
 """What a report, JSON, begins with."""
 DIGESTS = re.compile(rb"[0-9a-f]{64}  ")
 """What a list of digests begins with."""
 PAGE = re.compile(rb"# ")
 """What a page, Markdown, begins with."""
-NPZ = re.compile(rb"PK")
-"""What an .npz file begins with."""
 _BEGINNING = 4096
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.commands.text_file import NPZ, check_replaceable
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import operator_named
@@ -28,12 +28,13 @@ from ...cases.whole_file import prepare_place, replace_file, writing_to
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
 from ...vectors.exchange.export import arrays_of
-from ...vectors.exchange.npz_arrays import read_npz
+from ...vectors.exchange.npz_arrays import UNREADABLE, read_npz
 from ...vectors.exchange.tensors import stored_arrays
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
 _MOST_BYTES = 1 << 20
+_ANSWER = ("outputs/", "tolerance/", "readings/")
 
 
 def suite_of_npz(place: Path, operator: str | None, attributes: str | None) -> Suite:
@@ -67,9 +68,23 @@ def check_answer_place(path: Path, inputs: Path) -> None:
     """Raise GrucibleError where an answer would replace something else than an earlier one."""
     with writing_to(path):
         prepare_place(path)
-    check_replaceable(path, NPZ)
-    if path.exists() and path.samefile(inputs):
+    if not path.exists() or not path.stat().st_size:
+        return
+    if path.samefile(inputs):
         raise GrucibleError(f"{path}: holds the inputs; name another place for the answer")
+    if not all(name.startswith(_ANSWER) for name in _names(path)):
+        raise GrucibleError(
+            f"{path}: is there already, and holds something else; name another place"
+        )
+
+
+def _names(path: Path) -> Sequence[str]:
+    """The names in an .npz file; one that is no path of an answer where it is none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except UNREADABLE:
+        return [""]
 
 
 def write_answer(path: Path, case: Case) -> None:

@@ -98,7 +98,7 @@ def test_progress_without_end_does_not_hold_up_the_judge(tmp_path: Path, command
 
 
 def test_a_report_goes_where_a_link_leads(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "there.json").write_text("{}")
+    (tmp_path / "there.json").write_text('{"grucible_report": 1}')
     (tmp_path / "link.json").symlink_to("there.json")
     (tmp_path / "out").symlink_to("/proc/self/fd/1")
     for name in ("link.json", "out"):

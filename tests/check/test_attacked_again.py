@@ -98,6 +98,8 @@ def test_what_a_user_wrote_is_not_replaced(tmp_path: Path, command: Command) -> 
     spec, source = tmp_path / "mine.yaml", tmp_path / "mine.py"
     spec.write_text(SPEC)
     shutil.copy(HERE / "numpy_gru.py", source)
+    package = tmp_path / "package.json"
+    package.write_text('{"name": "mine"}')
     before = spec.read_bytes(), source.read_bytes()
     runtime = f"{source}:run"
     for arguments in (
@@ -106,11 +108,13 @@ def test_what_a_user_wrote_is_not_replaced(tmp_path: Path, command: Command) -> 
         ["run", CELL, "--runtime", runtime, "-o", source],
         ["check", CELL, "--runtime", runtime, "--report", f"json={source}"],
         ["check", CELL, "--runtime", runtime, "--report", f"json={spec}"],
+        ["check", CELL, "--runtime", runtime, "--report", f"json={package}"],
     ):
         said = command(*arguments).said_in_one_line()
         assert "is there already, and " in said
         assert "name another place" in said
     assert (spec.read_bytes(), source.read_bytes()) == before
+    assert package.read_text() == '{"name": "mine"}'
     report = tmp_path / ("a" * 245 + ".json")
     for _ in range(2):  # an earlier one is replaced, however long its name
         assert (

@@ -71,11 +71,14 @@ def test_an_answer_replaces_answers_alone(good: Path, tmp_path: Path, command: C
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "device").symlink_to("/dev/null")
     (tmp_path / "thesis.txt").write_text("my thesis")
+    with zipfile.ZipFile(tmp_path / "thesis.docx", "w") as archive:
+        archive.writestr("word/document.xml", "my thesis")
     before = good.read_bytes()
     for name, says in (
         ("fifo", "is no regular file"),
         ("device", "is no regular file"),
         ("thesis.txt", "is there already, and holds something else"),
+        ("thesis.docx", "is there already, and holds something else"),
         ("good.npz", "holds the inputs; name another place"),
     ):
         out = tmp_path / name
