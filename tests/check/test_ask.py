@@ -86,7 +86,7 @@ def test_a_program_that_reads_files_is_judged_as_through_pipes(
     name: str, tmp_path: Path, command: Command
 ) -> None:
     """Every example, as it is; the report is the same in every figure."""
-    runtime = built(name, (EXAMPLES / name).read_text(), tmp_path)
+    runtime = built(name, (EXAMPLES / name).read_text(), tmp_path, quickly=True)
     out = tmp_path / "q"
     assert command("ask", "-o", out).status == 0
     for questions in sorted(out.rglob("*.questions")):

@@ -28,14 +28,18 @@ COMPILED = {
 NAMES = [*COMPILED, "gru.mjs"]
 
 
-def built(name: str, source: str, folder: Path) -> str:
-    """The runtime that is the example of this name, with this source."""
+_QUICKLY = {"-O2": "-O0", "-O": "-Copt-level=0"}
+
+
+def built(name: str, source: str, folder: Path, *, quickly: bool = False) -> str:
+    """The runtime that is the example of this name, with this source; `quickly` without optimization."""
     (folder / name).write_text(source)
     tool, *words = COMPILED.get(name, ["node"])
     if not shutil.which(tool):
         pytest.skip(f"no {tool} here")
     if name not in COMPILED:
         return f"exec: node {folder / name}"
+    words = [_QUICKLY.get(word, word) if quickly else word for word in words]
     command = [tool, *(word.format(folder / name) for word in words), "-o", str(folder / "gru")]
     subprocess.run(command, check=True, capture_output=True)
     return f"exec: {folder / 'gru'}"
@@ -97,7 +101,7 @@ SAID = {
 def test_a_bug_in_one_is_diagnosed(name: str, bug: str, tmp_path: Path, command: Command) -> None:
     source, (right, wrong) = (EXAMPLES / name).read_text(), BUGS[name][bug]
     assert source.count(right) == 1
-    runtime = built(name, source.replace(right, wrong), tmp_path)
+    runtime = built(name, source.replace(right, wrong), tmp_path, quickly=True)
     ended = command("check", "--runtime", runtime, "--select", f"{SEQUENCES}core/float32/*")
     assert ended.status == 1
     assert ended.out.splitlines()[0].endswith(f"; all failures are explained by: {SAID[bug]}")
