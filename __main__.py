@@ -91,6 +91,8 @@ def main(**extra: Any) -> None:
     from .cases.errors import GrucibleError
 
     stand_in()
+    for name in ("HDF5_DRIVER", "HDF5_DRIVER_CONFIG"):  # another driver may crash the HDF5 library
+        os.environ.pop(name, None)
     warnings.simplefilter("ignore")  # of libraries, for who develops with them
     sys.warnoptions[:] = ["ignore"]  # in processes that are started, too
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would hide how a process ended

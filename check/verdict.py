@@ -126,7 +126,8 @@ class _Seen:
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, by answers of which some are evaluated anew first."""
         if self.recompute_share:
-            self.recomputed += recompute(part, self.recompute_share)
+            first = not self.recomputed
+            self.recomputed += recompute(part, self.recompute_share, one_at_least=first)
         self.origins[part.relative] = part.origin
         dtype = part.block.dtype
         grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))

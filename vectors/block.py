@@ -127,9 +127,16 @@ def canonical_json(given: Mapping[str, Any]) -> str:
     )
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an attribute stands there twice")
+    return found
+
+
 def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
     """The inverse of `canonical_json`; ValueError for anything else, in one sentence."""
-    given = json.loads(text)
+    given = json.loads(text, object_pairs_hook=_each_once)
     if not isinstance(given, dict):
         raise ValueError("attributes are not a JSON object")
     for name, value in given.items():

@@ -44,7 +44,7 @@ def open_block(
     answers = {STORED: tensors.answer(group)}
     if tier == "ambiguous":
         for name, below in group.group("readings").groups().items():
-            answers[_reading(name, below.where)] = tensors.answer(below)
+            answers[_reading(name, operator, below.where)] = tensors.answer(below)
     _check_same_outputs(answers, group.where)
     return StoredBlock(
         path=path,
@@ -119,10 +119,11 @@ def _given(
     return [parsed[text] for text in texts]
 
 
-def _reading(group_name: str, where: str) -> ReadingNames:
-    """The readings that a group is named after."""
+def _reading(group_name: str, operator: Operator, where: str) -> ReadingNames:
+    """The readings that a group is named after, each of a point that the operator's owner leaves open."""
     names = tuple(group_name.split(TOGETHER))
-    if names != tuple(name for name in READINGS if name in names):
+    known = [name for name, one in READINGS.items() if operator.owner in one.owners]
+    if names != tuple(name for name in known if name in names):
         raise VectorFileError(
             f"{where}: is not a reading this grucible knows; generate the file again"
         )

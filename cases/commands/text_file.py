@@ -18,10 +18,10 @@ _PLACES = (0, 512, 1024, 2048)
 
 REPORT = re.compile(rb"\{\s*\"grucible_report\"")
 """What a report, JSON, begins with."""
-DIGESTS = re.compile(rb"[0-9a-f]{64}  ")
+DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
 """What a list of digests begins with."""
-PAGE = re.compile(rb"# ")
-"""What a page, Markdown, begins with."""
+PAGE = re.compile(rb"# Other people's suites\n")
+"""What the page about other suites, Markdown, begins with."""
 _BEGINNING = 4096
 
 

@@ -22,12 +22,12 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
-from ...vectors.exchange.manifest import MANIFEST
+from ...vectors.exchange.manifest import MANIFEST, check_parts
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = 64 << 20
 """The largest file that is read."""
 MOST_ELEMENTS = 4 << 20
 """So many numbers may be in a tensor: a case has at most 32 MiB in float64."""
@@ -102,7 +102,9 @@ def _tests(file: Path) -> list[_Test]:
     try:
         if not file.is_file() or file.stat().st_size > MOST_BYTES:
             raise GrucibleError(f"{file}: is no file of at most {MOST_BYTES >> 20} MiB")
-        found = json.loads(file.read_bytes())
+        raw = file.read_bytes()
+        check_parts(file, raw)
+        found = json.loads(raw)
     except (OSError, ValueError, RecursionError) as error:
         said = str(error).partition("\n")[0][:200]
         raise GrucibleError(f"{file}: is not JSON ({said})") from None

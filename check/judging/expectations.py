@@ -10,6 +10,8 @@ from ...cases.errors import GrucibleError
 from ...cases.selection import is_glob, matches
 from ...cases.specs.yaml_source import parse, read_text
 
+MOST_GLOB = 400
+"""So many characters a glob may have: the longest id of ours has some 150."""
 MOST_GLOBS = 1000
 """So many expectations may be of more than one case: each is held against every case."""
 
@@ -41,6 +43,8 @@ def load_expectations(path: Path) -> list[Expectation]:
             if field not in entry:
                 raise document.error((index, field), "is missing")
         found.append(Expectation(**entry))
+        if len(entry["cases"]) > MOST_GLOB:
+            raise document.error((index, "cases"), f"has more than {MOST_GLOB} characters")
         if is_glob(entry["cases"]):
             globs += 1
         if globs > MOST_GLOBS:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
+import hashlib
+import secrets
 
 import numpy as np
 
@@ -10,13 +11,18 @@ from ...cases.errors import VectorFileError
 from ...gen.making.recomputing import differing
 from ..observed.observations import Slice
 
+_KEY = secrets.token_bytes(16)
+"""What the choice hangs on, besides ids: whoever writes a file must not know which cases are looked at."""
 
-def recompute(part: Slice, share: float) -> int:
-    """Evaluate `share` of the cases of a slice anew, chosen by their ids; returns how many.
+
+def recompute(part: Slice, share: float, *, one_at_least: bool) -> int:
+    """Evaluate `share` of the cases of a slice anew, chosen at random; returns how many.
 
     Raises VectorFileError for the first one whose answer is not what the evaluation gives.
     """
     rows = np.array([int(row) for row in part.rows if _chosen(part.stored.ids[row], share)], int)
+    if not rows.size and one_at_least:
+        rows = part.rows[:1]
     if not rows.size:
         return 0
     first = int(rows.min())
@@ -29,4 +35,5 @@ def recompute(part: Slice, share: float) -> int:
 
 
 def _chosen(case_id: str, share: float) -> bool:
-    return zlib.crc32(case_id.encode()) < share * 2**32
+    drawn = hashlib.blake2b(case_id.encode(), digest_size=8, key=_KEY).digest()
+    return int.from_bytes(drawn, "big") < share * 2**64

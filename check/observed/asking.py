@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import filecmp
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ...cases.commands.text_file import check_replaceable
 from ...cases.errors import GrucibleError
 from ...cases.selection import nothing_selected
 from ...cases.whole_file import prepare_place, replacing, writing_to
@@ -15,6 +17,9 @@ from ...vectors.reader import VectorFile, open_vectors
 from ..protocol.header import hello_lines, question_parts
 from ..protocol.stream import Exchange, exchange
 from .observations import selected_slices
+
+_QUESTIONS = re.compile(rb"grucible \d")
+"""What a file of questions begins with."""
 
 
 class Asked(NamedTuple):
@@ -62,6 +67,7 @@ def _write(
     count = size = 0
     with writing_to(files.questions):
         prepare_place(files.questions)
+        check_replaceable(files.questions, _QUESTIONS)
         with replacing(files.questions) as file:
             size += file.write(hello_lines())
             for path in blocks:

@@ -26,8 +26,9 @@ def report_lines(report: Report) -> Iterator[str]:
     yield headline(report)
     yield from _reach(report)
     version = f" {report.runtime_version}" if report.runtime_version else ""
-    anew = f"; {report.recomputed} answers recomputed, all as stored" if report.recomputed else ""
-    yield f"{report.runtime}{version}: {len(report.results)} cases, {_files(report)}{anew}"
+    total = len(report.results)
+    anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
+    yield f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
     yield from _diagnosis(report)
     yield ""
     yield from _table(report)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import STORED
 from ...vectors.block import Block
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
@@ -35,18 +36,23 @@ def differing(block: Block) -> dict[int, str]:
 
 
 def _misplaced(block: Block) -> dict[int, str]:
-    """By row, the cases of another tier than they are marked with. Nonportable are those that hold NaN, an
-    infinity, -0 or a subnormal number, and those with an intermediate that comes near overflow."""
+    """By row, the cases of another tier, or with other readings, than they are marked with.
+
+    Nonportable are those that hold NaN, an infinity, -0 or a subnormal number, and those with an intermediate
+    that comes near overflow.
+    """
     special = _special(block)
     found = {}
     for row in range(len(block)):
         if block.tier == "nonportable":
-            tier = "nonportable" if special[row] else ""
-        else:
-            tier = case_spec(block.question(row)).tier
-        if tier != block.tier:
-            is_ = f"it is {tier}" if tier else "it holds nothing that is"
-            found[row] = f"is marked as {block.tier}, and {is_}"
+            if not special[row]:
+                found[row] = "is marked as nonportable, and it holds nothing that is"
+            continue
+        asked = case_spec(block.question(row))
+        if asked.tier != block.tier:
+            found[row] = f"is marked as {block.tier}, and it is {asked.tier}"
+        elif set(block.answers) != {STORED, *asked.readings}:
+            found[row] = "has answers under other readings than its specification leaves open"
     return found
 
 

@@ -195,8 +195,8 @@ def test_only_files_that_are_needed_are_digested(tmp_path: Path, command: Comman
 
 @pytest.mark.parametrize(("item", "count", "says"), [
     ("{}", 400_000, "cases.0.id: Field required"),
-    ("{}", 4_100_000, "has more parts than any manifest"),
-    ("1", 8_100_000, "has more parts than any manifest"),
+    ("{}", 4_100_000, "has more parts than any export"),
+    ("1", 8_100_000, "has more parts than any export"),
     ("1", 100_000, "cases.0: Input should be"),
 ])  # fmt: skip
 def test_a_manifest_of_very_many(

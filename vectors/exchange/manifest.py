@@ -123,13 +123,16 @@ def read_manifest(folder: Path) -> Manifest:
     return _checked(path, raw)
 
 
+def check_parts(path: Path, raw: bytes) -> None:
+    """Raise ExportError for a JSON text with more parts than MOST_PARTS."""
+    if raw.count(b",") > MOST_PARTS or raw.count(b"{") + raw.count(b"[") > MOST_PARTS // 2:
+        raise ExportError(f"{path}: has more parts than any export or test")
+
+
 def _checked(path: Path, raw: bytes) -> Manifest:
     """The manifest of a text. Its cases are checked one by one, for an error in each of very many would take
     gigabytes to tell."""
-    if raw.count(b",") > MOST_PARTS or raw.count(b"{") + raw.count(b"[") > MOST_PARTS // 2:
-        raise ExportError(
-            f"{path}: has more parts than any manifest; expected an export of grucible"
-        )
+    check_parts(path, raw)
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError) as error:

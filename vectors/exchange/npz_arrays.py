@@ -14,8 +14,10 @@ from .manifest import ExportError
 
 MOST_ARRAYS = 64
 """So many arrays may be in a file: the largest operator has 6 inputs and 2 outputs."""
-MOST_BYTES = 256 << 20
-"""So many bytes all arrays of a file may have."""
+MOST_BYTES = 64 << 20
+"""So many bytes all arrays of a file may have: a case has at most 32 MiB."""
+MOST_EXPANSION = 100
+"""An array of more than a mebibyte may be so many times larger than it is stored: numbers hardly shrink."""
 
 
 UNREADABLE = (
@@ -40,6 +42,8 @@ def read_npz(path: Path) -> Arrays:
                     f"{MOST_ARRAYS} of {MOST_BYTES >> 20}"
                 )
             for member in members:
+                if member.file_size > max(1 << 20, MOST_EXPANSION * member.compress_size):
+                    raise ValueError("it has an array that is compressed too well")
                 name = member.filename.removesuffix(".npy")
                 if name in found:
                     raise ValueError(f"it has two arrays {name!r}")

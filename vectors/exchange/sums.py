@@ -14,7 +14,7 @@ from .manifest import ExportError
 
 SUMS = "SHA256SUMS"
 _SLICE = 1 << 20
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 32 << 20
 MOST_EXPORT_BYTES = 4 << 30
 """The largest export: that of all shipped cases has 0.4 GB."""
 
@@ -44,8 +44,8 @@ def check_sums(folder: Path, files: Collection[str]) -> str:
     listed: dict[str, str] = {}
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
-        if listed.setdefault(name, digest) != digest:
-            raise ExportError(f"{path}: names {name!r} twice")
+        if not name or listed.setdefault(name, digest) != digest:
+            raise ExportError(f"{path}: names {name!r} twice, or no file")
     left = MOST_EXPORT_BYTES
     for name in files:
         file = folder / name

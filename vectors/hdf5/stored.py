@@ -16,9 +16,9 @@ from .attributes import AttributeReader
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
 _SLACK = 1 << 20
-_MOST_ROWS = 1 << 22
+_MOST_ROWS = 1 << 18
 _MOST_ROW_BYTES = 1 << 30
-_MOST_TEXT_BYTES = 1 << 29
+_MOST_TEXT_BYTES = 1 << 26
 _MOST_TEXT_WIDTH = 64 << 10
 _MOST_CHUNK_BYTES = 16 << 20  # a chunk is inflated whole, for each slice that is read of it
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy

@@ -15,6 +15,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
 from ...cases.whole_file import prepare_place, replace_file, writing_to
 from .attributes import attribute, write_text_attribute
+from .seal import has_seal
 
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
@@ -41,12 +42,13 @@ def atomic_file(
         file.flush()
         image = file.id.get_file_image()
     with writing_to(path):
+        _check_replaceable(path)  # somebody may have put something there
         replace_file(path, last(image))
 
 
 def _check_replaceable(path: Path) -> None:
     """Raise VectorFileError for what stands at `path` if grucible did not write it: a program's source,
-    somebody's weights. A damaged HDF5 file may be replaced."""
+    somebody's weights. A damaged vector file may be replaced."""
     if path.exists() and path.stat().st_size and not is_hdf5(path):
         raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
     if path.exists() and path.stat().st_size and not _is_ours(path):
@@ -56,17 +58,15 @@ def _check_replaceable(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether an HDF5 file says that it holds vectors or outputs; also one that cannot be opened."""
+    """Whether an HDF5 file says, as grucible writes it, that it holds vectors or outputs. One that cannot be
+    opened, because it is damaged or somebody writes it, is ours if it has our seal."""
     try:
         with h5py.File(path, "r") as file:
-            if "format" not in file.attrs:
-                return False
-            held = attribute(file, "format")
+            return str(attribute(file, "format")).startswith("grucible ")
     except OSError:
-        return True
-    except VectorFileError:
-        return True  # a text as h5py writes it: outputs that somebody made
-    return str(held).startswith("grucible ")
+        return has_seal(path)
+    except VectorFileError:  # a text as h5py writes a str: somebody else's
+        return False
 
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
