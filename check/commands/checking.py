@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               callback=share,
-              help="Evaluate this share of the stored answers anew, such as 0.01 or 1: the proof "
-              "for a file from elsewhere.")  # fmt: skip
+              help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
+              "1 is the proof for a file from elsewhere.")  # fmt: skip
 @TIMEOUT
 @MEMORY
 @JOBS
