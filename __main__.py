@@ -131,6 +131,9 @@ def _end_interrupted() -> NoReturn:
 
     acted_on()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # where Ctrl-C arrived in a text that Python executed, as for a dataclass, it would end by the signal all
+    # the same; executing another text makes it forget that
+    exec("")
     say("interrupted", err=True)
     raise SystemExit(INTERRUPTED) from None
 

@@ -195,3 +195,15 @@ def test_130_with_what_was_compared(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["verdict"], report["interrupted"]) == ("incomplete", True)
     assert len(report["cases"]) == 2
+
+
+def test_ctrl_c_in_an_executed_text_has_the_status_of_an_interruption(tmp_path: Path) -> None:
+    """As a dataclass is made: Python would remember it, and end by the signal afterwards."""
+    (tmp_path / "late.py").write_text(
+        "from grucible.__main__ import _end_interrupted\n"
+        "try:\n    exec('raise KeyboardInterrupt')\n"
+        "except KeyboardInterrupt:\n    _end_interrupted()\n"
+    )
+    command = [sys.executable, "-m", "late"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
