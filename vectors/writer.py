@@ -50,6 +50,15 @@ class VectorWriter:
             for name, array in arrays.items():
                 write_array(group.require_group(folder), name, start, array, total)
 
+    def write_block(self, key: BlockKey, parts: Sequence[Block]) -> None:
+        """Write the block of `key` whole: the rows of all `parts`, in order."""
+        ids = [case_id for part in parts for case_id in part.ids]
+        self.start_block(key, ids, [given for part in parts for given in part.given])
+        start = 0
+        for part in parts:
+            self.write(key, start, part)
+            start += len(part)
+
     def is_incomplete(self) -> None:
         """Say that the file lacks cases that it should hold: a later `gen` makes it again."""
         write_text_attribute(self._file, "made_from", "")

@@ -54,6 +54,14 @@ class Drawn:
         return frozenset(tensor.role_in(attributes) for tensor in present)
 
 
+def kept_in_any_case(
+    stack: Stack, dtype: str, readings: tuple[ReadingNames, ...], absent: frozenset[str]
+) -> Drawn:
+    """A stack whose numbers were given, not drawn: it is answered wherever an answer can be rounded."""
+    every = np.ones(len(stack), bool)
+    return Drawn(stack, dtype, readings, absent, planted=every, exempt=every)
+
+
 @dataclass
 class Answered:
     """The rows of a stack that were `kept`, with their answers, and why the others were not.
@@ -75,7 +83,9 @@ def parts(stack: Stack) -> Iterator[Stack]:
 
 def answered(drawn: Drawn) -> Answered:
     """The answers of all rows that can be kept."""
-    stack, reasons = drawn.stack, overflows(drawn)
+    stack = drawn.stack
+    near = overflows(stack, drawn.dtype)
+    reasons = {place: why for place, why in near.items() if not drawn.planted[place]}
     places = _without(np.arange(len(stack)), reasons)
     bounds = {}
     if len(places):
@@ -120,17 +130,14 @@ def peaks(stack: Stack) -> Array:
     return arithmetic.peak
 
 
-def overflows(drawn: Drawn) -> dict[int, str]:
-    """By place, why an intermediate of a case reaches too near the dtype's overflow.
-
-    Cases whose draw plants special values are not looked at.
-    """
-    peak, largest = peaks(drawn.stack), FLOAT_TYPES[drawn.dtype].largest
+def overflows(stack: Stack, dtype: str) -> dict[int, str]:
+    """By place, why an intermediate of a case reaches too near the dtype's overflow."""
+    peak, largest = peaks(stack), FLOAT_TYPES[dtype].largest
     # a sum of up to four counted quantities stays finite in the dtype
-    near = ~(peak < largest / 4) & ~drawn.planted
+    near = ~(peak < largest / 4)
     return {
         int(place): (
-            f"an intermediate of {peak[place]:.3g} is too near {drawn.dtype}'s overflow; take smaller "
+            f"an intermediate of {peak[place]:.3g} is too near {dtype}'s overflow; take smaller "
             "sizes, parameters or a smaller draw"
         )
         for place in np.flatnonzero(near)

@@ -87,12 +87,12 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
     A draw that cannot be kept is drawn again, up to ATTEMPTS times.
     """
     operator = OPERATORS[cases[0].operator]
-    made: list[_Made] = []
+    made: list[Made] = []
     pending = list(range(len(cases)))
     reasons: dict[int, str] = {}
     for attempt in range(ATTEMPTS):
         members = [cases[row] for row in pending]
-        inputs = _stacked([draw_inputs(case, seed, attempt) for case in members])
+        inputs = stacked([draw_inputs(case, seed, attempt) for case in members])
         reasons = {}
         for one in stacks(operator, [case.given for case in members], inputs):
             for stack in parts(one):
@@ -100,7 +100,7 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
                 at = stack.rows[found.kept]
                 if at.size:
                     rows = {name: array[at] for name, array in inputs.items()}
-                    made.append(_Made(np.array(pending)[at], rows, found.answers))
+                    made.append(Made(np.array(pending)[at], rows, found.answers))
                 for place, why in found.reasons.items():
                     reasons[pending[stack.rows[place]]] = why
         pending = sorted(reasons)
@@ -108,12 +108,12 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
             break
     tried = f"{ATTEMPTS} draws with seed {seed} failed; the last: "
     undrawn = [Undrawn(cases[row], tried + reasons[row]) for row in pending]
-    return Chunk(_block(cases, made) if made else None, undrawn)
+    return Chunk(block_of(cases, made), undrawn)
 
 
 @dataclass(frozen=True)
-class _Made:
-    """Some of the cases that were asked for, `rows` of them, stacked in this order."""
+class Made:
+    """Some of the cases that were asked for: `rows` of them, in this order, with their answers."""
 
     rows: Array
     inputs: Arrays
@@ -133,8 +133,10 @@ def _drawn(stack: Stack, members: Sequence[CaseSpec]) -> Drawn:
     )
 
 
-def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:
-    """The block of those of `cases`, which share it, that were made."""
+def block_of(cases: Sequence[CaseSpec], made: Sequence[Made]) -> Block | None:
+    """The block of those of `cases`, which share it, that were made; None where none was."""
+    if not made:
+        return None
     first = cases[0]
     places = np.concatenate([part.rows for part in made])
     order = np.argsort(places)
@@ -154,5 +156,6 @@ def _block(cases: Sequence[CaseSpec], made: Sequence[_Made]) -> Block:
     )
 
 
-def _stacked(rows: Sequence[Arrays]) -> Arrays:
+def stacked(rows: Sequence[Mapping[str, Array]]) -> Arrays:
+    """The arrays of several cases, by name, stacked along a new first axis."""
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}

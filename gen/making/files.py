@@ -201,12 +201,7 @@ def _write_block(
             blocks.append(chunk.block)
             advance(len(chunk.block))
     if blocks:
-        ids, given = [i for b in blocks for i in b.ids], [g for b in blocks for g in b.given]
-        writer.start_block(key, ids, given)
-        start = 0
-        for block in blocks:
-            writer.write(key, start, block)
-            start += len(block)
+        writer.write_block(key, blocks)
     return undrawn
 
 

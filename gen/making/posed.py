@@ -7,7 +7,7 @@ fit into memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,11 +23,11 @@ from ...cases.operators.semantics import semantics
 from ...cases.pose import sizes_of
 from ...cases.question import Question
 from ...vectors.block import Block
-from ...vectors.case import Answer, Case
+from ...vectors.case import Case
 from ...vectors.writer import new_vector_file
-from ..stacks import Stack, stacks
-from .answering import Drawn, answered, joined, overflows, parts
-from .chunks import block_key, check_sizes, chunks
+from ..stacks import stacks
+from .answering import answered, kept_in_any_case, overflows, parts
+from .chunks import Made, block_of, check_sizes, chunks, stacked
 from .files import source_digest
 
 NONPORTABLE = "nonportable"
@@ -57,10 +57,7 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
     Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
     """
-    spec = case_spec(question, nonportable=nonportable)
-    check_sizes([spec])
-    if spec.tier != NONPORTABLE and _overflowing(question):
-        spec = case_spec(question, nonportable=True)
+    spec = _spec(question, nonportable=nonportable)
     block, unanswered = _answered_block([spec], [question])
     if block is None:
         raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
@@ -80,8 +77,7 @@ def write_answered(
     """
     by_id = {one.id: one for one in posed}
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
-    specs = [_spec(one) for one in posed]
-    check_sizes(specs)
+    specs = [_spec(one.read(), nonportable=one.nonportable) for one in posed]
     operator, theme, *_ = specs[0].id.split("/")
     unanswered: dict[str, str] = {}
     with new_vector_file(
@@ -103,21 +99,23 @@ def write_answered(
                     blocks.append(block)
                 advance(len(part))
             if blocks:
-                ids = [case_id for block in blocks for case_id in block.ids]
-                writer.start_block(key, ids, [given for b in blocks for given in b.given])
-                start = 0
-                for block in blocks:
-                    writer.write(key, start, block)
-                    start += len(block)
+                writer.write_block(key, blocks)
         if len(unanswered) == len(specs):
             first = next(iter(unanswered))
             raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
     return Imported(path, len(specs) - len(unanswered), writer.content_sha256, unanswered)
 
 
-def _spec(one: Posed) -> CaseSpec:
-    question = one.read()
-    return case_spec(question, nonportable=one.nonportable or _overflowing(question))
+def _spec(question: Question, *, nonportable: bool) -> CaseSpec:
+    """What a question asks, which is nonportable also where an intermediate comes near overflow.
+
+    Raises GrucibleError where it is too large to be answered.
+    """
+    spec = case_spec(question, nonportable=nonportable)
+    check_sizes([spec])
+    if spec.tier != NONPORTABLE and _overflowing(question):
+        return case_spec(question, nonportable=True)
+    return spec
 
 
 def case_spec(question: Question, *, nonportable: bool = False) -> CaseSpec:
@@ -172,31 +170,9 @@ def _type(question: Question, variable: str, allowed: Collection[str]) -> str:
 
 def _overflowing(question: Question) -> bool:
     """Whether an intermediate comes too near the dtype's overflow for an answer that decides."""
-    return any(
-        overflows(_asked(stack, question.dtype, exempt=False)) for stack in _stacks([question])
-    )
-
-
-def _stacks(questions: Sequence[Question]) -> Iterator[Stack]:
-    inputs = {
-        name: np.stack([question.inputs[name] for question in questions])
-        for name in questions[0].inputs
-    }
-    operator = OPERATORS[questions[0].operator]
-    for whole in stacks(operator, [dict(question.given) for question in questions], inputs):
-        yield from parts(whole)
-
-
-def _asked(stack: Stack, dtype: str, *, exempt: bool, spec: CaseSpec | None = None) -> Drawn:
-    every = np.full(len(stack), exempt)
-    return Drawn(
-        stack,
-        dtype,
-        readings=spec.readings if spec else (),
-        absent=spec.absent if spec else frozenset(),
-        planted=every,
-        exempt=every,
-    )
+    inputs = stacked([question.inputs])
+    whole = stacks(OPERATORS[question.operator], [dict(question.given)], inputs)
+    return any(overflows(stack, question.dtype) for stack in whole)
 
 
 def _answered_block(
@@ -204,30 +180,16 @@ def _answered_block(
 ) -> tuple[Block | None, dict[str, str]]:
     """The block of cases that share one, and by id why some have no answer."""
     first = specs[0]
-    found: list[tuple[np.ndarray, Mapping[tuple[str, ...], Answer]]] = []
+    inputs = stacked([question.inputs for question in questions])
+    made: list[Made] = []
     unanswered: dict[str, str] = {}
-    for stack in _stacks(questions):
-        made = answered(_asked(stack, first.dtype, exempt=True, spec=first))
-        if made.kept.size:
-            found.append((stack.rows[made.kept], made.answers))
-        for place, why in made.reasons.items():
-            unanswered[specs[int(stack.rows[place])].id] = why
-    if not found:
-        return None, unanswered
-    places = np.concatenate([rows for rows, _ in found])
-    order = np.argsort(places)
-    kept = places[order].tolist()
-    block = Block(
-        path=block_key(first).path,
-        operator=first.operator,
-        dtype=first.dtype,
-        tier=first.tier,
-        ids=[specs[row].id for row in kept],
-        given=[specs[row].given for row in kept],
-        inputs={
-            name: np.stack([questions[row].inputs[name] for row in kept])
-            for name in questions[0].inputs
-        },
-        answers=joined([answers for _, answers in found], order),
-    )
-    return block, unanswered
+    for whole in stacks(OPERATORS[first.operator], [spec.given for spec in specs], inputs):
+        for stack in parts(whole):
+            found = answered(kept_in_any_case(stack, first.dtype, first.readings, first.absent))
+            at = stack.rows[found.kept]
+            if at.size:
+                rows = {name: array[at] for name, array in inputs.items()}
+                made.append(Made(at, rows, found.answers))
+            for place, why in found.reasons.items():
+                unanswered[specs[int(stack.rows[place])].id] = why
+    return block_of(specs, made), unanswered

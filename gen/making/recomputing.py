@@ -11,8 +11,8 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED
 from ...vectors.block import Block
 from ...vectors.difference import difference
-from ..stacks import Stack, stacks
-from .answering import Answered, Drawn, answered, overflows, parts
+from ..stacks import stacks
+from .answering import Answered, answered, kept_in_any_case, overflows, parts
 from .posed import case_spec
 
 NEAR = 2.0**-6
@@ -26,9 +26,10 @@ def differing(block: Block) -> dict[int, str]:
     tier the one that the case has.
     """
     found = _misplaced(block)
+    readings = tuple(names for names in block.answers if names)
     for whole in stacks(OPERATORS[block.operator], block.given, block.inputs):
         for stack in parts(whole):
-            anew = answered(_asked(block, stack))
+            anew = answered(kept_in_any_case(stack, block.dtype, readings, block.absent))
             found |= {int(stack.rows[place]): why for place, why in anew.reasons.items()}
             for row, why in _compared(block, stack.rows[anew.kept], anew):
                 found.setdefault(row, why)
@@ -68,17 +69,8 @@ def _special(block: Block) -> Array:
         tiny = (size < least) & ((size > 0.0) | np.signbit(values))
         special |= (tiny | ~(size <= kind.largest)).any(axis=1)
     for stack in stacks(OPERATORS[block.operator], block.given, block.inputs):
-        none = np.zeros(len(stack), bool)
-        drawn = Drawn(stack, block.dtype, (), block.absent, planted=none, exempt=none)
-        special[stack.rows[list(overflows(drawn))]] = True
+        special[stack.rows[list(overflows(stack, block.dtype))]] = True
     return special
-
-
-def _asked(block: Block, stack: Stack) -> Drawn:
-    """The stack as if it had just been drawn, and were kept in any case."""
-    everything = np.ones(len(stack), bool)
-    readings = tuple(names for names in block.answers if names)
-    return Drawn(stack, block.dtype, readings, block.absent, planted=everything, exempt=everything)
 
 
 def _compared(block: Block, rows: Array, anew: Answered) -> Iterator[tuple[int, str]]:

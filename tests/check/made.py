@@ -140,8 +140,7 @@ def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = C
         made_from="test",
     ) as writer:
         for key, block in blocks:
-            writer.start_block(key, block.ids, block.given)
-            writer.write(key, 0, block)
+            writer.write_block(key, [block])
 
 
 NAMES = ["a-good", "b-bad", "c-good"]

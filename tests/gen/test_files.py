@@ -22,6 +22,7 @@ from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
 from grucible.gen.making import answering as answers
 from grucible.gen.making.answering import Drawn
+from grucible.gen.stacks import Stack
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.find import CORE, find_vectors, load_vectors
 from grucible.vectors.published import published_digests
@@ -127,12 +128,12 @@ def test_a_draw_that_cannot_be_kept_is_drawn_again(
     gen(spec, "-o", tmp_path / "plain")
     refused: set[bytes] = set()
 
-    def once(drawn: Drawn) -> dict[int, str]:
+    def once(stack: Stack, dtype: str) -> dict[int, str]:
         """Refuse what comes first with its attributes and lengths."""
         found = {}
-        for place in range(len(drawn.stack)):
-            asked = repr((drawn.dtype, one_of(drawn.stack.semantics, place))).encode()
-            asked += drawn.stack.inputs.lengths[place].tobytes()
+        for place in range(len(stack)):
+            asked = repr((dtype, one_of(stack.semantics, place))).encode()
+            asked += stack.inputs.lengths[place].tobytes()
             if asked not in refused:
                 refused.add(asked)
                 found[place] = "x"
