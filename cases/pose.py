@@ -10,7 +10,7 @@ from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
 from .operators.attribute import Attribute
 from .operators.known import OPERATORS
-from .operators.semantics import semantics
+from .operators.semantics import all_attributes
 from .operators.signature import Operator, Tensor
 from .question import Question, TensorType
 
@@ -32,7 +32,10 @@ def pose(
     `inputs` are named, shaped and typed as the operator's specification has them; the dtype of the question
     is that of the input that plays x. Raises QuestionError for anything that makes no such question.
     """
-    attributes = _checked_attributes(operator, given)
+    try:
+        attributes = all_attributes(operator, given)
+    except ValueError as error:
+        raise QuestionError(str(error)) from None
     _check_names(operator, inputs, operator.inputs, "input")
     x = next(tensor for tensor in operator.inputs if tensor.role == "x")
     dtype = dtype_name(inputs[x.name].dtype)
@@ -62,26 +65,6 @@ def sizes_of(question: Question) -> dict[str, int]:
     """Every size symbol of the question's operator, in its order, from the shapes of the inputs."""
     operator = OPERATORS[question.operator]
     return _sizes(operator, operator.with_defaults(question.given), question.inputs)
-
-
-def _checked_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All attributes, defaults filled in."""
-    for name, value in given.items():
-        attribute = operator.attribute(name)
-        if attribute is None:
-            known = ", ".join(one.name for one in operator.attributes)
-            raise QuestionError(f"{operator.name} has no attribute {name!r}; it has {known}")
-        if not attribute.accepts(value):
-            raise QuestionError(f"{name} is {value!r}; expected {attribute.expected}")
-    missing = [a for a in operator.attributes if a.required and a.name not in given]
-    if missing:
-        raise QuestionError(f"{missing[0].name} is not given; expected {missing[0].expected}")
-    attributes = operator.with_defaults(given)
-    try:
-        semantics(operator, attributes)
-    except ValueError as error:
-        raise QuestionError(str(error)) from None
-    return attributes
 
 
 def _check_names(

@@ -13,7 +13,7 @@ import numpy as np
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
-from ..cases.operators.semantics import semantics
+from ..cases.operators.semantics import all_attributes
 from ..cases.operators.signature import Operator
 from ..cases.question import Question, TensorType
 from .case import Answer, Case, rows_of
@@ -141,14 +141,7 @@ def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
         raise ValueError("attributes are not a JSON object")
     for name, value in given.items():
         attribute = operator.attribute(name)
-        if attribute is None:
-            raise ValueError(f"{operator.name} has no attribute {name!r}")
-        if attribute.kind == "float" and value == "inf":
-            given[name] = value = math.inf
-        if not attribute.accepts(value):
-            raise ValueError(f"{name} is {value!r}; expected {attribute.expected}")
-    missing = [a.name for a in operator.attributes if a.required and a.name not in given]
-    if missing:
-        raise ValueError(f"attribute {missing[0]} is missing")
-    semantics(operator, operator.with_defaults(given))  # raises ValueError where they contradict
+        if attribute and attribute.kind == "float" and value == "inf":
+            given[name] = math.inf
+    all_attributes(operator, given)
     return given

@@ -119,19 +119,11 @@ DIGESTS: Mapping[str, Callable[[Folder], Datasets]] = {
 """The datasets of a block that each digest covers, by the name of the attribute that holds it."""
 
 
-def content_digest(file: h5py.File) -> str:
-    """The content digest of an open vector file."""
-    return _digest_of_file(file, content_datasets)
-
-
-def tolerance_digest(file: h5py.File) -> str:
-    """The digest of an open vector file's tolerances."""
-    return _digest_of_file(file, tolerance_datasets)
-
-
-def _digest_of_file(file: h5py.File, datasets: Callable[[Folder], Datasets]) -> str:
-    blocks = blocks_of(root_folder(file))
-    return digest_of_list({path: block_digest(datasets(block)) for path, block in blocks.items()})
+def file_digest(file: h5py.File, name: str) -> tuple[str, Mapping[str, str]]:
+    """The digest called `name` (DIGESTS) of what is in an open vector file, and of its blocks by path."""
+    blocks, datasets = blocks_of(root_folder(file)), DIGESTS[name]
+    found = {path: block_digest(datasets(block)) for path, block in blocks.items()}
+    return digest_of_list(found), found
 
 
 def digest_of_list(digests: Mapping[str, str]) -> str:

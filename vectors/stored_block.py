@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..cases.dtypes import Arrays
+from ..cases.dtypes import Array, Arrays
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.signature import Operator
+from ..cases.selection import selected
 from .block import Block
 from .case import Answer
 from .hdf5.stored import Stored
@@ -74,6 +75,17 @@ class StoredBlock:
     def slices(self) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""
         return (self.read(rows.start, rows.stop) for rows in self.steps())
+
+    def selected(
+        self, select: Sequence[str], *, inputs: bool = True
+    ) -> Iterator[tuple[Array, Block]]:
+        """The rows whose id `select` matches, in slices: which they are, and what is in them."""
+        for step in self.steps():
+            rows = np.array([row for row in step if selected(self.ids[row], select)])
+            if rows.size:
+                first = int(rows[0])
+                block = self.read(first, int(rows[-1]) + 1, inputs=inputs)
+                yield rows, block if len(block) == len(rows) else block.rows(rows - first)
 
     def steps(self) -> Iterator[range]:
         """The rows of each slice."""

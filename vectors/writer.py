@@ -11,7 +11,7 @@ import numpy as np
 
 from .block import Block, BlockKey, canonical_json
 from .block_reader import TOGETHER
-from .digest import DIGESTS, block_digest, blocks_of, digest_of_list, root_folder
+from .digest import DIGESTS, file_digest
 from .hdf5.attributes import write_text_attribute
 from .hdf5.opening import FORMAT_VERSION, VECTORS
 from .hdf5.seal import sealed
@@ -72,13 +72,12 @@ class VectorWriter:
 def write_digests(file: Any) -> Sequence[str]:
     """Write the digests of an open vector file and of its blocks, and return the file's."""
     taken = []
-    for name, datasets in DIGESTS.items():
-        blocks = blocks_of(root_folder(file))
-        found = {path: block_digest(datasets(block)) for path, block in blocks.items()}
-        for path, digest in found.items():
-            write_text_attribute(file[path], name, digest)
-        taken.append(digest_of_list(found))
-        write_text_attribute(file, name, taken[-1])
+    for name in DIGESTS:
+        digest, of_blocks = file_digest(file, name)
+        for path, one in of_blocks.items():
+            write_text_attribute(file[path], name, one)
+        write_text_attribute(file, name, digest)
+        taken.append(digest)
     return taken
 
 

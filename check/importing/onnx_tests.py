@@ -105,7 +105,7 @@ def _case(
     tensors = {
         tensor.name: held[port]
         for tensor, port in zip(GRU.inputs, node.input, strict=False)
-        if port and port in held
+        if port
     }
     wanted = {
         port: tensor.name for tensor, port in zip(GRU.outputs, node.output, strict=False) if port

@@ -1,8 +1,8 @@
 """Foreign cases from the web platform's tests of WebNN: gru and gruCell, as questions of ONNX GRU.
 
 https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. Read are JSON files that hold a test, a list of them, or
-`{"tests": [ … ]}`. In the web platform's repository tests stand in JavaScript; check/AUDIT.md says how to get
-them as JSON.
+`{"tests": [ … ]}`. In the web platform's repository tests stand in JavaScript; vectors/exchange/README.md
+says how to get them as JSON.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from ...vectors.find import find_vectors
 from ...vectors.reader import VectorFile, open_vectors
 from ..protocol.header import hello_lines, question_parts
 from ..protocol.stream import Exchange, exchange
-from .observations import selected_slices
 
 _QUESTIONS = re.compile(rb"grucible \d")
 """What a file of questions begins with."""
@@ -71,7 +70,7 @@ def _write(
         with replacing(files.questions) as file:
             size += file.write(hello_lines())
             for path in blocks:
-                for _, block in selected_slices(vectors.block(path), select):
+                for _, block in vectors.block(path).selected(select):
                     for question in block.questions():
                         size += sum(map(file.write, question_parts(question)))
                         count += 1

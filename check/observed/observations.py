@@ -9,10 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from ...cases.dtypes import Array
-from ...cases.selection import selected
 from ...vectors.block import Block
 from ...vectors.reader import VectorFile, open_vectors
 from ...vectors.stored_block import StoredBlock
@@ -100,21 +97,9 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
     for path in wanted:
         stored = vectors.block(path)
         source.check_ids(vectors.relative, path, stored.ids)
-        for rows, block in selected_slices(stored, select, inputs=source.needs_inputs):
+        for rows, block in stored.selected(select, inputs=source.needs_inputs):
             made = partial(Slice, vectors.path, came_from, vectors.relative, stored, rows, block)
             yield _Asked(made, block, source.ask(vectors.relative, block))
-
-
-def selected_slices(
-    stored: StoredBlock, select: Sequence[str], *, inputs: bool = True
-) -> Iterator[tuple[Array, Block]]:
-    """The selected rows of a block, in slices: which they are, and what is in them."""
-    for step in stored.steps():
-        rows = np.array([row for row in step if selected(stored.ids[row], select)])
-        if rows.size:
-            first = int(rows[0])
-            block = stored.read(first, int(rows[-1]) + 1, inputs=inputs)
-            yield rows, block if len(block) == len(rows) else block.rows(rows - first)
 
 
 def _room(waiting: _Waiting, source: Source) -> bool:

@@ -220,14 +220,9 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
             yield (make_chunk(cases, seed) for cases, seed in tasks)
         return
     others = set(multiprocessing.active_children())
-    os.environ["PYTHONSAFEPATH"] = (
-        "1"  # a process begins with modules of Python's, not of this directory
-    )
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-    )
+    context = multiprocessing.get_context("spawn")
+    with _starting_processes():
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
     try:
         yield _windowed(pool, tasks, most=AHEAD_BYTES * jobs)
     except BrokenProcessPool:
@@ -257,12 +252,19 @@ def _end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """Hold Ctrl-C back: a process that is started now never sees one, not while it imports modules either."""
+def _starting_processes() -> Iterator[None]:
+    """A process that is started now begins with modules of Python's, not with those of this directory, and it
+    never sees Ctrl-C, not while it imports them either."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    safe = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
+        if safe is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = safe
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -274,7 +276,7 @@ def _windowed(
     held = 0
     for cases, seed in tasks:
         size = len(cases) * bytes_of(cases[0])
-        with _without_ctrl_c():
+        with _starting_processes():
             future = pool.submit(make_chunk, cases, seed)
         running.append((future, size))
         held += size

@@ -14,14 +14,15 @@ import grucible
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
-from ...cases.selection import nothing_selected, selected
+from ...cases.selection import nothing_selected
 from ...cases.whole_file import replace_file, writing_to
 from ..block import canonical_json
 from ..block_reader import TOGETHER
 from ..case import Case
 from ..find import find_vectors
 from ..reader import open_vectors
-from .layout import CASES, CaseLayout, NotSayable, Npz, Raw, file_name
+from . import webnn
+from .layout import CASES, CaseLayout, NotSayable, file_name, npz, raw
 from .manifest import (
     MANIFEST,
     Contents,
@@ -60,14 +61,14 @@ def export_vectors(
     Raises ExportError where `out` holds something already, GrucibleError where no case is selected.
     """
     _check_empty(out)
-    writer, left_out = _layout(layout), Counter[tuple[str, str]]()
+    write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
     with writing_to(out):
         for case in _cases(vectors, select):
             (out / CASES).mkdir(parents=True, exist_ok=True)
             name = file_name(len(entries) + 1, case.id)
             try:
-                places = writer.write(out, name, case, arrays_of(case, contents))
+                places = write(out, name, case, arrays_of(case, contents))
                 entries.append(_entry(case, places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
@@ -100,22 +101,20 @@ def _why(left_out: Counter[tuple[str, str]]) -> str:
 def _layout(name: Layout) -> CaseLayout:
     """The layout of this name; those that need a runtime's package import it now."""
     if name == "raw":
-        return Raw()
+        return raw
     if name == "npz":
-        return Npz()
+        return npz
     if name == "onnx":
         with needing("onnx", "onnx", "export --to onnx"):
-            from .onnx_test import OnnxTest
+            from . import onnx_test
 
-        return OnnxTest()
+        return onnx_test.write
     if name == "openvino":
         with needing("openvino", "openvino", "export --to openvino"):
-            from .openvino_ir import OpenVinoIr
+            from . import openvino_ir
 
-        return OpenVinoIr()
-    from .webnn import WebNN
-
-    return WebNN()
+        return openvino_ir.write
+    return webnn.write
 
 
 def _check_empty(out: Path) -> None:
@@ -130,8 +129,8 @@ def _cases(vectors: Path | None, select: Sequence[str]) -> Iterator[Case]:
             wanted = opened.ids(select)
             opened.verify_content(wanted)
             for path in wanted:
-                for rows in opened.block(path).slices():
-                    yield from (c for c in rows.cases() if selected(c.id, select))
+                for _, block in opened.block(path).selected(select):
+                    yield from block.cases()
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from ...cases.dtypes import Array
 from ..case import Case
@@ -21,44 +20,19 @@ class NotSayable(Exception):
     """The format cannot say a case; the message is the reason, without numbers of that case."""
 
 
-class CaseLayout(Protocol):
-    """Writes cases into a folder, each as `arrays` by the paths of vectors/FORMAT.md."""
-
-    def write(
-        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
-    ) -> dict[str, Place]:
-        """Write a case below `folder`, its files called after `name`; returns where each array is.
-
-        Raises NotSayable, before anything is written.
-        """
+CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
+"""`write(folder, name, case, arrays)` writes a case below `folder`, its files called after `name`. It returns
+where each of `arrays`, by the paths of vectors/FORMAT.md, is, and raises NotSayable before it writes."""
 
 
-class Raw:
-    """One binary file for each case, in which tensor follows tensor."""
-
-    def write(
-        self,
-        folder: Path,
-        name: str,
-        case: Case,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> dict[str, Place]:
-        """Write a case."""
-        return write_raw(folder, f"{CASES}/{name}.bin", arrays)
+def raw(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write one binary file for the case, in which tensor follows tensor."""
+    return write_raw(folder, f"{CASES}/{name}.bin", arrays)
 
 
-class Npz:
-    """One .npz file for each case."""
-
-    def write(
-        self,
-        folder: Path,
-        name: str,
-        case: Case,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> dict[str, Place]:
-        """Write a case."""
-        return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+def npz(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write one .npz file for the case."""
+    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
 def file_name(number: int, case_id: str) -> str:

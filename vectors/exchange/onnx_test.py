@@ -30,37 +30,32 @@ OPSET = {"bfloat16": 22}
 """The opset of a model, by dtype, where it is not that of 14, the first with GRU's layout."""
 
 
-class OnnxTest:
-    """A folder for each case: a model, and its tensors as TensorProto."""
-
-    def write(
-        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
-    ) -> dict[str, Place]:
-        """Write a case; tolerances and what else a test does not say stand beside it, as npz."""
-        if case.operator != GRU.name:
-            raise NotSayable("is no operator of ONNX")
-        if case.tier != "required":
-            raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
-        test = f"{CASES}/test_{name}"
-        data = folder / test / "test_data_set_0"
-        data.mkdir(parents=True)
-        asked = node_type(case.question)
-        made = model(asked, OPSET.get(case.dtype, 14))
-        (folder / test / "model.onnx").write_bytes(made.SerializeToString())
-        rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
-        places = write_npz(folder, f"{test}/tolerance.npz", rest) if rest else {}
-        for kind, names in (("input", asked.inputs), ("output", asked.asked)):
-            for number, tensor in enumerate(names):
-                array = arrays.get(f"{kind}s/{tensor}")
-                if array is not None:
-                    file = f"{test}/test_data_set_0/{kind}_{number}.pb"
-                    _write(folder / file, tensor, array)
-                    places[f"{kind}s/{tensor}"] = Place(
-                        dtype=dtype_name(array.dtype), shape=list(array.shape), file=file
-                    )
-        if rest:
-            _write_pair(folder / test, case)
-        return places
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write a folder for the case: a model, its tensors as TensorProto, and the tolerances as npz."""
+    if case.operator != GRU.name:
+        raise NotSayable("is no operator of ONNX")
+    if case.tier != "required":
+        raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    test = f"{CASES}/test_{name}"
+    data = folder / test / "test_data_set_0"
+    data.mkdir(parents=True)
+    asked = node_type(case.question)
+    made = model(asked, OPSET.get(case.dtype, 14))
+    (folder / test / "model.onnx").write_bytes(made.SerializeToString())
+    rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
+    places = write_npz(folder, f"{test}/tolerance.npz", rest) if rest else {}
+    for kind, names in (("input", asked.inputs), ("output", asked.asked)):
+        for number, tensor in enumerate(names):
+            array = arrays.get(f"{kind}s/{tensor}")
+            if array is not None:
+                file = f"{test}/test_data_set_0/{kind}_{number}.pb"
+                _write(folder / file, tensor, array)
+                places[f"{kind}s/{tensor}"] = Place(
+                    dtype=dtype_name(array.dtype), shape=list(array.shape), file=file
+                )
+    if rest:
+        _write_pair(folder / test, case)
+    return places
 
 
 def _write(path: Path, name: str, array: Array) -> None:

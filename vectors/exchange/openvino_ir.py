@@ -18,27 +18,22 @@ from .openvino_model import model, node_type
 from .tensors import write_npz
 
 
-class OpenVinoIr:
-    """model.xml, model.bin and tensors.npz in a folder for each case."""
-
-    def write(
-        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
-    ) -> dict[str, Place]:
-        """Write a case."""
-        if not case.operator.startswith("openvino."):
-            raise NotSayable("is no operator of OpenVINO")
-        try:
-            made = model(node_type(case.question), {})
-        except RuntimeError as error:  # OpenVINO's own, of the attributes of this case
-            raise NotSayable(f"OpenVINO makes no model of it: {_reason(error)}") from None
-        for port, names in ((p, p.get_node().get_friendly_name()) for p in made.inputs):
-            port.get_tensor().set_names({names})
-        for port, tensor in zip(made.outputs, case.question.outputs, strict=True):
-            port.get_tensor().set_names({tensor})
-        test = f"{CASES}/{name}"
-        (folder / test).mkdir()
-        ov.save_model(made, folder / test / "model.xml", compress_to_fp16=False)
-        return write_npz(folder, f"{test}/tensors.npz", arrays)
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write model.xml, model.bin and tensors.npz in a folder for the case."""
+    if not case.operator.startswith("openvino."):
+        raise NotSayable("is no operator of OpenVINO")
+    try:
+        made = model(node_type(case.question), {})
+    except RuntimeError as error:  # OpenVINO's own, of the attributes of this case
+        raise NotSayable(f"OpenVINO makes no model of it: {_reason(error)}") from None
+    for port, names in ((p, p.get_node().get_friendly_name()) for p in made.inputs):
+        port.get_tensor().set_names({names})
+    for port, tensor in zip(made.outputs, case.question.outputs, strict=True):
+        port.get_tensor().set_names({tensor})
+    test = f"{CASES}/{name}"
+    (folder / test).mkdir()
+    ov.save_model(made, folder / test / "model.xml", compress_to_fp16=False)
+    return write_npz(folder, f"{test}/tensors.npz", arrays)
 
 
 def _reason(error: RuntimeError) -> str:

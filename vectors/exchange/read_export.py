@@ -12,7 +12,7 @@ from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ..block import attributes_from_json
 from .manifest import MANIFEST, Entry, ExportError, Manifest, read_manifest
-from .sums import check_sums
+from .sums import read_sums
 from .tensors import read
 
 
@@ -54,10 +54,11 @@ def open_export(folder: Path) -> Export:
         raise ExportError(
             f"{folder}: holds no {MANIFEST}, so it is no export of grucible; for others' cases see --from"
         )
-    check_sums(folder, [MANIFEST])
+    sums = read_sums(folder)
+    sums.check([MANIFEST])
     manifest = read_manifest(folder)
     files = {place.file for entry in manifest.cases for place in entry.tensors.values()}
-    root = check_sums(folder, sorted(files))
+    sums.check(sorted(files))
     if manifest.contents == "answers":
         raise ExportError(f"{folder}: holds answers alone; import the questions they belong to")
-    return Export(folder, manifest, root)
+    return Export(folder, manifest, sums.root_sha256)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from .manifest import ExportError
@@ -32,9 +33,35 @@ def write_sums(folder: Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check_sums(folder: Path, files: Collection[str]) -> str:
-    """The root digest. ExportError where there is no list of digests, or for one of `files` that is not as it
-    says, or together they are larger than any export."""
+@dataclass(frozen=True)
+class Sums:
+    """The list of digests of an export: what it says of each file, and its own SHA-256."""
+
+    folder: Path
+    listed: Mapping[str, str]
+    root_sha256: str
+
+    def check(self, files: Collection[str]) -> None:
+        """Raise ExportError for one of `files` that is not as the list says, and where together they are
+        larger than any export."""
+        left = MOST_EXPORT_BYTES
+        for name in files:
+            file = self.folder / name
+            if name not in self.listed or file.is_symlink() or not file.is_file():
+                raise ExportError(
+                    f"{self.folder / SUMS}: names no file {name!r}, which the export needs"
+                )
+            left -= file.stat().st_size
+            if left < 0:
+                raise ExportError(
+                    f"{file}: with it the export has more than {MOST_EXPORT_BYTES >> 30} GiB"
+                )
+            if _sha256(file) != self.listed[name]:
+                raise ExportError(f"{file}: was changed: it is not what {SUMS} says")
+
+
+def read_sums(folder: Path) -> Sums:
+    """The list of digests of an export; ExportError where there is none."""
     path = folder / SUMS
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         raise ExportError(
@@ -46,19 +73,7 @@ def check_sums(folder: Path, files: Collection[str]) -> str:
         digest, _, name = line.partition("  ")
         if not name or listed.setdefault(name, digest) != digest:
             raise ExportError(f"{path}: names {name!r} twice, or no file")
-    left = MOST_EXPORT_BYTES
-    for name in files:
-        file = folder / name
-        if name not in listed or file.is_symlink() or not file.is_file():
-            raise ExportError(f"{path}: names no file {name!r}, which the export needs")
-        left -= file.stat().st_size
-        if left < 0:
-            raise ExportError(
-                f"{file}: with it the export has more than {MOST_EXPORT_BYTES >> 30} GiB"
-            )
-        if _sha256(file) != listed[name]:
-            raise ExportError(f"{file}: was changed: it is not what {SUMS} says")
-    return hashlib.sha256(text.encode()).hexdigest()
+    return Sums(folder, listed, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _sha256(path: Path) -> str:

@@ -27,16 +27,11 @@ ACTIVATIONS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 """WebNN's names of ONNX's activations."""
 
 
-class WebNN:
-    """A JSON file for each case, and its tensors as npz."""
-
-    def write(
-        self, folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
-    ) -> dict[str, Place]:
-        """Write a case."""
-        test = {"name": case.id, "graph": _graph(case, arrays)}
-        (folder / CASES / f"{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
-        return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write a JSON file for the case, and its tensors as npz."""
+    test = {"name": case.id, "graph": _graph(case, arrays)}
+    (folder / CASES / f"{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
+    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
 def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
