@@ -9,8 +9,8 @@ from .case_size import too_large
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
 from .operators.attribute import Attribute
+from .operators.attribute_values import all_attributes
 from .operators.known import OPERATORS
-from .operators.semantics import all_attributes
 from .operators.signature import Operator, Tensor
 from .question import Question, TensorType
 

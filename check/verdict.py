@@ -18,7 +18,6 @@ from .judging.expectations import Expectation, Expectations, check_require, must
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
-from .judging.recompute import recompute
 from .observed.observations import Slice, observations
 from .observed.origin import Origin
 from .observed.source import FromRuntime, Source
@@ -126,6 +125,8 @@ class _Seen:
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, by answers of which some are evaluated anew first."""
         if self.recompute_share:
+            from .judging.recompute import recompute  # the exact evaluation, slow to import
+
             first = not self.recomputed
             self.recomputed += recompute(part, self.recompute_share, one_at_least=first)
         self.origins[part.relative] = part.origin

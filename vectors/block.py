@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
+from ..cases.operators.attribute_values import all_attributes
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
-from ..cases.operators.semantics import all_attributes
 from ..cases.operators.signature import Operator
 from ..cases.question import Question, TensorType
 from .case import Answer, Case, rows_of

@@ -136,26 +136,6 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
     )
 
 
-def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a case that writes out those `given`, defaults filled in.
-
-    Raises ValueError, in one sentence, where one is unknown, missing or not accepted, or they contradict.
-    """
-    for name, value in given.items():
-        attribute = operator.attribute(name)
-        if attribute is None:
-            known = ", ".join(one.name for one in operator.attributes)
-            raise ValueError(f"{operator.name} has no attribute {name!r}; it has {known}")
-        if not attribute.accepts(value):
-            raise ValueError(f"{name} is {value!r}; expected {attribute.expected}")
-    missing = [a for a in operator.attributes if a.required and a.name not in given]
-    if missing:
-        raise ValueError(f"attribute {missing[0].name} is missing; expected {missing[0].expected}")
-    attributes = operator.with_defaults(given)
-    semantics(operator, attributes)
-    return attributes
-
-
 def _activations(
     operator: Operator, meant: Mapping[str, Any], directions: int
 ) -> tuple[Activation, ...]:

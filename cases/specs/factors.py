@@ -17,6 +17,7 @@ from pydantic import Field, Strict
 
 from ..case_size import MOST_SIZE
 from ..operators.attribute import Attribute
+from ..operators.attribute_values import type_of_values
 from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT, Operator
 from ..operators.value_type import ValueType, either, list_of, one_of
@@ -71,7 +72,7 @@ def _attributes(operator: Operator) -> Iterable[Factor]:
 
 
 def _attribute(attribute: Attribute) -> Factor:
-    values: Any = attribute.values.annotation
+    values: Any = type_of_values(attribute).annotation
     if not attribute.required:
         values = either(values, one_of([ABSENT]))
     described = Annotated[values, Field(description=attribute.about)]

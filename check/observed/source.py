@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
-from ...vectors.block import Block
-from ...vectors.reader import VectorFile
 from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at, text_of
+
+if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
+    from ...vectors.block import Block
+    from ...vectors.reader import VectorFile
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 

@@ -12,13 +12,15 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "grucible.runtimes"
 _ROOT = Path(__file__).parents[2]
@@ -54,15 +56,8 @@ def load_runtime(name: str) -> Runtime:
 
     Raises RuntimeNotUsable where it is unknown, not installed, does not import or is no function.
     """
-    registered = {point.name: point for point in entry_points(group=GROUP)}
-    if name in registered:
-        return described(name, _load_registered(registered[name]))
     if ":" not in name:
-        known = ", ".join(sorted(registered))
-        raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown; {_near(name, registered)}expected one of {known}, or "
-            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
-        )
+        return described(name, _load_registered(name))
     place, _, attribute = name.rpartition(":")
     with contextlib.suppress(FileNotFoundError):  # it was removed
         if str(Path.cwd()) not in sys.path:
@@ -96,10 +91,22 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 def registered_runtimes() -> list[EntryPoint]:
     """The entry points of all runtimes grucible knows by name, sorted."""
+    from importlib.metadata import (
+        entry_points,  # as long as a fifth of numpy, and not always needed
+    )
+
     return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
 
-def _load_registered(point: EntryPoint) -> Any:
+def _load_registered(name: str) -> Any:
+    registered = {point.name: point for point in registered_runtimes()}
+    if name not in registered:
+        known = ", ".join(registered)
+        raise RuntimeNotUsable(
+            f"runtime {name!r} is unknown; {_near(name, registered)}expected one of {known}, or "
+            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
+        )
+    point = registered[name]
     try:
         return point.load()
     except ImportError as error:

@@ -38,9 +38,11 @@ def variant_outputs(
     }
     for one in stacked:
         computed = compute(combinations, one.semantics, one.inputs)
-        for place, (y, ho) in enumerate(computed):
-            for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
-                outputs[name][place, one.rows] = array
+        if not computed:
+            continue
+        y, ho = (np.stack(each) for each in zip(*computed, strict=True))
+        for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
+            outputs[name][:, one.rows] = array
     return outputs
 
 

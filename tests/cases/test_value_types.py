@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from grucible.cases.operators.attribute import Attribute
+from grucible.cases.operators.attribute_values import type_of_values
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.specs.factors import factors
 from grucible.cases.specs.schema import spec_schema
@@ -151,8 +152,10 @@ def test_a_number_held_as_float32_is_what_numpy_says_it_is() -> None:
     for value in [*around, 1e300, math.inf, *(-v for v in around)]:
         with np.errstate(over="ignore"):
             held = np.float32(value)
-        assert clip.accepts(value) == (held > 0 and (np.isfinite(held) or value == math.inf))
-        assert alpha.accepts([value]) == np.isfinite(held)
+        assert type_of_values(clip).accepts(value) == (
+            held > 0 and (np.isfinite(held) or value == math.inf)
+        )
+        assert type_of_values(alpha).accepts([value]) == np.isfinite(held)
 
 
 def test_numbers_become_floats_and_integers_stay() -> None:
@@ -183,7 +186,7 @@ def test_numbers_become_floats_and_integers_stay() -> None:
      "a list of 2 or 4 values, each one of x, y"),
 ])  # fmt: skip
 def test_words(attribute: Attribute, words: str) -> None:
-    assert attribute.expected == words
+    assert type_of_values(attribute).expected == words
 
 
 def test_words_of_factors() -> None:

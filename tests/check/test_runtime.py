@@ -137,7 +137,7 @@ def test_the_about_line_is_the_first_of_the_docstring(modules: Path) -> None:
 
 def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
     points = [EntryPoint(name, place, runtime.GROUP) for name, place in places.items()]
-    monkeypatch.setattr(runtime, "entry_points", lambda group: points)  # noqa: ARG005
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)  # noqa: ARG005
 
 
 def test_registered_runtimes() -> None:
