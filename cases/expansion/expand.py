@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
@@ -12,7 +13,7 @@ from ..operators.known import OPERATORS
 from ..operators.signature import Operator
 from ..selection import nothing_selected, selected
 from ..specs.draws import DRAWS
-from ..specs.factors import NEEDED, factors
+from ..specs.factors import NEEDED, Factor, factors
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering, Listing, Product
 from .assignments import Excluded
@@ -110,6 +111,12 @@ def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
             yield from rows_of(spec, index, array)
 
 
+def _token(spec: CaseSpecFile, factor: Factor, value: Any) -> str:
+    """What an id says of a value that a case names: of a default too, where the theme fixes another value."""
+    other = spec.model.fixed.get(factor.name, value) != value
+    return factor.token(value) or (str(value) if other else "")
+
+
 def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
     """The case of each dtype; they share everything but the dtype."""
     spec, operator = theme.spec, theme.operator
@@ -123,7 +130,7 @@ def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSp
             )
     if DRAWS[values["draw"]].plant and spec.model.tier != "nonportable":
         raise spec.document.error(("tier",), f"draw {values['draw']} needs tier nonportable")
-    named = {name: known[name].token(value) for name, value in assignment.items()}
+    named = {name: _token(spec, known[name], value) for name, value in assignment.items()}
     tokens = "-".join(filter(None, (theme.tokens | named).values())) or "default"
     try:
         case = case_of(operator, values, spec.model.tier)
