@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...cases.operators.readings import ReadingNames
+from ..observed.source import Fault
 from .expectations import Expectation
 
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
@@ -21,7 +22,8 @@ class CaseResult:
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
     are, for an ambiguous case that passed, those under which it did, several where they agree on it;
     `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
-    is the best class whose tolerances hold, empty where none does. `expected` is the known finding that
+    is the best class whose tolerances hold, empty where none does. `fault` is the kind of an error,
+    where it is known. `expected` is the known finding that
     names the case; `must_support` says that unsupported counts as a failure.
     """
 
@@ -38,6 +40,7 @@ class CaseResult:
     followed: Mapping[str, ReadingNames] = field(default_factory=dict)
     arithmetic: str = ""
     message: str = ""
+    fault: Fault | None = None
     expected: Expectation | None = None
     must_support: bool = False
 

@@ -146,6 +146,7 @@ def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
         dtype=block.dtype,
         verdict=status,
         message=observed.messages[row],
+        fault=observed.faults.get(row),
     )
 
 

@@ -21,7 +21,7 @@ from ..protocol.stream import ANSWERS, QUESTIONS, CutShort, Stream, exchange, op
 from ..runtimes.runtime import one_line
 from .outputs_file import FromOutputs
 from .questions_file import QuestionsFile
-from .source import Observed, Reply, stacked
+from .source import Fault, Observed, Reply, reply_of, stacked
 
 
 def outputs_at(path: Path) -> FromOutputs | FromAnswers:
@@ -153,8 +153,10 @@ class _Answers:
         """What was answered to the question of this number, or why there is no answer."""
         if number >= len(self._starts):
             first = number == len(self._starts) and self._broken
-            return Reply("error" if first else "missing", {}, first or self._absent)
+            if first:
+                return Reply("error", {}, first, Fault("malformed"))
+            return Reply("missing", {}, self._absent)
         self._stream.at = self._starts[number]
         head = answer_head(self._stream.lines(), question)
         outputs = {one.name: array_of(one, self._stream.data(one.bytes)) for one in head.outputs}
-        return Reply(head.status, outputs, head.message)
+        return reply_of(head, outputs)

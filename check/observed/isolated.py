@@ -22,7 +22,7 @@ from ..protocol.program import Hello, answer_head, hello_of
 from ..runtimes.runtime import one_line
 from .child import Child, signal_name
 from .serve import COMMAND
-from .source import Reply
+from .source import Fault, Reply, reply_of
 
 START_SECONDS = 300.0
 """How long a runtime may take to load."""
@@ -103,13 +103,14 @@ class IsolatedRuntime:
                 except RuntimeNotUsable as error:
                     self._gone = f"the runtime does not come back: {error}"
             if self._gone:
-                return Reply("error", {}, self._gone)
+                return Reply("error", {}, self._gone, Fault("crashed"))
             if refused := self._hello.refuses(question):
                 return Reply("unsupported", {}, refused)
             if why := self._pointless():
                 return Reply("missing", {}, f"not asked: {why}")
             if died:  # after it had answered, and before it was asked again
-                return Reply("error", {}, f"the runtime {died} after its last answer")
+                said = f"the runtime {died} after its last answer"
+                return Reply("error", {}, said, Fault("crashed"))
             return self._asked(question)
 
     def _pointless(self) -> str:
@@ -133,14 +134,16 @@ class IsolatedRuntime:
             self._deaths, self._answered = 0, True
             return given
         except Closed:
-            return Reply("error", {}, f"the runtime {self._lost()}")
+            return Reply("error", {}, f"the runtime {self._lost()}", Fault("crashed"))
         except LateError:
             self._late += 1
             self._drop()
-            return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
+            said = f"no answer in {self._timeout:g} s; stopped"
+            return Reply("error", {}, said, Fault("crashed"))
         except ProtocolError as error:
             self._drop()
-            return Reply("error", {}, f"the runtime broke the protocol: {one_line(str(error))}")
+            said = f"the runtime broke the protocol: {one_line(str(error))}"
+            return Reply("error", {}, said, Fault("malformed"))
 
     def _alive(self) -> bool:
         return self._child is not None and self._child.alive()
@@ -209,9 +212,9 @@ def command_of(runtime: str) -> list[str]:
 def received(channel: Channel, question: Question, deadline: float) -> Reply:
     """The answer to a question, and nothing after it. Raises Closed, LateError, ProtocolError."""
     head = answer_head(channel.lines(deadline), question)
-    given = Reply(head.status, {
+    given = reply_of(head, {
         one.name: array_of(one, channel.data(one.bytes, deadline)) for one in head.outputs
-    }, head.message)  # fmt: skip
+    })  # fmt: skip
     surplus = channel.surplus()
     if surplus:
         raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")

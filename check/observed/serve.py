@@ -9,10 +9,19 @@ from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from ...cases.errors import GrucibleError
-from ..protocol.header import END, answer_parts, array_of, hello_lines, question_of
+from ..protocol.header import (
+    END,
+    MOST_RANK,
+    answer_parts,
+    array_of,
+    hello_lines,
+    question_of,
+)
+from ..protocol.program import SPARE_BYTES
 from ..runtimes.runtime import Runtime, load_runtime
-from .source import reply
+from .source import held_to, reply
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -61,10 +70,20 @@ def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: Binary
     question, inputs = question_of(lines)
     for one in inputs:
         question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
-    wanted = tuple(question.outputs)
+    wanted = dict(question.outputs)
     given = reply(runtime, question)
-    outputs = {name: given.outputs[name] for name in wanted} if given.status == "ok" else {}
-    _send(answers, *answer_parts(given.status, outputs, given.message))
+    if not all(map(_can_be_sent, given.outputs.items())):
+        given = held_to(wanted, given)
+    more = [("fault", given.fault.kind)] if given.fault else []
+    more += [("traceback", line) for line in given.fault.traceback] if given.fault else []
+    _send(answers, *answer_parts(given.status, given.outputs, given.message, more))
+
+
+def _can_be_sent(output: tuple[str, Array]) -> bool:
+    """Whether the judge can be given an output as it is, to say itself what is wrong with it."""
+    name, array = output
+    known = dtype_name(array.dtype) in {**FLOAT_TYPES, **INTEGER_TYPES}
+    return known and array.ndim <= MOST_RANK and array.nbytes <= SPARE_BYTES and name.isidentifier()
 
 
 def _send(answers: BinaryIO, *parts: bytes) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, raised_at, text_of
+from ..protocol.program import AnswerHead
+from ..runtimes.runtime import Runtime, Unsupported, error_sentence, frames, raised_at, text_of
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block
@@ -22,21 +23,38 @@ Status = Literal["ok", "unsupported", "error", "missing"]
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What kind of error a case gave: the runtime `raised` it, `crashed` or hung, or its answer was
+    `malformed`: outputs of other names, shapes or dtypes, or no answer by the protocol.
+
+    `traceback` has the lines of where it was raised, as far as the runtime tells.
+    """
+
+    kind: Literal["raised", "crashed", "malformed"]
+    traceback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Reply:
     """What a runtime said to one question: its outputs where `status` is ok, else why there are none."""
 
     status: Status
     outputs: Arrays
     message: str = ""
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What came of the cases of a block, stacked: row i is case i (zeros where it is not ok)."""
+    """What came of the cases of a block, stacked: row i is case i (zeros where it is not ok).
+
+    `faults` has, by row, what kind of error it was, where that is known.
+    """
 
     status: Sequence[Status]
     messages: Sequence[str]
     outputs: Arrays
+    faults: Mapping[int, Fault] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -98,7 +116,7 @@ class FromRuntime:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
-            return Reply("error", {}, error_sentence(error))
+            return Reply("error", {}, error_sentence(error), Fault("crashed", frames(error)))
         finally:
             if here:
                 os.chdir(here)  # the next file may be named by a relative path
@@ -122,22 +140,32 @@ def _copied(question: Question) -> Question:
 
 
 def reply(runtime: Runtime, question: Question) -> Reply:
-    """Ask one question. Whatever the runtime raises becomes the reply."""
-    wanted = dict(question.outputs)  # what it is held to, whatever it does to the question
+    """Ask one question. Whatever the runtime raises becomes the reply; its outputs are still to be
+    `held_to` what was asked for."""
+    wanted = dict(question.outputs)  # whatever it does to the question
     try:
         outputs: Any = runtime.run(question)  # whatever it returns
         if not isinstance(outputs, Mapping):
             names = ", ".join(wanted)
-            return Reply(
-                "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {names}"
-            )
-        copies = {str(n): _native(np.array(array)) for n, array in outputs.items()}
-        problem = _problem(wanted, copies)
-        return Reply("error", {}, problem) if problem else Reply("ok", copies)
+            said = f"returned a {type(outputs).__name__}; expected a dict with {names}"
+            return Reply("error", {}, said, Fault("malformed"))
+        return Reply("ok", {str(n): _native(np.array(array)) for n, array in outputs.items()})
     except Unsupported as reason:
         return Reply("unsupported", {}, text_of(reason))
     except Exception as error:
-        return Reply("error", {}, f"{error_sentence(error)}{raised_at(error)}")
+        return Reply(
+            "error",
+            {},
+            f"{error_sentence(error)}{raised_at(error)}",
+            Fault("raised", frames(error)),
+        )
+
+
+def reply_of(head: AnswerHead, outputs: Arrays) -> Reply:
+    """The reply that an answer by the protocol is."""
+    kind: Literal["malformed", "raised"] = "malformed" if head.malformed else "raised"
+    fault = Fault(kind, head.traceback) if head.status == "error" else None
+    return Reply(head.status, outputs, head.message, fault)
 
 
 def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
@@ -148,13 +176,14 @@ def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
     for row, given in enumerate(seen):
         for name, array in given.outputs.items():
             arrays[name][row] = array
-    return Observed([r.status for r in seen], [r.message for r in seen], arrays)
+    faults = {row: given.fault for row, given in enumerate(seen) if given.fault}
+    return Observed([r.status for r in seen], [r.message for r in seen], arrays, faults)
 
 
 def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
     """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
     problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
-    return Reply("error", {}, problem) if problem else given
+    return Reply("error", {}, problem, Fault("malformed")) if problem else given
 
 
 def _native(array: Array) -> Array:

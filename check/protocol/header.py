@@ -226,10 +226,16 @@ def _read(kind: str, words: Sequence[str]) -> Any:
     return _READ[kind](word)
 
 
-def answer_parts(status: str, outputs: Mapping[str, Array], message: str = "") -> list[bytes]:
-    """An answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message."""
+def answer_parts(
+    status: str,
+    outputs: Mapping[str, Array],
+    message: str = "",
+    more: Iterable[tuple[str, str]] = (),
+) -> list[bytes]:
+    """An answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message; `more`
+    are other lines of its header, keyword and rest."""
     arrays: Arrays = {name: _little_endian(array) for name, array in outputs.items()}
     lines = [("output", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()]
     said = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
-    header = _header([(status, said.decode("utf-8", "ignore")), *lines])
+    header = _header([(status, said.decode("utf-8", "ignore")), *lines, *more])
     return [header, *(array.tobytes() for array in arrays.values())]

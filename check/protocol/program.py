@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ...cases.question import Question
-from ..runtimes.runtime import one_line
+from ..runtimes.runtime import MOST_FRAME, MOST_FRAMES, one_line
 from .header import Announced, ProtocolError, announced, check_hello, parsed
 
 SPARE_BYTES = 16 << 20
@@ -63,6 +63,8 @@ class AnswerHead(NamedTuple):
     status: _Said
     message: str
     outputs: list[Announced]
+    malformed: bool = False
+    traceback: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -85,7 +87,11 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     for other in (rest for word, rest in told if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
     if keyword != "ok":
-        return AnswerHead(_SAID[keyword], one_line(message), [])
+        frames = [one_line(rest)[:MOST_FRAME] for word, rest in told if word == "traceback"]
+        malformed = ("fault", "malformed") in told
+        return AnswerHead(
+            _SAID[keyword], one_line(message), [], malformed, tuple(frames[-MOST_FRAMES:])
+        )
     return AnswerHead("ok", "", _outputs([r for word, r in told if word == "output"], question))
 
 

@@ -114,6 +114,8 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "arithmetic": result.arithmetic or None,
         "message": result.message,
     }
+    if result.fault:
+        case["fault"] = {"kind": result.fault.kind, "traceback": list(result.fault.traceback)}
     if result.must_support:
         case["must_support"] = True
     if result.expected:

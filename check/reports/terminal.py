@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
@@ -14,6 +16,7 @@ from ..report import Report
 from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
 _SHOWN = 10
+_VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
 BASIS = {
     "text": "the specification's text",
     "owner": "the owner's runtime, or the one that all test against",
@@ -215,22 +218,28 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
 
 
 def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
-    """Cases that gave a message and no outputs, those with the same message together."""
+    """Cases that gave a message and no outputs, those together whose messages differ in no more than
+    numbers and dtypes."""
     if not results:
         return
     yield ""
     yield title
-    by_message: dict[str, list[CaseResult]] = {}
+    alike: dict[str, list[CaseResult]] = {}
     for result in results:
-        by_message.setdefault(result.message, []).append(result)
-    groups = sorted(by_message.items(), key=lambda group: -len(group[1]))
-    for message, cases in groups[:_SHOWN]:
-        yield from wrapped(head_and_tail(message, 3 * WIDTH), indent=2)
+        alike.setdefault(_masked(result.message), []).append(result)
+    groups = sorted(alike.values(), key=lambda cases: -len(cases))
+    for cases in groups[:_SHOWN]:
+        yield from wrapped(head_and_tail(cases[0].message, 3 * WIDTH), indent=2)
         yield f"    {cases[0].id}"
         if len(cases) > 1:
             yield f"    and {len(cases) - 1} more"
     if len(groups) > _SHOWN:
         yield f"  … and {len(groups) - _SHOWN} other messages; --report json=FILE has all of them"
+
+
+def _masked(message: str) -> str:
+    """A message without its numbers and dtypes."""
+    return _VARYING.sub("#", message)
 
 
 def _missing(results: Sequence[CaseResult]) -> Iterator[str]:

@@ -28,6 +28,8 @@ _LIBRARIES = (
     *(_ROOT / room for room in ("cases", "gen", "vectors", "check")),
     *map(Path, {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}),
 )
+MOST_FRAMES, MOST_FRAME = 40, 300
+"""So many lines of a traceback are kept, and so many characters of each."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
@@ -162,6 +164,12 @@ def raised_at(error: BaseException) -> str:
         and not any(Path(frame.filename).is_relative_to(place) for place in _LIBRARIES)
     ]
     return f" ({one_line(Path(found[-1].filename).name)}:{found[-1].lineno})" if found else ""
+
+
+def frames(error: BaseException) -> tuple[str, ...]:
+    """The lines of an error's traceback, each in one line of bounded length, the last MOST_FRAMES of them."""
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    return tuple(one_line(line)[:MOST_FRAME] for line in lines[-MOST_FRAMES:] if line.strip(" ^~"))
 
 
 def text_of(error: BaseException) -> str:

@@ -43,6 +43,11 @@ def raises(question: Question) -> Any:
 
 
 @on_bad_cases
+def raises_the_id(question: Question) -> Any:
+    raise ValueError(f"cannot do {question.id[-6:-4]} of {question.dtype}")
+
+
+@on_bad_cases
 def raises_odd_text(question: Question) -> Any:
     raise ValueError(f"not a text: \udcff {question.dtype}")
 

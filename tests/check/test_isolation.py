@@ -162,6 +162,10 @@ def test_run_keeps_what_was_found(tmp_path: Path, command: Command) -> None:
     assert (ran.status, ran.out) == (0, f"{out}: 4 ok, 2 error, 1 unsupported\n")
     stored = command("check", vectors, "--outputs", out, "--json").report
     direct = command("check", vectors, "--runtime", f"{MISBEHAVING}:by_id", "--json").report
+    faults = [
+        case.pop("fault", None) for case in direct["cases"]
+    ]  # which an outputs file does not keep
+    assert [one["kind"] for one in faults if one] == ["crashed", "raised"]
     assert stored["cases"] == direct["cases"]
     assert stored["summary"] == direct["summary"]
 
