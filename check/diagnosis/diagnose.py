@@ -8,7 +8,7 @@ fewest that explain what any of them does, and what is left is held against coar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -67,12 +67,13 @@ class Finding:
 @dataclass(frozen=True)
 class Diagnosis:
     """The findings, those that explain most first, how many failing cases none explains, and what
-    those have in common."""
+    those have in common. `by_case` has, by id, the simplest explanation of a case."""
 
     findings: Sequence[Finding] = ()
     failed: int = 0
     unexplained: int = 0
     hints: Sequence[str] = ()
+    by_case: Mapping[str, Finding] = field(default_factory=dict)
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
         """The diagnosis with the `cases` that failed because readings were not one."""
@@ -118,13 +119,34 @@ def diagnose(
     passed = contradicted({name for names in search.distances for name in names})
     chosen = _fewest(search.distances, passed, ~sound)
     findings = [_finding(search, names, passed, ~sound) for names in chosen]
+    by_case = _by_case(search, rows, findings, ~sound)
     explained = np.zeros(len(rows), bool)
     for names in chosen:
         explained |= search.distances[names] <= 1.0
     findings += _arithmetic(rows, held, ~explained | sound)
     findings.sort(key=lambda finding: -finding.explains)
     left = ~(explained | coarse)
-    return Diagnosis(findings, len(rows), int(left.sum()), hints(parts, left))
+    return Diagnosis(findings, len(rows), int(left.sum()), hints(parts, left), by_case)
+
+
+def _by_case(
+    search: Search, rows: Sequence[tuple[str, str]], findings: Sequence[Finding], which: Array
+) -> dict[str, Finding]:
+    """By id, the simplest that explains a case of `which`: of all variants in the findings the fewest, and of
+    equally few those that explain most."""
+    known = {name for finding in findings for name in finding.names}
+    masks = {
+        names: (distance <= 1.0) & which
+        for names, distance in search.distances.items()
+        if known.issuperset(names)
+    }
+    order = sorted(masks, key=lambda names: (len(names), -int(masks[names].sum())))
+    found: dict[str, Finding] = {}
+    for names in order:
+        new = [rows[row][1] for row in np.flatnonzero(masks[names]) if rows[row][1] not in found]
+        if new:
+            found |= dict.fromkeys(new, _finding(search, names, {}, which))
+    return found
 
 
 def _sound(dtype: str, name: str) -> bool:

@@ -108,6 +108,15 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
     return change
 
 
+def state_kept(state: Array) -> Variant:
+    """Starting from the `state` (n, direction, batch, hidden) that the question before ended in."""
+    return Variant(
+        "state-kept",
+        "started from the state that the question before ended in, instead of {h0}",
+        inputs=lambda inputs, _: replace(inputs, h0=state),
+    )
+
+
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     x, h0 = inputs.x.copy(), inputs.h0.copy()
     x[:], h0[:] = x[:, :1], h0[:, :, :1]

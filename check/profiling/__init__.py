@@ -1,0 +1,1 @@
+"""What a runtime can do, feature by feature: `grucible profile`."""

@@ -1,0 +1,96 @@
+"""Asking the same questions again, in one session: whether a runtime keeps what it should not.
+
+Long rows come before short ones and behind them, large batches before small ones. So a state that is kept
+from the question before, or memory that is not written, shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...cases.dtypes import Arrays
+from ...vectors.block import Block
+from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
+from ..judging.criterion import chosen_criteria
+from ..judging.grade import Grade
+from ..judging.judge import judge_block
+from ..observed.source import Observed, Source
+from .row import PLAIN, Row, row_of
+from .stale import what_is_left
+
+AGAIN = "asked again"
+"""The feature of answering a question right that was answered right before."""
+
+
+class _Asked(NamedTuple):
+    """A question, as the block of one case, and what was answered."""
+
+    block: Block
+    outputs: Arrays
+
+
+def asked_again(
+    source: Source,
+    vectors: Path | None,
+    rows: Sequence[Row],
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[Row]:
+    """For each operator a row of the plain questions that were right, in the first dtype that has any,
+    asked once more in their order and once more in the reverse of it."""
+    for operator in dict.fromkeys(row.operator for row in rows):
+        right = [
+            row
+            for row in rows
+            if (row.operator, row.status) == (operator, "right") and f"/{PLAIN}/" in row.cases[0]
+        ]
+        if right:
+            ids = [row.cases[0] for row in right if row.dtype == right[0].dtype]
+            yield _row(source, vectors, ids, advance)
+
+
+def _row(
+    source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
+) -> Row:
+    blocks = _blocks(vectors, ids)
+    before: list[_Asked] = []
+    found: Row | None = None
+    for case_id in (*ids, *reversed(ids)):
+        block = blocks[case_id]
+        observed = source.ask("", block)()
+        one = _judged(block, observed, before)
+        if found is None or (found.status == "right" and one.status != "right"):
+            found = one
+        before.append(_Asked(block, observed.outputs))
+        advance(1)
+    assert found is not None
+    cases = found.cases if found.status != "right" else tuple(ids)
+    told = {"feature": AGAIN, "cases": cases}
+    return Row(**{**vars(found), **told})
+
+
+def _judged(block: Block, observed: Observed, before: Sequence[_Asked]) -> Row:
+    """The row of one answer, and what a wrong one looks like."""
+    grade = Grade(block.dtype, chosen_criteria()[block.dtype])
+    [result] = judge_block("", block, observed, grade)
+    earlier = [one.outputs for one in before]
+    last = before[-1] if before else None
+    return row_of(result, what_is_left(block, observed.outputs, last and last.block, earlier))
+
+
+def _blocks(vectors: Path | None, ids: Sequence[str]) -> dict[str, Block]:
+    """The block of each case alone."""
+    found: dict[str, Block] = {}
+    for file, relative in find_vectors(vectors, ids):
+        with open_vectors(file, relative) as opened:
+            for path in opened.ids(ids):
+                for _, block in opened.block(path).selected(ids):
+                    found |= {
+                        case_id: block.rows(np.array([row]))
+                        for row, case_id in enumerate(block.ids)
+                    }
+    return found

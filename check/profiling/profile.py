@@ -1,0 +1,64 @@
+"""Profiling a runtime: the plain questions, one feature at a time, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from ...cases.expansion.expand import expand
+from ...cases.specs.spec_file import SHIPPED, find_specs
+from ...gen.variants.catalogue import CATALOGUE
+from ..judging.case_result import CaseResult
+from ..judging.criterion import chosen_criteria
+from ..observed.source import Source
+from ..report import Report
+from ..verdict import judge
+from .again import asked_again
+from .row import PLAIN, SIZES, Profile, row_of
+
+FEATURES = (f"*/{PLAIN}/*", f"*/{SIZES}/*")
+"""The globs of the questions that ask for one feature at a time."""
+
+
+def profile(
+    source: Source,
+    vectors: Path | None = None,
+    select: Sequence[str] = FEATURES,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Profile:
+    """What the runtime behind `source` makes of each feature, by the vectors at a path (None: the core).
+
+    Every selected case is a feature, or shares one. Those of theme `plain` are asked twice more in the first
+    dtype that is right, so that state which is kept, and memory which is not written, shows. `advance(n)` as
+    cases are judged. Raises GrucibleError for vectors that cannot be used, and where nothing is selected.
+    """
+    report = judge(vectors, source, chosen_criteria(), select, advance=advance)
+    rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
+    again = asked_again(source, vectors, rows, advance)
+    return Profile(source.name, source.version, [*rows, *again])
+
+
+def _misreading(report: Report, result: CaseResult) -> str:
+    """What a wrong answer looks like, in the words of its operator; "" where nothing explains it."""
+    finding = report.diagnosis.by_case.get(result.id)
+    if finding is None:
+        return ""
+    mistakes = [name for name in finding.names if CATALOGUE[name].kind != "reading"]
+    return replace(finding, operator=result.operator).sentence(mistakes)
+
+
+def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """By operator, then as the specs have the features, then by dtype as they have those."""
+    places = _places()
+    last = len(places)
+    return sorted(results, key=lambda one: (one.operator, places.get(one.id, last)))
+
+
+@cache
+def _places() -> dict[str, int]:
+    """The place of each case of the shipped specs of plain questions."""
+    found = sorted(SHIPPED.glob(f"*/*/{PLAIN}.yaml")) + sorted(SHIPPED.glob(f"*/*/{SIZES}.yaml"))
+    ids = [case.id for spec in find_specs(tuple(found)) for case in expand(spec)]
+    return {case_id: place for place, case_id in enumerate(ids)}
