@@ -13,6 +13,8 @@ from .case import Case
 from .reader import open_vectors
 
 CORE = Path(__file__).parent
+PLAIN = "plain"
+"""What the names of the themes begin with that ask for one feature at a time."""
 
 
 def find_vectors(path: Path | None, select: Sequence[str] = ()) -> list[tuple[Path, str]]:
@@ -63,12 +65,18 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         )
     if root.is_file():
         return [(root, root.name)]
-    found = [(file, file.relative_to(root).as_posix()) for file in sorted(files_below(root, ".h5"))]
+    files = sorted(files_below(root, ".h5"), key=_plain_first)
+    found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(
             f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
         )
     return found
+
+
+def _plain_first(file: Path) -> tuple[bool, Path]:
+    """The order of files: those of plain questions are asked before all others."""
+    return (not file.stem.startswith(PLAIN), file)
 
 
 def files_below(root: Path, *endings: str) -> Iterator[Path]:
