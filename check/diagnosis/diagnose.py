@@ -143,7 +143,11 @@ def _by_case(
     order = sorted(masks, key=lambda names: (len(names), -int(masks[names].sum())))
     found: dict[str, Finding] = {}
     for names in order:
-        new = [rows[row][1] for row in np.flatnonzero(masks[names]) if rows[row][1] not in found]
+        new = [
+            rows[row][1]
+            for row in np.flatnonzero(masks[names]).tolist()
+            if rows[row][1] not in found
+        ]
         if new:
             found |= dict.fromkeys(new, _finding(search, names, {}, which))
     return found

@@ -74,8 +74,9 @@ def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: Binary
     given = reply(runtime, question)
     if not all(map(_can_be_sent, given.outputs.items())):
         given = held_to(wanted, given)
-    more = [("fault", given.fault.kind)] if given.fault else []
-    more += [("traceback", line) for line in given.fault.traceback] if given.fault else []
+    more: list[tuple[str, str]] = []
+    if given.fault:
+        more = [("fault", given.fault.kind), *(("traceback", s) for s in given.fault.traceback)]
     _send(answers, *answer_parts(given.status, given.outputs, given.message, more))
 
 

@@ -45,7 +45,7 @@ def _misreading(report: Report, result: CaseResult) -> str:
     finding = report.diagnosis.by_case.get(result.id)
     if finding is None:
         return ""
-    mistakes = [name for name in finding.names if CATALOGUE[name].kind != "reading"]
+    mistakes = tuple(name for name in finding.names if CATALOGUE[name].kind != "reading")
     return replace(finding, operator=result.operator).sentence(mistakes)
 
 

@@ -72,6 +72,12 @@ def segfaults(_: Question) -> Any:
     return ctypes.string_at(0)
 
 
+def segfaults_on_clip(question: Question) -> Any:
+    if "clip" in question.given:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return answer(question)
+
+
 @on_bad_cases
 def divides_by_zero(_: Question) -> Any:
     os.kill(os.getpid(), signal.SIGFPE)  # what an integer division by zero does to a process

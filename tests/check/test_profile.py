@@ -1,0 +1,193 @@
+"""Feature by feature: what is right, refused, wrong, crashed and malformed are never mixed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import Question, Unsupported
+from grucible.check.observed.source import FromRuntime
+from grucible.check.profiling.again import AGAIN
+from grucible.check.profiling.lines import profile_lines, profiles_json
+from grucible.check.profiling.profile import profile
+from grucible.check.profiling.row import Profile, Row
+from grucible.check.runtimes.runtime import described
+
+from .conftest import Command
+from .numpy_gru import run
+
+PLAIN = ("openvino.GRUSequence-5/plain/float32/*",)
+Outputs = dict[str, np.ndarray[Any, Any]]
+
+
+def of(runtime: Callable[[Question], Any], select: tuple[str, ...] = PLAIN) -> Profile:
+    return profile(FromRuntime(described("mine", runtime)), None, select)
+
+
+def rows(found: Profile) -> dict[str, Row]:
+    assert len({(row.operator, row.feature, row.dtype) for row in found.rows}) == len(found.rows)
+    return {row.feature: row for row in found.rows}
+
+
+def test_a_right_one_is_right_everywhere() -> None:
+    found = rows(of(run))
+    assert {row.status for row in found.values()} == {"right"}
+    assert list(found)[:3] == ["default", "reverse", "bidirectional"]  # as the spec has them
+    assert list(found)[-1] == AGAIN
+    assert found["default"].cases == ("openvino.GRUSequence-5/plain/float32/default",)
+
+
+def test_each_status_is_its_own() -> None:
+    def partial(question: Question) -> Any:
+        what = question.id.rpartition("/")[2]
+        if "bidirectional" in what:
+            raise Unsupported("one direction")
+        if what == "reverse":
+            raise ValueError("negative stride")
+        if what == "t1":
+            return {name: array.astype(np.float64) for name, array in run(question).items()}
+        if "clip0.5" in what:
+            return run(_without(question, "clip"))
+        return run(question)
+
+    found = rows(of(partial))
+    by_status = {
+        status: {name for name, row in found.items() if row.status == status}
+        for status in ("refused", "malformed", "wrong")
+    }
+    assert by_status == {
+        "refused": {name for name in found if "bidirectional" in name} | {"reverse"},
+        "malformed": {"t1"},
+        "wrong": {"clip0.5", "lbr-clip0.5", "clip0.5-ragged"},
+    }
+    assert {found[name].misreading for name in by_status["wrong"]} == {"clip ignored"}
+    assert found["bidirectional"].message == "one direction"
+    assert found["reverse"].message.startswith("ValueError: negative stride (test_profile.py:")
+    assert not any(found[name].misreading for name in by_status["refused"] | {"t1"})
+
+
+def test_two_mistakes_are_told_apart() -> None:
+    """Each feature has the simplest explanation, not that of all of them together."""
+
+    def twice(question: Question) -> Any:
+        lengths = np.full_like(question.inputs["sequence_lengths"], question.inputs["X"].shape[1])
+        whole = Question(
+            question.id, question.operator, question.dtype,
+            {name: value for name, value in question.given.items() if name != "clip"},
+            {**question.inputs, "sequence_lengths": lengths}, question.outputs,
+        )  # fmt: skip
+        return run(whole)
+
+    found = rows(of(twice))
+    assert found["clip0.5"].misreading == "clip ignored"
+    assert found["ragged"].misreading.startswith("sequence_lengths ignored")
+    assert "clip ignored and sequence_lengths ignored" in found["clip0.5-ragged"].misreading
+    assert found["default"].status == "right"
+
+
+def test_a_crash_is_no_refusal(command: Command) -> None:
+    runtime = f"{Path(__file__).parent / 'misbehaving.py'}:segfaults_on_clip"
+    select = ["--select", "openvino.GRUCell-3/plain/float32/[cdl]*"]
+    ended = command("profile", "--runtime", runtime, *select, "--json")
+    assert ended.status == 0
+    [one] = ended.report["profiles"]
+    status = {row["feature"]: row["status"] for row in one["rows"]}
+    assert {name for name, it in status.items() if it == "crashed"} == {
+        "clip0.5", "clipinf", "lbr-clip0.5",
+    }  # fmt: skip
+    assert status["default"] == "right"
+    assert set(one["rows"][0]) == {
+        "operator", "feature", "dtype", "status", "cases", "arithmetic", "misreading", "message",
+    }  # fmt: skip
+
+
+class _Stateful:
+    """Right when it is asked a question for the first time; `change` is what becomes of the next time."""
+
+    def __init__(self, change: Callable[[_Stateful, Question], Outputs]) -> None:
+        self.change, self.seen, self.last = change, set[str](), Outputs()
+        self.__name__ = "stateful"
+
+    def __call__(self, question: Question) -> Outputs:
+        outputs = self.change(self, question) if question.id in self.seen else run(question)
+        self.seen.add(question.id)
+        self.last = outputs
+        return outputs
+
+
+def _keeps_its_state(runtime: _Stateful, question: Question) -> Outputs:
+    kept = runtime.last["Ho"]
+    if kept.shape != question.inputs["initial_hidden_state"].shape:
+        return run(question)
+    return run(_with_inputs(question, initial_hidden_state=kept))
+
+
+def _does_not_write_padding(runtime: _Stateful, question: Question) -> Outputs:
+    outputs = run(question)
+    if runtime.last["Y"].size < outputs["Y"].size:
+        return outputs  # other memory
+    memory = np.resize(runtime.last["Y"], outputs["Y"].shape)
+    times = np.arange(outputs["Y"].shape[2])
+    past = times >= question.inputs["sequence_lengths"][:, None, None]
+    return {**outputs, "Y": np.where(past[..., None], memory, outputs["Y"])}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_keeps_its_state, "started from the state that the question before ended in, instead of "
+         "initial_hidden_state"),
+        (_does_not_write_padding, "Y not written: what an earlier question left there"),
+        (lambda _, question: {n: 2 * a for n, a in run(question).items()},
+         "not what it gave before to the same question"),
+    ],
+)  # fmt: skip
+def test_what_is_kept_from_one_question_to_the_next_shows(change: Any, said: str) -> None:
+    found = rows(of(_Stateful(change)))
+    again = found.pop(AGAIN)
+    assert (again.status, again.misreading) == ("wrong", said)
+    assert {row.status for row in found.values()} == {"right"}
+
+
+def test_the_table_fits_and_says_what_is_wrong_first() -> None:
+    def ignores(question: Question) -> Any:
+        return run(_without(question, "clip"))
+
+    lines = list(profile_lines(of(ignores)))
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("mine: ")
+    assert "3 wrong" in lines[0]
+    assert lines[2].startswith("  openvino.GRUSequence-5: clip ignored: clip0.5, lbr-clip0.5")
+    [row] = [line for line in lines if line.startswith("  lbr-clip0.5")]
+    assert row.split() == ["lbr-clip0.5", "wrong", "1"]
+
+
+def test_an_arithmetic_that_is_coarser_is_named() -> None:
+    def single(question: Question) -> Any:
+        inputs = {n: a.astype(np.float32).astype(a.dtype) if a.dtype.kind == "f" else a
+                  for n, a in question.inputs.items()}  # fmt: skip
+        return run(_with_inputs(question, **inputs))
+
+    found = of(single, ("openvino.GRUCell-3/plain/float64/[dl]*",))
+    assert {row.arithmetic for row in found.rows if row.feature != AGAIN} == {"float32"}
+    told = json.loads(profiles_json([found]))
+    assert told["profiles"][0]["rows"][0]["arithmetic"] == "float32"
+
+
+def _without(question: Question, attribute: str) -> Question:
+    given = {name: value for name, value in question.given.items() if name != attribute}
+    return Question(
+        question.id, question.operator, question.dtype, given, question.inputs, question.outputs
+    )
+
+
+def _with_inputs(question: Question, **inputs: Any) -> Question:
+    return Question(
+        question.id, question.operator, question.dtype, question.given,
+        {**question.inputs, **inputs}, question.outputs,
+    )  # fmt: skip
