@@ -20,8 +20,8 @@ REPORT = re.compile(rb"\{\s*\"grucible_report\"")
 """What a report, JSON, begins with."""
 DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
 """What a list of digests begins with."""
-PAGE = re.compile(rb"# Other people's suites\n")
-"""What the page about other suites, Markdown, begins with."""
+PAGE = re.compile(rb"# (Other people's suites|What runtimes can do)\n")
+"""What a page that a command makes begins with."""
 _BEGINNING = 4096
 
 

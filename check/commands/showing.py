@@ -88,9 +88,14 @@ def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | 
 
 
 @click.command("runtimes")
+@click.option("--profile", "profiled", is_flag=True,
+              help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def runtimes_command(as_json: bool) -> None:
-    """List the runtimes grucible knows by name, with versions and what each supports."""
+def runtimes_command(profiled: bool, as_json: bool) -> None:
+    """List the runtimes grucible knows by name, with versions and what each supports.
+
+    What each can do, feature by feature: `grucible profile`, and check/RUNTIMES.md.
+    """
     import json
 
     from ...cases.errors import RuntimeNotUsable
@@ -109,4 +114,19 @@ def runtimes_command(as_json: bool) -> None:
     for row in rows:
         say(f"{row['name']}  {row['version'] or 'not installed'}")
         say(f"    {row['about']}")
+        if profiled and row["version"]:
+            _say_profile(row["name"])
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")
+
+
+def _say_profile(name: str) -> None:
+    """What the runtime of this name can do, in a few lines."""
+    import contextlib
+
+    from ..observed.pool import RuntimePool
+    from ..profiling.lines import summary_lines
+    from ..profiling.profile import profile
+
+    with contextlib.closing(RuntimePool(name, 120.0, 1)) as source:
+        for line in summary_lines(profile(source)):
+            say(f"    {line}")

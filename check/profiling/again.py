@@ -20,11 +20,8 @@ from ..judging.criterion import chosen_criteria
 from ..judging.grade import Grade
 from ..judging.judge import judge_block
 from ..observed.source import Observed, Source
-from .row import PLAIN, Row, row_of
+from .row import AGAIN, PLAIN, Row, row_of
 from .stale import what_is_left
-
-AGAIN = "asked again"
-"""The feature of answering a question right that was answered right before."""
 
 
 class _Asked(NamedTuple):

@@ -12,7 +12,7 @@ from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
 from ..reports.wrapping import WIDTH, clipped, head_and_tail, wrapped
-from .row import Profile, Row, Status
+from .row import AGAIN, Profile, Row, Status
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
 _FEATURE, _CELL = 24, 14
@@ -26,17 +26,23 @@ _LEGEND = (
 )
 
 
-def profile_lines(profile: Profile) -> Iterator[str]:
-    """The lines of a profile: what is wrong first, then a table for each operator."""
+def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
+    """The lines of a profile: what is wrong first, then a table for each operator; with `full`, a line for
+    each feature."""
+    yield from summary_lines(profile)
+    for operator in dict.fromkeys(row.operator for row in profile.rows):
+        yield ""
+        yield from _table(operator, [r for r in profile.rows if r.operator == operator], full)
+    yield ""
+    yield from wrapped(_LEGEND, indent=0)
+
+
+def summary_lines(profile: Profile) -> Iterator[str]:
+    """How many features have each status, and what is silently wrong."""
     counts = Counter(row.status for row in profile.rows)
     told = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
     yield f"{profile.runtime} {profile.version}".rstrip() + f": {told}"
     yield from _silent(profile.rows)
-    for operator in dict.fromkeys(row.operator for row in profile.rows):
-        yield ""
-        yield from _table(operator, [row for row in profile.rows if row.operator == operator])
-    yield ""
-    yield from wrapped(_LEGEND, indent=0)
 
 
 def _silent(rows: Sequence[Row]) -> Iterator[str]:
@@ -55,7 +61,7 @@ def _silent(rows: Sequence[Row]) -> Iterator[str]:
             yield from wrapped(f"{operator}: {said}: {told}{more}", indent=2, more=6, cut=False)
 
 
-def _table(operator: str, rows: Sequence[Row]) -> Iterator[str]:
+def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
     dtypes = [d for d in OPERATORS[operator].dtypes() if any(row.dtype == d for row in rows)]
     notes: dict[str, int] = {}
     cells: dict[str, list[str]] = {}
@@ -63,7 +69,8 @@ def _table(operator: str, rows: Sequence[Row]) -> Iterator[str]:
         by_dtype = {row.dtype: row for row in rows if row.feature == feature}
         cells[feature] = [_cell(by_dtype.get(dtype), notes) for dtype in dtypes]
     yield f"{operator:{_FEATURE}}" + "".join(f"{dtype:{_CELL}}" for dtype in dtypes).rstrip()
-    for features, texts in _runs(cells):
+    lines = (([name], texts) for name, texts in cells.items()) if full else runs(cells)
+    for features, texts in lines:
         told = "".join(f"{text:{_CELL}}" for text in texts).rstrip()
         name = features[0]
         if len(features) > 1:
@@ -94,11 +101,11 @@ def _finer(row: Row) -> bool:
     return names.index(row.arithmetic) < names.index(REQUIRED[row.dtype])
 
 
-def _runs(cells: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], Sequence[str]]]:
+def runs(cells: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], Sequence[str]]]:
     """Features one behind the other with equal cells, as one where they are many."""
     run: list[str] = []
     for feature in [*cells, ""]:
-        if run and (not feature or cells[feature] != cells[run[0]]):
+        if run and (feature in ("", AGAIN) or cells[feature] != cells[run[0]]):
             alone = len(run) < _MANY
             yield from (([one], cells[one]) for one in run) if alone else [(run, cells[run[0]])]
             run = []

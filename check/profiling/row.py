@@ -12,6 +12,9 @@ Status = Literal["right", "refused", "wrong", "crashed", "malformed", "missing"]
 PLAIN, SIZES = "plain", "plain_sizes"
 """The themes that ask for one feature at a time; the second for one size."""
 
+AGAIN = "asked again"
+"""The feature of answering a question right that was answered right before."""
+
 
 @dataclass(frozen=True)
 class Row:

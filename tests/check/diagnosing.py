@@ -30,17 +30,18 @@ from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
 
 Array = npt.NDArray[Any]
+CORE_THEMES = ("*/core*/*",)
 BlockRuntime = Callable[[Block], Mapping[str, Array]]
 """What gives the stacked outputs of a whole block."""
 
 
 @cache
 def core_blocks(operator: str, dtype: str) -> tuple[Block, ...]:
-    """The blocks of the core vectors of an operator and dtype."""
+    """The blocks of the core vectors of an operator and dtype, but for the plain questions."""
     found: list[Block] = []
-    for file, relative in find_vectors(None):
+    for file, relative in find_vectors(None, CORE_THEMES):
         with open_vectors(file, relative) as vectors:
-            if vectors.operator == operator:
+            if vectors.operator == operator and vectors.theme.startswith("core"):
                 stored = [block for block in vectors.blocks() if block.dtype == dtype]
                 found += [block.read(0, len(block)) for block in stored]
     return tuple(found)

@@ -95,7 +95,7 @@ def test_a_program_that_reads_files_is_judged_as_through_pipes(
             subprocess.run(words, stdin=asked, stdout=answers, check=True)
     judged = command("check", "--outputs", out, "--json")
     through_pipes = command("check", "--runtime", runtime, "--json")
-    assert judged.report["summary"]["passed"] == 176
+    assert judged.report["summary"]["passed"] == 279
     assert judged == through_pipes
 
 

@@ -181,7 +181,7 @@ def test_a_right_program(command: Command) -> None:
     ended = command("probe", mistaken("right"))
     assert (ended.status, ended.err) == (0, "")
     *_, last = ended.out.splitlines()
-    assert last == "It asks 88 of the 1188 core cases."
+    assert last == "It asks 154 of the 1849 core cases."
     assert f"    grucible check --runtime '{mistaken('right')}'" in ended.out
     assert "WRONG" not in ended.out
     assert "remark" not in ended.out
@@ -195,7 +195,7 @@ def test_the_example_in_c(tmp_path: Path, command: Command) -> None:
         "ok      openvino.GRUSequence-5 float64: answered with the 720 bytes of Y and Ho"
         in ended.out
     )
-    assert "It asks 176 of the 1188 core cases." in ended.out
+    assert "It asks 279 of the 1849 core cases." in ended.out
     assert "        59  operator openvino.GRUSequence-5\\n\n" in ended.out  # what is sent
 
 

@@ -12,10 +12,9 @@ import pytest
 
 from grucible import Question, Unsupported
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.again import AGAIN
 from grucible.check.profiling.lines import profile_lines, profiles_json
 from grucible.check.profiling.profile import profile
-from grucible.check.profiling.row import Profile, Row
+from grucible.check.profiling.row import AGAIN, Profile, Row
 from grucible.check.runtimes.runtime import described
 
 from .conftest import Command

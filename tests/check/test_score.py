@@ -13,6 +13,7 @@ import pytest
 from grucible import load_vectors
 from grucible.cases.dtypes import Array
 from grucible.cases.operators.known import OPERATORS
+from grucible.cases.selection import selected
 from grucible.check.judging.case_result import DECIDING
 from grucible.check.score import ENOUGH, Score, score
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
@@ -23,14 +24,15 @@ from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
 
 from .conftest import Command
+from .diagnosing import CORE_THEMES
 from .made import SEQUENCE, make_block, write_vectors
 
 
 def blocks() -> Iterator[Block]:
-    """The core vectors, those that decide a verdict."""
+    """The core vectors but for the plain questions, those that decide a verdict."""
     for file, relative in find_vectors(None):
         with open_vectors(file, relative) as vectors:
-            for stored in vectors.blocks():
+            for stored in vectors.blocks(CORE_THEMES):
                 if stored.tier in DECIDING:
                     yield from stored.slices()
 
@@ -50,7 +52,7 @@ def whole(computed: list[tuple[Block, list[tuple[Variant, Array]]]]) -> Score:
             "grucible.check.score.catches",
             lambda block, *_: known[block.operator, block.path],
         )
-        return score(None)
+        return score(None, select=CORE_THEMES)
 
 
 def test_the_core_vectors_catch_every_misreading_at_every_dtype(whole: Score) -> None:
@@ -71,7 +73,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
         for variant, found in caught_in:
             counts[block.operator, variant.name, block.dtype] += int(found.sum())
             each.update(itertools.compress(block.ids, found))
-    for case in load_vectors():
+    for case in (one for one in load_vectors() if selected(one.id, CORE_THEMES)):
         least = 21 if case.operator.startswith("openvino.") else 5  # readings differ, or few steps
         assert each[case.id] >= least, case.id
     for operator, rows in whole.caught.items():

@@ -1,0 +1,96 @@
+"""Profiles side by side, as a page in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ...cases.operators.known import OPERATORS
+from .lines import STATUSES, runs
+from .row import Profile, Row
+
+TITLE = "# What runtimes can do"
+_HEAD = """\
+Each runtime was asked the plain questions of the core vectors: a baseline, and then one feature at a time.
+The names of features are those of [case ids](../cases/README.md#what-ids-say). A runtime that knows one
+operator is asked the others' questions too, wherever these can be put as its own; what cannot is *refused*.
+
+*right*: within the tolerances of some class of arithmetic. *refused*: declared unsupported, or an error.
+*wrong*: numbers that no arithmetic gives, without a word; the number leads to what they look like.
+*crashed*: a death, or no answer in time. *malformed*: outputs of other names, shapes or dtypes. *asked
+again*: the same questions twice more, in this order and in the reverse of it, in one session.
+"""
+
+
+def page_lines(profiles: Sequence[Profile], command: str) -> Iterator[str]:
+    """The page; `command` made it."""
+    yield TITLE
+    yield ""
+    yield from _HEAD.splitlines()
+    yield ""
+    yield "This page was made by"
+    yield ""
+    yield f"    {command}"
+    yield ""
+    yield "| runtime | version | " + " | ".join(STATUSES) + " |"
+    yield "| --- | --- |" + " ---: |" * len(STATUSES)
+    for one in profiles:
+        counts = Counter(row.status for row in one.rows)
+        told = " | ".join(str(counts[status]) for status in STATUSES)
+        yield f"| {one.runtime} | {_cell_text(one.version)} | {told} |"
+    for operator in OPERATORS:
+        if any(row.operator == operator for one in profiles for row in one.rows):
+            yield ""
+            yield f"## {operator}"
+            yield ""
+            yield from _operator(operator, profiles)
+
+
+def _operator(operator: str, profiles: Sequence[Profile]) -> Iterator[str]:
+    """The table of an operator in its first dtype, its other dtypes in a line each, and the notes."""
+    mine = [[row for row in one.rows if row.operator == operator] for one in profiles]
+    first = next(row.dtype for rows in mine for row in rows)
+    notes: dict[str, int] = {}
+    table: dict[str, list[str]] = {}
+    for feature in dict.fromkeys(r.feature for rows in mine for r in rows if r.dtype == first):
+        table[feature] = [_cell(rows, feature, first, notes) for rows in mine]
+    yield f"| {first} | " + " | ".join(one.runtime for one in profiles) + " |"
+    yield "| --- |" + " --- |" * len(profiles)
+    for features, cells in runs(table):
+        name = features[0]
+        if len(features) > 1:
+            name = f"{features[0]} … {features[-1]} ({len(features)})"
+        yield f"| {name} | " + " | ".join(cells) + " |"
+    for dtype in OPERATORS[operator].dtypes():
+        if dtype != first and any(row.dtype == dtype for rows in mine for row in rows):
+            yield f"| in {dtype} | " + " | ".join(_counts(rows, dtype) for rows in mine) + " |"
+    if notes:
+        yield ""
+        yield from (f"{number}. {_cell_text(said)}" for said, number in notes.items())
+
+
+def _cell(rows: Sequence[Row], feature: str, dtype: str, notes: dict[str, int]) -> str:
+    for row in rows:
+        if (row.feature, row.dtype) == (feature, dtype):
+            if row.status in ("right", "refused", "missing"):
+                return row.status
+            said = row.misreading or row.message or "nothing known explains it"
+            return f"**{row.status}** {notes.setdefault(said, len(notes) + 1)}"
+    return "–"
+
+
+def _counts(rows: Sequence[Row], dtype: str) -> str:
+    """How many features of a dtype have each status, and in what arithmetic those are that are right."""
+    mine = [row for row in rows if row.dtype == dtype]
+    counts = Counter(row.status for row in mine)
+    arithmetic = sorted({row.arithmetic for row in mine if row.arithmetic})
+    told = [f"{counts[status]} {status}" for status in STATUSES if counts[status]]
+    if counts["right"]:
+        told[0] += f" ({', '.join(arithmetic)})"
+    return ", ".join(told) or "–"
+
+
+def _cell_text(text: str) -> str:
+    """A text of somebody's as it may stand in a page."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return plain.replace("|", "\\|").replace("<", "&lt;")[:300]
