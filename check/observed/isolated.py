@@ -103,13 +103,13 @@ class IsolatedRuntime:
                 except RuntimeNotUsable as error:
                     self._gone = f"the runtime does not come back: {error}"
             if self._gone:
-                return Reply("error", {}, self._gone)
+                return Reply("error", {}, self._gone, died=True)
             if refused := self._hello.refuses(question):
                 return Reply("unsupported", {}, refused)
             if why := self._pointless():
                 return Reply("missing", {}, f"not asked: {why}")
             if died:  # after it had answered, and before it was asked again
-                return Reply("error", {}, f"the runtime {died} after its last answer")
+                return Reply("error", {}, f"the runtime {died} after its last answer", died=True)
             return self._asked(question)
 
     def _pointless(self) -> str:
@@ -133,14 +133,15 @@ class IsolatedRuntime:
             self._deaths, self._answered = 0, True
             return given
         except Closed:
-            return Reply("error", {}, f"the runtime {self._lost()}")
+            return Reply("error", {}, f"the runtime {self._lost()}", died=True)
         except LateError:
             self._late += 1
             self._drop()
-            return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped")
+            return Reply("error", {}, f"no answer in {self._timeout:g} s; stopped", died=True)
         except ProtocolError as error:
             self._drop()
-            return Reply("error", {}, f"the runtime broke the protocol: {one_line(str(error))}")
+            broke = f"the runtime broke the protocol: {one_line(str(error))}"
+            return Reply("error", {}, broke, died=True)
 
     def _alive(self) -> bool:
         return self._child is not None and self._child.alive()

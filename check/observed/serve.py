@@ -10,9 +10,9 @@ from typing import BinaryIO
 from threadpoolctl import threadpool_limits
 
 from ...cases.errors import GrucibleError
-from ..protocol.header import END, answer_parts, array_of, hello_lines, question_of
+from ..protocol.header import END, answer_parts, array_of, can_be_sent, hello_lines, question_of
 from ..runtimes.runtime import Runtime, load_runtime
-from .source import reply
+from .source import held_to, returned
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -61,9 +61,11 @@ def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: Binary
     question, inputs = question_of(lines)
     for one in inputs:
         question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
-    wanted = tuple(question.outputs)
-    given = reply(runtime, question)
-    outputs = {name: given.outputs[name] for name in wanted} if given.status == "ok" else {}
+    wanted = dict(question.outputs)
+    given = returned(runtime, question)
+    if not can_be_sent(given.outputs, wanted):
+        given = held_to(wanted, given)  # an error; of the others, whoever asked says what is wrong
+    outputs = {name: given.outputs[name] for name in wanted if name in given.outputs}
     _send(answers, *answer_parts(given.status, outputs, given.message))
 
 

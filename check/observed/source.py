@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,11 +23,16 @@ Status = Literal["ok", "unsupported", "error", "missing"]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a runtime said to one question: its outputs where `status` is ok, else why there are none."""
+    """What a runtime said to one question: its outputs where `status` is ok, else why there are none.
+
+    Of an error, `died` says that the runtime did not raise it: its process ended, or did not answer as the
+    protocol has it, in time.
+    """
 
     status: Status
     outputs: Arrays
     message: str = ""
+    died: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,14 @@ class Source(Protocol):
         """
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """A source that answers any question, also one that stands in no vector file: a runtime."""
+
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """What the runtime says to each question. Its outputs may have any names, shapes and dtypes."""
+
+
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error."""
 
@@ -91,10 +104,14 @@ class FromRuntime:
         observed = stacked(block, [self._answer(question) for question in block.questions()])
         return lambda: observed
 
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """What the runtime says to each question, asked on copies."""
+        return [self._answer(question) for question in questions]
+
     def _answer(self, question: Question) -> Reply:
         here = _working_directory()
         try:
-            return reply(self._runtime, _copied(question))
+            return returned(self._runtime, _copied(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
@@ -121,9 +138,10 @@ def _copied(question: Question) -> Question:
     )
 
 
-def reply(runtime: Runtime, question: Question) -> Reply:
-    """Ask one question. Whatever the runtime raises becomes the reply."""
-    wanted = dict(question.outputs)  # what it is held to, whatever it does to the question
+def returned(runtime: Runtime, question: Question) -> Reply:
+    """Ask one question. Whatever the runtime raises becomes the reply; what it returns need not be what was
+    asked for, and `held_to` says what is wrong with it."""
+    wanted = dict(question.outputs)  # it may do to the question what it likes
     try:
         outputs: Any = runtime.run(question)  # whatever it returns
         if not isinstance(outputs, Mapping):
@@ -131,9 +149,7 @@ def reply(runtime: Runtime, question: Question) -> Reply:
             return Reply(
                 "error", {}, f"returned a {type(outputs).__name__}; expected a dict with {names}"
             )
-        copies = {str(n): _native(np.array(array)) for n, array in outputs.items()}
-        problem = _problem(wanted, copies)
-        return Reply("error", {}, problem) if problem else Reply("ok", copies)
+        return Reply("ok", {str(n): _native(np.array(array)) for n, array in outputs.items()})
     except Unsupported as reason:
         return Reply("unsupported", {}, text_of(reason))
     except Exception as error:
