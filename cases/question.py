@@ -14,7 +14,6 @@ from .dtypes import Array, Arrays
 from .operators.known import OPERATORS
 from .operators.semantics import Semantics, semantics
 
-
 INVALID = "invalid"
 """The theme of the questions that must be refused, and of the valid ones that they are made from."""
 

@@ -96,17 +96,27 @@ def _parameters(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
     """One parameter too few and one too many, for two functions that take it, which also has a default."""
     functions = operator.setting("activations")
     assert functions is not None
-    taking = [name for name, function in functions.choices.items()
-              if not math.isnan(getattr(function, attribute.sets))
-              and attribute.sets in function.takes]  # fmt: skip
+    taking = {name: function for name, function in functions.choices.items()
+              if attribute.sets in function.takes
+              and not math.isnan(getattr(function, attribute.sets))}  # fmt: skip
     if not taking:
         return
-    right = list(_PARAMETERS[:2])
-    valid = {functions.name: taking[:1] * 2, attribute.name: right}
-    for name, wrong in (("one", right[:1]), ("three", list(_PARAMETERS))):
+    name, function = next(iter(taking.items()))
+    first, second = _PARAMETERS[:2]
+    valid = {functions.name: [name, name], attribute.name: [first, second]}
+    default = {attribute.name: [first, getattr(function, attribute.sets)]}
+    rule: Rule = "number of parameters"
+    for told, wrong in (("one", [first]), ("three", list(_PARAMETERS))):
         about = f"{attribute.name} has {len(wrong)} entries; two activations take one"
         yield from _defect(
-            operator, "number of parameters", attribute, name, wrong, about, valid=valid
+            operator,
+            rule,
+            attribute,
+            told,
+            wrong,
+            about,
+            valid=valid,
+            attributes_taken_for=({}, default),
         )
 
 

@@ -1,6 +1,7 @@
 """The invalid questions: of each operator and dtype, one for each defect.
 
-An id is `<operator>/invalid/<dtype>/<defect>`, so no case spec may have that theme. An invalid question needs no answer, so none stands in a file.
+An id is `<operator>/invalid/<dtype>/<defect>`, and no case spec may have that theme. An invalid question
+needs no answer, so none stands in a file.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 @SELECT
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
+@click.option("--strict", is_flag=True,
+              help="Ask what must be refused, too: accepting it is a failure.")  # fmt: skip
 @click.option("--expect", type=GivenPath(), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
 @click.option(
@@ -60,6 +62,7 @@ def check_command(
     ulp: float | None,
     select: tuple[str, ...],
     require: tuple[str, ...],
+    strict: bool,
     expect: Path | None,
     reports: tuple[str, ...],
     as_json: bool,
@@ -83,6 +86,8 @@ def check_command(
     from ..judging.criterion import chosen_criteria
     from ..judging.expectations import load_expectations
 
+    if strict and outputs is not None:
+        raise click.UsageError("--strict goes with --runtime: outputs are only read")
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
@@ -92,7 +97,7 @@ def check_command(
         with progress_over_cases("checking", vectors, select) as progress:
             report = judge(
                 vectors, source, criteria, select, expectations,
-                require=require, diagnosis=not no_diagnose, interruptible=True,
+                require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
                 recompute_share=recompute or 0.0, advance=progress.advance,
             )  # fmt: skip
     if report.interrupted:

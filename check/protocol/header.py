@@ -136,7 +136,7 @@ def _tensor(name: str, of: TensorType) -> str:
 def _little_endian(array: Array) -> Array:
     if sys.byteorder == "big":
         array = array.byteswap()
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")  # ascontiguousarray would make a list of a single number
 
 
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:

@@ -11,6 +11,7 @@ from ..judging.case_result import CaseResult
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
+from .refusals import how_many_refused, in_short, refusal_lines
 from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
 _SHOWN = 10
@@ -30,7 +31,6 @@ def report_lines(report: Report) -> Iterator[str]:
     anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
     yield f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
     yield from _diagnosis(report)
-    yield ""
     yield from _table(report)
     yield from _arithmetic(report)
     yield from _readings(report)
@@ -38,6 +38,7 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
     yield from _by_message("unsupported, but --require names them:", report.refused)
     yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
+    yield from refusal_lines(report.refusals)
     yield from _expected(report)
     yield from _unsupported(report)
 
@@ -57,7 +58,8 @@ def headline(report: Report) -> str:
     """The verdict, and what it rests on, in a sentence."""
     counts = report.counts
     total = sum(counts.values())
-    parts = [f"{counts['passed']} of {total} cases passed"]
+    passed = f"{counts['passed']} of {total} cases passed"
+    parts = [passed if report.results else how_many_refused(report.refusals)]
     if report.undeciding:
         parts.append(f"{report.undeciding} decide{'s' * (report.undeciding == 1)} nothing")
     for verdict, word in (("failed", "failed"), ("error", "errors"), ("missing", "missing")):
@@ -72,6 +74,8 @@ def headline(report: Report) -> str:
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
+    if accepted := in_short(report.refusals):
+        parts.append(accepted)
     if report.interrupted:
         parts.append("interrupted before the others")
     return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
@@ -134,6 +138,9 @@ def _listing(finding: Finding) -> str:
 
 
 def _table(report: Report) -> Iterator[str]:
+    if not report.results:
+        return
+    yield ""
     yield f"{'':11}{'cases':>6}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupported':>13}"
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
@@ -256,6 +263,7 @@ def _expected(report: Report) -> Iterator[str]:
     yield ""
     yield "expected findings:"
     seen = Counter(result.expected for result in report.expected_failures)
+    seen.update(one.expected for one in report.refusals if one.accepted)
     passed = Counter(result.expected for result in report.unexpected_passes)
     for expectation in report.expectations:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
