@@ -100,6 +100,11 @@ def judge(
         seen.failing.clear()  # who interrupts does not wait for a diagnosis
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
+    return _report(vectors, source, seen, interrupted=interrupted)
+
+
+def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
+    """The report on all that was seen, with what explains the failures."""
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     found = diagnose(seen.failing, held, lambda names: contradicted(seen.passed, names))
     results, mixed = one_reading(seen.results)
@@ -112,8 +117,8 @@ def judge(
         recomputed=seen.recomputed,
         grades=seen.grades,
         results=results,
-        expectations=tuple(expectations),
-        diagnosis=found.with_mixed(mixed, deviating) if diagnosis else found,
+        expectations=tuple(seen.expectations),
+        diagnosis=found.with_mixed(mixed, deviating) if seen.diagnosis else found,
         interrupted=interrupted,
         refusals=seen.refusals,
     )

@@ -77,4 +77,4 @@ def forbidden(operator: Operator, rule: Rule, tensor: str = "") -> Forbidden | N
     """Where the owner's text forbids what breaks `rule`, in an input if one is named; None where it has no
     word on it."""
     here = _OF_TENSORS.get((operator.name, tensor, rule))
-    return here or _LINES[operator.owner].get(rule)
+    return here or _LINES.get(operator.owner, {}).get(rule)

@@ -86,12 +86,10 @@ def check_command(
     from ..judging.criterion import chosen_criteria
     from ..judging.expectations import load_expectations
 
-    if strict and outputs is not None:
-        raise click.UsageError("--strict goes with --runtime: outputs are only read")
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
-    with _observed(runtime, outputs, timeout, jobs, memory) as source:
+    with _observed(runtime, outputs, timeout, jobs, memory, strict) as source:
         from ..verdict import judge  # takes as long as the process of a runtime to start
 
         with progress_over_cases("checking", vectors, select) as progress:
@@ -113,13 +111,15 @@ def _observed(
     timeout: float,
     jobs: int | None,
     memory: int | None,
+    strict: bool,
 ) -> Iterator[RuntimePool | FromOutputs | FromAnswers]:
     """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
     from ..observed.answers_file import outputs_at
     from ..observed.pool import RuntimePool
 
     if outputs is not None and runtime is None:
-        for option, value in (("--jobs", jobs), ("--memory", memory)):
+        given = {"--jobs": jobs, "--memory": memory, "--strict": strict or None}
+        for option, value in given.items():
             if value is not None:
                 raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
         with contextlib.closing(outputs_at(outputs)) as source:
