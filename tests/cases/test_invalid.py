@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grucible.__main__ import main
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import SpecError
 from grucible.cases.invalid.baseline import baseline
@@ -135,3 +136,21 @@ def test_no_spec_makes_cases_with_such_ids(tmp_path: Path) -> None:
         SpecError, match=r"invalid\.yaml: the theme 'invalid' is of questions without answers"
     ):
         find_specs((tmp_path,))
+
+
+def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    def listed(*arguments: str) -> tuple[object, list[str], str]:
+        with pytest.raises(SystemExit) as ended:
+            main(args=["cases", "--invalid", *arguments])
+        out, err = capsys.readouterr()
+        return ended.value.code, out.splitlines(), err
+
+    assert listed() == (0, list(EVERY), "")
+    select = "*/B-3H-where-4H"
+    ids = [
+        f"openvino.{name}/invalid/float16/B-3H-where-4H" for name in ("GRUCell-3", "GRUSequence-5")
+    ]
+    assert listed("--dtype", "float16", "--select", select) == (0, ids, "")
+    assert listed("--select", "*/core/*")[0] == 2
+    status, _, said = listed(str(ROOT / "cases"))
+    assert (status, "--invalid takes no SPEC" in said) == (2, True)
