@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.question import TensorType
-from ..judging.expectations import Expectation, Expectations
+from ..judging.expectations import Expectation, Expectations, of_invalid
 from ..observed.source import Answering, Reply, held_to
 from .grading import graded
 from .refusal import Outcome, Refusal
@@ -34,7 +34,7 @@ def refusals(
     worth = [one for one in asked if one.valid.id in answered]
     replies = source.replies([one.question for one in worth])
     given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
-    known = Expectations([one for one in expectations if "/invalid/" in one.cases])
+    known = Expectations(list(filter(of_invalid, expectations)))
     return [_refusal(one, said[one.valid.id], given.get(one.id), known) for one in asked]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
+from ..judging.expectations import of_invalid
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
@@ -258,14 +259,15 @@ def _and_more(count: int) -> Iterator[str]:
 
 
 def _expected(report: Report) -> Iterator[str]:
-    if not report.expectations:
+    told = [one for one in report.expectations if report.refusals or not of_invalid(one)]
+    if not told:
         return
     yield ""
     yield "expected findings:"
     seen = Counter(result.expected for result in report.expected_failures)
     seen.update(one.expected for one in report.refusals if one.accepted)
     passed = Counter(result.expected for result in report.unexpected_passes)
-    for expectation in report.expectations:
+    for expectation in told:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
         count = seen[expectation]
         yield f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {expectation.cases}"

@@ -10,7 +10,7 @@ import pytest
 
 from grucible import verify
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.check.judging.expectations import Expectation
+from grucible.check.judging.expectations import Expectation, load_expectations
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.refusals.asking import refusals
@@ -19,7 +19,7 @@ from grucible.check.runtimes.runtime import described
 
 from . import heedless
 from .conftest import HERE, Command
-from .made import CELL
+from .made import CELL, SEQUENCE
 
 CELL_32 = f"{CELL}/invalid/float32/"
 HEEDLESS = HERE / "heedless.py"
@@ -206,3 +206,29 @@ def test_known_expectations_are_of_vectors_alone() -> None:
     known = [Expectation("*", "all"), Expectation("*/invalid/*", "these")]
     [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=known)
     assert one.expected == known[1]
+
+
+ACCEPTED = {
+    "openvino": {
+        f"{operator}/{defect}"
+        for operator in (CELL, SEQUENCE)
+        for defect in ("hidden_size-missing", "hidden_size-zero", "hidden_size-negative",
+                       "hidden_size-more", "hidden_size-less", "clip-zero", "clip-negative", "clip-nan",
+                       "activations-three")
+    } | {f"{SEQUENCE}/direction-missing", f"{SEQUENCE}/sequence_lengths-float"},
+    "onnxruntime": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("runtime", ACCEPTED)
+def test_what_real_runtimes_accept_is_known(runtime: str) -> None:
+    pytest.importorskip(runtime)
+    known = load_expectations(HERE.parents[1] / "check" / "known" / f"{runtime}.yaml")
+    with closing(RuntimePool(runtime, 60.0, 1)) as pool:
+        found = refusals(pool, dtypes=["float32"], expectations=known)
+    wrong = [one for one in found if one.wrong]
+    assert {f"{one.operator}/{one.defect}" for one in wrong} == ACCEPTED[runtime]
+    assert {one.outcome for one in wrong} <= {"obvious"}
+    assert all(one.expected for one in wrong)
+    refused = [one.id for one in found if one.outcome == "refused"]
+    assert len(refused) > 60
