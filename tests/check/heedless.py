@@ -41,20 +41,20 @@ def strict(question: Question) -> Outputs:
         pose(OPERATORS[question.operator], question.given, question.inputs)
     except QuestionError as error:
         raise ValueError(f"not I: {error}") from None
-    return answer(question)  # type: ignore[no-any-return]
+    return answer(question)
 
 
 def declares(question: Question) -> Outputs:
     """Says Unsupported of what it refuses."""
     if not _is_valid(question):
         raise Unsupported("not offered")
-    return answer(question)  # type: ignore[no-any-return]
+    return answer(question)
 
 
 def tells(question: Question) -> Outputs:
     """Refuses by saying all that it was asked."""
     if _is_valid(question):
-        return answer(question)  # type: ignore[no-any-return]
+        return answer(question)
     inputs = {n: (a.dtype.name, a.shape, a.tobytes().hex()) for n, a in question.inputs.items()}
     raise ValueError(
         f"{question.id} {sorted(question.given.items())} {crc32(str(inputs).encode())}"
@@ -68,17 +68,17 @@ def refuses_all(question: Question) -> Outputs:
 def blind(question: Question) -> Outputs:
     """Sees no defect: answers the valid question that the invalid one was made from."""
     if _is_valid(question):
-        return answer(question)  # type: ignore[no-any-return]
+        return answer(question)
     [one] = [one for one in invalid_questions(select=[question.id]) if one.id == question.id]
-    return answer(replace(one.valid, id=question.id))  # type: ignore[no-any-return]
+    return answer(replace(one.valid, id=question.id))
 
 
 def last_meaning(question: Question) -> Outputs:
     """Takes an invalid question for the last of the valid ones that it may be taken for."""
     if _is_valid(question):
-        return answer(question)  # type: ignore[no-any-return]
+        return answer(question)
     [one] = [one for one in invalid_questions(select=[question.id]) if one.id == question.id]
-    return answer(one.may_be_taken_for()[-1])  # type: ignore[no-any-return]
+    return answer(one.may_be_taken_for()[-1])
 
 
 def _on_invalid(change: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grucible import verify
+from grucible import Question, verify
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.check.judging.expectations import Expectation, load_expectations
 from grucible.check.observed.pool import RuntimePool
@@ -82,7 +82,7 @@ def test_garbage(name: str, says: str) -> None:
 def test_the_obvious_thing_is_near_an_exact_answer_not_only_the_same_again() -> None:
     """In another arithmetic, and with the extra numbers of a longer input left out."""
 
-    def in_float32(question: heedless.Question) -> heedless.Outputs:
+    def in_float32(question: Question) -> heedless.Outputs:
         outputs = heedless.last_meaning(question)
         return {n: a.astype(np.float32).astype(a.dtype) for n, a in outputs.items()}
 
@@ -132,7 +132,7 @@ def test_what_is_converted_is_not_asked() -> None:
 def test_without_strict_nothing_is_asked(some_vectors: Path) -> None:
     seen: list[str] = []
 
-    def run(question: heedless.Question) -> heedless.Outputs:
+    def run(question: Question) -> heedless.Outputs:
         seen.append(question.id)
         return heedless.blind(question)
 
