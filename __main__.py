@@ -21,7 +21,7 @@ _COMMANDS = {
     "gen": ("gen", "Generate vector files: cases with their exact answers."),
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
-    "profile": ("check.profiling", "Show what a runtime can do, feature by feature."),
+    "profile": ("check", "Show what a runtime can do, feature by feature."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
     "ask": ("check", "Write questions into files, for devices that no pipe leads to."),
     "show": ("check", "Show one case."),

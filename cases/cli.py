@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
 @click.option("--list", "mode", flag_value="list", help="Print the ids of the cases.")
+@click.option("--invalid", "mode", flag_value="invalid",
+              help="Print the ids of the questions that must be refused.")  # fmt: skip
 @click.option("--json", "mode", flag_value="json", help="Print as JSON.")
 @click.option("--extend", "mode", flag_value="extend",
               help="Add to the covering arrays in SPEC the rows they lack.")  # fmt: skip
@@ -47,6 +50,9 @@ def cases_command(
         put(spec_schema())
         return
     check_dtypes(dtypes)
+    if mode == "invalid":
+        _list_invalid(specs, dtypes, select)
+        return
     found = find_specs(specs)
     if mode == "extend":
         _extend(found)
@@ -58,6 +64,19 @@ def cases_command(
                 say(case.id)
         return
     _print_counts(expanded, as_json=mode == "json")
+
+
+def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:
+    from .invalid.questions import invalid_questions
+    from .selection import nothing_selected
+
+    if specs:
+        raise click.UsageError("--invalid takes no SPEC: the questions follow from the operators")
+    ids = [one.id for one in invalid_questions((), dtypes, select)]
+    if not ids:
+        raise nothing_selected(select, dtypes, listing="--invalid")
+    for case_id in ids:
+        say(case_id)
 
 
 def _extend(specs: list[CaseSpecFile]) -> None:

@@ -14,6 +14,9 @@ from .dtypes import Array, Arrays
 from .operators.known import OPERATORS
 from .operators.semantics import Semantics, semantics
 
+INVALID = "invalid"
+"""The theme of the questions that must be refused, and of the valid ones that they are made from."""
+
 
 class TensorType(NamedTuple):
     """The shape and numpy dtype of an array that is asked for; bfloat16 is that of `ml_dtypes`."""
@@ -42,6 +45,11 @@ class Question:
     given: Mapping[str, Any]
     inputs: Mapping[str, Array]
     outputs: Mapping[str, TensorType]
+
+    @property
+    def theme(self) -> str:
+        """The second part of the id; "" where it has none."""
+        return self.id.partition("/")[2].partition("/")[0]
 
     @property
     def attributes(self) -> dict[str, Any]:

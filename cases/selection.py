@@ -26,10 +26,14 @@ def selected(case_id: str, select: Sequence[str]) -> bool:
     return not select or any(matches(case_id, glob) for glob in select)
 
 
-def nothing_selected(select: Sequence[str], dtypes: Sequence[str] = ()) -> GrucibleError:
-    """The error of globs, and of dtypes, that select no case."""
+def nothing_selected(
+    select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
+) -> GrucibleError:
+    """The error of globs, and of dtypes, that select nothing of what `grucible cases` lists."""
     told = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
-    return GrucibleError(f"no case is selected by {told}; see the ids with: grucible cases --list")
+    return GrucibleError(
+        f"no case is selected by {told}; see the ids with: grucible cases {listing}"
+    )
 
 
 def may_select(prefix: str, select: Sequence[str]) -> bool:

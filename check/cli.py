@@ -1,10 +1,11 @@
-"""`grucible check`, `run`, `ask`, `show`, `score` and `runtimes`."""
+"""`grucible check`, `run`, `profile`, `ask`, `show`, `score` and `runtimes`."""
 
 from __future__ import annotations
 
 from .commands.asking import ask_command
 from .commands.auditing import audit_command
 from .commands.checking import check_command
+from .commands.profiling import profile_command
 from .commands.running import run_command
 from .commands.showing import runtimes_command, score_command, show_command
 
@@ -12,6 +13,7 @@ __all__ = [
     "ask_command",
     "audit_command",
     "check_command",
+    "profile_command",
     "run_command",
     "runtimes_command",
     "score_command",

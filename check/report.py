@@ -15,6 +15,7 @@ from .judging.expectations import Expectation
 from .judging.grade import Grade
 from .observed.origin import Origin
 from .reach import Reach, reach
+from .refusals.refusal import Refusal
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Report:
     """How many answers were evaluated anew, and were as stored."""
     interrupted: bool = False
     """Whether Ctrl-C ended it: the results are those of the cases that had been compared."""
+    refusals: Sequence[Refusal] = ()
+    """What became of the invalid questions; nothing where they were not to be asked."""
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -43,12 +46,19 @@ class Report:
     @property
     def verdict(self) -> str:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
-        if any(result.wrong for result in self.results):
+        if any(result.wrong for result in self.results) or any(r.wrong for r in self.refusals):
             return "does not conform"
-        nothing = self.counts["passed"] <= self.undeciding
+        nothing = self._nothing
         if self.interrupted or self.counts["missing"] or nothing:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
+
+    @property
+    def _nothing(self) -> bool:
+        """Whether nothing is right that decides: of the invalid questions where there are no cases."""
+        if self.results:
+            return self.counts["passed"] <= self.undeciding
+        return not any(one.outcome == "refused" for one in self.refusals)
 
     @property
     def undeciding(self) -> int:
@@ -69,6 +79,11 @@ class Report:
     def expected_failures(self) -> list[CaseResult]:
         """The cases that went wrong as expected."""
         return [result for result in self.results if result.wrong and result.expected]
+
+    @property
+    def accepted(self) -> list[Refusal]:
+        """The invalid questions that were accepted, must not be, and were not expected to be."""
+        return [one for one in self.refusals if one.wrong and not one.expected]
 
     @property
     def refused(self) -> list[CaseResult]:
@@ -94,6 +109,7 @@ class Report:
         """0: conforms, or every failure was expected and nothing is missing; 130: interrupted; else 1."""
         if self.interrupted:
             return INTERRUPTED
-        if self.unexpected or self.counts["missing"]:
+        if self.unexpected or self.accepted or self.counts["missing"]:
             return 1
-        return 0 if self.counts["passed"] > self.undeciding or self.expected_failures else 1
+        expected = self.expected_failures or any(one.wrong for one in self.refusals)
+        return 0 if expected or not self._nothing else 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from ..cases.commands.interrupts import stop_if_interrupted
+from ..cases.errors import GrucibleError
 from ..cases.selection import nothing_selected, selected
 from ..vectors.find import case_ids, find_vectors
 from .diagnosis.contradictions import Passed, contradicted
@@ -20,7 +22,8 @@ from .judging.judge import judge_block
 from .judging.one_reading import one_reading
 from .observed.observations import Slice, observations
 from .observed.origin import Origin
-from .observed.source import FromRuntime, Source
+from .observed.source import Answering, FromRuntime, Source
+from .refusals.refusal import Refusal
 from .report import Report
 from .runtimes.runtime import RuntimeFunction, described
 
@@ -37,12 +40,14 @@ def verify(
     expectations: Sequence[Expectation] = (),
     require: Sequence[str] = (),
     diagnosis: bool = True,
+    strict: bool = False,
 ) -> Report:
     """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
     texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
-    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure.
+    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure. Where
+    it is `strict`, what must be refused is asked too, and accepting it is a failure.
     Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
     """
     if runtime is None:
@@ -51,7 +56,10 @@ def verify(
     source = FromRuntime(described(name, runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(path, source, criteria, select, expectations, require=require, diagnosis=diagnosis)
+    return judge(
+        path, source, criteria, select, expectations,
+        require=require, diagnosis=diagnosis, strict=strict,
+    )  # fmt: skip
 
 
 def judge(
@@ -65,29 +73,38 @@ def judge(
     diagnosis: bool = True,
     interruptible: bool = False,
     recompute_share: float = 0.0,
+    strict: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
-    what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew.
+    what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew. Where
+    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases.
     """
     if require:
         check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
-    seen = _Seen(criteria, Expectations(expectations), require, diagnosis, recompute_share)
+    seen = _Seen(criteria, expectations, require, diagnosis, recompute_share)
     interrupted = False
     try:
         for part in observations(files, source, select, advance):
             seen.see(part)
             stop_if_interrupted()
+        if strict:
+            seen.ask_what_must_be_refused(source, select)
     except KeyboardInterrupt:
         if not (interruptible and seen.results):
             raise
         interrupted = True
         seen.failing.clear()  # who interrupts does not wait for a diagnosis
-    if not seen.results:
+    if not seen.results and not seen.refusals:
         raise nothing_selected(select)
+    return _report(vectors, source, seen, interrupted=interrupted)
+
+
+def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
+    """The report on all that was seen, with what explains the failures."""
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     found = diagnose(seen.failing, held, lambda names: contradicted(seen.passed, names))
     results, mixed = one_reading(seen.results)
@@ -100,9 +117,10 @@ def judge(
         recomputed=seen.recomputed,
         grades=seen.grades,
         results=results,
-        expectations=tuple(expectations),
-        diagnosis=found.with_mixed(mixed, deviating) if diagnosis else found,
+        expectations=tuple(seen.expectations),
+        diagnosis=found.with_mixed(mixed, deviating) if seen.diagnosis else found,
         interrupted=interrupted,
+        refusals=seen.refusals,
     )
 
 
@@ -111,7 +129,7 @@ class _Seen:
     """What was found of the cases that have been compared."""
 
     criteria: Mapping[str, Criterion]
-    expectations: Expectations
+    expectations: Sequence[Expectation]
     require: Sequence[str]
     diagnosis: bool
     recompute_share: float
@@ -121,6 +139,7 @@ class _Seen:
     grades: dict[str, Grade] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
     recomputed: int = 0
+    refusals: list[Refusal] = field(default_factory=list)
 
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, by answers of which some are evaluated anew first."""
@@ -136,10 +155,24 @@ class _Seen:
         if part.origin != "published":
             check_chains(part.file, part.block)
         found = judge_block(part.relative, part.block, part.observed, grade)
-        self.results += [_foretold(one, self.expectations, self.require) for one in found]
+        self.results += [_foretold(one, self._expected, self.require) for one in found]
         if self.diagnosis:
             self.failing += _failing(part, found, self.criteria[dtype])
             self.passed += _passed(part, found)
+
+    def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
+        """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""
+        if not isinstance(source, Answering):
+            raise GrucibleError("what must be refused is asked of a runtime; outputs are only read")
+        from .refusals.asking import refusals
+
+        operators = {result.operator for result in self.results}
+        dtypes = {result.dtype for result in self.results}
+        self.refusals = refusals(source, operators, dtypes, select, self.expectations)
+
+    @cached_property
+    def _expected(self) -> Expectations:
+        return Expectations(self.expectations)
 
 
 def _foretold(result: CaseResult, expectations: Expectations, require: Sequence[str]) -> CaseResult:

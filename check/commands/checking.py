@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 @SELECT
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
+@click.option("--strict", is_flag=True,
+              help="Ask what must be refused, too: accepting it is a failure.")  # fmt: skip
 @click.option("--expect", type=GivenPath(), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, link}: cases that may fail.")  # fmt: skip
 @click.option(
@@ -60,6 +62,7 @@ def check_command(
     ulp: float | None,
     select: tuple[str, ...],
     require: tuple[str, ...],
+    strict: bool,
     expect: Path | None,
     reports: tuple[str, ...],
     as_json: bool,
@@ -86,13 +89,13 @@ def check_command(
     files = [_report_file(text) for text in reports]
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
     expectations = load_expectations(expect) if expect else []
-    with _observed(runtime, outputs, timeout, jobs, memory) as source:
+    with _observed(runtime, outputs, timeout, jobs, memory, strict) as source:
         from ..verdict import judge  # takes as long as the process of a runtime to start
 
         with progress_over_cases("checking", vectors, select) as progress:
             report = judge(
                 vectors, source, criteria, select, expectations,
-                require=require, diagnosis=not no_diagnose, interruptible=True,
+                require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
                 recompute_share=recompute or 0.0, advance=progress.advance,
             )  # fmt: skip
     if report.interrupted:
@@ -108,13 +111,15 @@ def _observed(
     timeout: float,
     jobs: int | None,
     memory: int | None,
+    strict: bool,
 ) -> Iterator[RuntimePool | FromOutputs | FromAnswers]:
     """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
     from ..observed.answers_file import outputs_at
     from ..observed.pool import RuntimePool
 
     if outputs is not None and runtime is None:
-        for option, value in (("--jobs", jobs), ("--memory", memory)):
+        given = {"--jobs": jobs, "--memory": memory, "--strict": strict or None}
+        for option, value in given.items():
             if value is not None:
                 raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
         with contextlib.closing(outputs_at(outputs)) as source:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...cases.errors import GrucibleError
+from ...cases.question import INVALID
 from ...cases.selection import is_glob, matches
 from ...cases.specs.yaml_source import parse, read_text
 
@@ -23,6 +24,12 @@ class Expectation:
     cases: str
     reason: str
     link: str = ""
+
+
+def of_invalid(expectation: Expectation) -> bool:
+    """Whether an expectation is of invalid questions: its glob names their theme. One that does not, and
+    matches some all the same, is about numbers."""
+    return f"/{INVALID}/" in expectation.cases
 
 
 def load_expectations(path: Path) -> list[Expectation]:

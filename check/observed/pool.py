@@ -93,15 +93,28 @@ class RuntimePool:
 
     def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
         """Have the children run every case of the block; what is returned waits for their answers."""
-        asked = []
-        for run in _runs(block):
-            answers: Future[list[Reply]] = Future()
-            with self._changing:
-                self._left += len(run)
-            self._work.put(([block.question(row) for row in run], answers))
-            asked.append((run, answers))
+        asked = [
+            (run, self._hand_out([block.question(row) for row in run])) for run in _runs(block)
+        ]
         self._start_threads()
         return partial(_gathered, block, asked)
+
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """What the children say to each question, in their order."""
+        asked = [
+            self._hand_out(questions[start : start + RUN])
+            for start in range(0, len(questions), RUN)
+        ]
+        self._start_threads()
+        return [reply for answers in asked for reply in answers.result()]
+
+    def _hand_out(self, questions: Sequence[Question]) -> Future[list[Reply]]:
+        """A run of questions for whichever child is free."""
+        answers: Future[list[Reply]] = Future()
+        with self._changing:
+            self._left += len(questions)
+        self._work.put((questions, answers))
+        return answers
 
     def _start_threads(self) -> None:
         """One thread for the first child, others where there is work for them."""

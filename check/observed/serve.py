@@ -9,19 +9,10 @@ from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from ...cases.errors import GrucibleError
-from ..protocol.header import (
-    END,
-    MOST_RANK,
-    answer_parts,
-    array_of,
-    hello_lines,
-    question_of,
-)
-from ..protocol.program import SPARE_BYTES
+from ..protocol.header import END, answer_parts, array_of, can_be_sent, hello_lines, question_of
 from ..runtimes.runtime import Runtime, load_runtime
-from .source import held_to, reply
+from .source import held_to, returned
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -71,20 +62,13 @@ def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: Binary
     for one in inputs:
         question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
     wanted = dict(question.outputs)
-    given = reply(runtime, question)
-    if not all(map(_can_be_sent, given.outputs.items())):
-        given = held_to(wanted, given)
+    given = returned(runtime, question)
+    if not can_be_sent(given.outputs, wanted):
+        given = held_to(wanted, given)  # an error; of the others, whoever asked says what is wrong
     more: list[tuple[str, str]] = []
     if given.fault:
         more = [("fault", given.fault.kind), *(("traceback", s) for s in given.fault.traceback)]
     _send(answers, *answer_parts(given.status, given.outputs, given.message, more))
-
-
-def _can_be_sent(output: tuple[str, Array]) -> bool:
-    """Whether the judge can be given an output as it is, to say itself what is wrong with it."""
-    name, array = output
-    known = dtype_name(array.dtype) in {**FLOAT_TYPES, **INTEGER_TYPES}
-    return known and array.ndim <= MOST_RANK and array.nbytes <= SPARE_BYTES and name.isidentifier()
 
 
 def _send(answers: BinaryIO, *parts: bytes) -> None:

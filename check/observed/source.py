@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -88,6 +88,14 @@ class Source(Protocol):
         """
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """A source that answers any question, also one that stands in no vector file: a runtime."""
+
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """What the runtime says to each question. Its outputs may have any names, shapes and dtypes."""
+
+
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error."""
 
@@ -109,10 +117,14 @@ class FromRuntime:
         observed = stacked(block, [self._answer(question) for question in block.questions()])
         return lambda: observed
 
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """What the runtime says to each question, asked on copies."""
+        return [self._answer(question) for question in questions]
+
     def _answer(self, question: Question) -> Reply:
         here = _working_directory()
         try:
-            return reply(self._runtime, _copied(question))
+            return returned(self._runtime, _copied(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
@@ -139,10 +151,10 @@ def _copied(question: Question) -> Question:
     )
 
 
-def reply(runtime: Runtime, question: Question) -> Reply:
-    """Ask one question. Whatever the runtime raises becomes the reply; its outputs are still to be
-    `held_to` what was asked for."""
-    wanted = dict(question.outputs)  # whatever it does to the question
+def returned(runtime: Runtime, question: Question) -> Reply:
+    """Ask one question. Whatever the runtime raises becomes the reply; what it returns need not be what was
+    asked for, and `held_to` says what is wrong with it."""
+    wanted = dict(question.outputs)  # it may do to the question what it likes
     try:
         outputs: Any = runtime.run(question)  # whatever it returns
         if not isinstance(outputs, Mapping):

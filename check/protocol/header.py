@@ -49,6 +49,8 @@ MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""
 MOST_ELEMENTS = 1 << 59
 """No tensor has more; numpy refuses a shape of 2^63 bytes and more, even where an axis is 0."""
+SPARE_BYTES = 16 << 20
+"""So much more than was asked for may be announced and is read, so that the program can go on."""
 MOST_DIGITS = 18
 """What is longer is the size of nothing."""
 
@@ -134,7 +136,7 @@ def _tensor(name: str, of: TensorType) -> str:
 def _little_endian(array: Array) -> Array:
     if sys.byteorder == "big":
         array = array.byteswap()
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")  # ascontiguousarray would make a list of a single number
 
 
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:
@@ -224,6 +226,18 @@ def _read(kind: str, words: Sequence[str]) -> Any:
         return [_READ[kind[:-1]](word) for word in words]
     [word] = words
     return _READ[kind](word)
+
+
+def can_be_sent(outputs: Mapping[str, Array], wanted: Mapping[str, TensorType]) -> bool:
+    """Whether an answer can carry these outputs, whatever was asked for: they have names and dtypes of the
+    protocol, and not far too many bytes."""
+    known = [*FLOAT_TYPES, *INTEGER_TYPES]
+    size = sum(array.nbytes for array in outputs.values())
+    return (
+        all(name.isidentifier() for name in outputs)
+        and all(dtype_name(a.dtype) in known and a.ndim <= MOST_RANK for a in outputs.values())
+        and size <= sum(one.nbytes for one in wanted.values()) + SPARE_BYTES
+    )
 
 
 def answer_parts(

@@ -8,10 +8,7 @@ from typing import Literal, NamedTuple
 
 from ...cases.question import Question
 from ..runtimes.runtime import MOST_FRAME, MOST_FRAMES, one_line
-from .header import Announced, ProtocolError, announced, check_hello, parsed
-
-SPARE_BYTES = 16 << 20
-"""So much more than was asked for may be announced and is read, so that the program can go on."""
+from .header import SPARE_BYTES, Announced, ProtocolError, announced, check_hello, parsed
 
 _Said = Literal["ok", "unsupported", "error"]
 _SAID: dict[str, _Said] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}

@@ -12,6 +12,7 @@ from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.diagnose import Finding
 from ..judging.case_result import CaseResult
 from ..judging.grade import Grade
+from ..refusals.refusal import Refusal
 from ..report import Report
 
 _PLURAL = {"error": "errors"}
@@ -63,7 +64,7 @@ def report_value(report: Report) -> dict[str, Any]:
             for ledger, followed in report.readings_followed.items()
         },
         "cases": [_case(result) for result in report.results],
-    }
+    } | ({"refusals": [_refusal(one) for one in report.refusals]} if report.refusals else {})
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:
@@ -121,6 +122,12 @@ def _case(result: CaseResult) -> dict[str, Any]:
     if result.expected:
         case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
     return case
+
+
+def _refusal(one: Refusal) -> dict[str, Any]:
+    told = asdict(one)
+    told["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
+    return told
 
 
 def _number(value: float) -> float | str:

@@ -13,11 +13,12 @@ import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Tensor
-from ...cases.question import Question
+from ...cases.operators.signature import Operator, Tensor
+from ...cases.question import INVALID, Question
 from ...cases.selection import matches
 from ...gen.formula import equations
 from ...gen.tolerances.classes import CLASSES
@@ -54,12 +55,19 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
             f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name others as "
             "`grucible show VECTORS CASE`, and see the ids with: grucible cases --list"
         )
+    raise _several(wanted, matching)
+
+
+def _several(wanted: str, matching: Sequence[str]) -> GrucibleError:
     names = ", ".join(matching[:_MOST_NAMED])
-    raise GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
+    return GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     """The lines of `grucible show`."""
+    if vectors is None and f"/{INVALID}/" in wanted:
+        yield from _invalid_lines(_find_invalid(wanted), full)
+        return
     block, file = find_case(vectors, wanted)
     case = block.case(0)
     yield case.id
@@ -67,6 +75,34 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     yield from case_lines(case, full)
     if case.tier != "nonportable":
         yield from _caught(block)
+
+
+def _find_invalid(wanted: str) -> InvalidQuestion:
+    """The one invalid question whose id is, or matches, `wanted`."""
+    found = list(invalid_questions(select=(wanted,)))
+    if not found:
+        raise GrucibleError(
+            f"no invalid question is called {wanted!r}; see the ids with: grucible cases --invalid"
+        )
+    if len(found) > 1:
+        raise _several(wanted, [one.id for one in found])
+    return found[0]
+
+
+def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
+    """What an invalid question asks, and why it must be refused."""
+    question = one.question
+    operator = OPERATORS[question.operator]
+    yield one.id
+    yield f"  {question.operator}, {question.dtype}, tier {INVALID}"
+    yield f"  {operator.source}"
+    yield ""
+    must = "must be refused" if one.defect.decides else "may be refused; the text leaves it open"
+    yield f"{must}: {one.defect.about}"
+    yield f"  (ledger: {one.defect.ledger}; cases/{one.ledger})"
+    yield from _attributes(operator, question.given)
+    yield from _arrays("inputs", question.inputs, full)
+    yield from _absent(operator, question)
 
 
 def case_lines(case: Case, full: bool) -> Iterator[str]:
@@ -77,15 +113,9 @@ def case_lines(case: Case, full: bool) -> Iterator[str]:
     yield ""
     yield "asks for"
     yield from (f"  {line}" for line in _equations(case.question))
-    yield ""
-    yield "attributes"
-    width = max(len(attribute.name) for attribute in operator.attributes)
-    for attribute in operator.attributes:
-        yield f"  {attribute.name:{width}}  {_attribute(attribute, case)}"
+    yield from _attributes(operator, case.given)
     yield from _arrays("inputs", case.inputs, full)
-    for tensor in operator.inputs:
-        if tensor.name not in case.inputs:
-            yield f"  {tensor.name}: absent"
+    yield from _absent(operator, case.question)
     yield from _arrays("expected outputs (exact, rounded once)", case.answer.outputs, full)
     yield from _tolerances(case)
     for names, answer in case.answers.items():
@@ -94,9 +124,23 @@ def case_lines(case: Case, full: bool) -> Iterator[str]:
             yield from _arrays(title, answer.outputs, full)
 
 
-def _attribute(attribute: Attribute, case: Case) -> str:
-    if attribute.name in case.given:
-        return _text(case.given[attribute.name])
+def _attributes(operator: Operator, given: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield "attributes"
+    width = max(len(attribute.name) for attribute in operator.attributes)
+    for attribute in operator.attributes:
+        yield f"  {attribute.name:{width}}  {_attribute(attribute, given)}"
+
+
+def _absent(operator: Operator, question: Question) -> Iterator[str]:
+    for tensor in operator.inputs:
+        if tensor.name not in question.inputs:
+            yield f"  {tensor.name}: absent"
+
+
+def _attribute(attribute: Attribute, given: Mapping[str, Any]) -> str:
+    if attribute.name in given:
+        return _text(given[attribute.name])
     default = "none" if attribute.default is None else _text(attribute.default)
     return f"absent (default {default})"
 

@@ -10,9 +10,11 @@ from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
+from ..judging.expectations import of_invalid
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
+from .refusals import how_many_refused, in_short, refusal_lines
 from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
 _SHOWN = 10
@@ -33,7 +35,6 @@ def report_lines(report: Report) -> Iterator[str]:
     anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
     yield f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
     yield from _diagnosis(report)
-    yield ""
     yield from _table(report)
     yield from _arithmetic(report)
     yield from _readings(report)
@@ -41,6 +42,7 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
     yield from _by_message("unsupported, but --require names them:", report.refused)
     yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
+    yield from refusal_lines(report.refusals)
     yield from _expected(report)
     yield from _unsupported(report)
 
@@ -60,7 +62,8 @@ def headline(report: Report) -> str:
     """The verdict, and what it rests on, in a sentence."""
     counts = report.counts
     total = sum(counts.values())
-    parts = [f"{counts['passed']} of {total} cases passed"]
+    passed = f"{counts['passed']} of {total} cases passed"
+    parts = [passed if report.results else how_many_refused(report.refusals)]
     if report.undeciding:
         parts.append(f"{report.undeciding} decide{'s' * (report.undeciding == 1)} nothing")
     for verdict, word in (("failed", "failed"), ("error", "errors"), ("missing", "missing")):
@@ -75,6 +78,8 @@ def headline(report: Report) -> str:
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
+    if accepted := in_short(report.refusals):
+        parts.append(accepted)
     if report.interrupted:
         parts.append("interrupted before the others")
     return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
@@ -137,6 +142,9 @@ def _listing(finding: Finding) -> str:
 
 
 def _table(report: Report) -> Iterator[str]:
+    if not report.results:
+        return
+    yield ""
     yield f"{'':11}{'cases':>6}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupported':>13}"
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
@@ -260,13 +268,15 @@ def _and_more(count: int) -> Iterator[str]:
 
 
 def _expected(report: Report) -> Iterator[str]:
-    if not report.expectations:
+    told = [one for one in report.expectations if report.refusals or not of_invalid(one)]
+    if not told:
         return
     yield ""
     yield "expected findings:"
     seen = Counter(result.expected for result in report.expected_failures)
+    seen.update(one.expected for one in report.refusals if one.accepted)
     passed = Counter(result.expected for result in report.unexpected_passes)
-    for expectation in report.expectations:
+    for expectation in told:
         note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
         count = seen[expectation]
         yield f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {expectation.cases}"

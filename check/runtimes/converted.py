@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from ...cases.conversion import NotExpressible, ask
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.signature import Operator
-from ...cases.question import Question
+from ...cases.question import INVALID, Question
 from .runtime import Unsupported
 
 
@@ -15,10 +15,15 @@ def run_as(
     operator: Operator, run: Callable[[Question], Mapping[str, Array]], question: Question
 ) -> Arrays:
     """The outputs for `question` from `run`, which answers questions of `operator`: asked as such a
-    one, and the outputs converted back. Raises Unsupported where `operator` cannot ask the same.
+    one, and the outputs converted back. Raises Unsupported where `operator` cannot ask the same, and for
+    what must be refused: who refuses or accepts it then would be our conversion.
     """
     if question.operator == operator.name:
         return dict(run(question))
+    if question.theme == INVALID:
+        raise Unsupported(
+            f"{question.operator} is asked as {operator.name}, and valid questions alone"
+        )
     try:
         asked = ask(question, operator)
     except NotExpressible as reason:

@@ -91,3 +91,20 @@ def test_show_several(some_vectors: Path, command: Command) -> None:
 def test_show_without_a_case(command: Command, some_vectors: Path) -> None:
     bad_usage(command("show"), "CASE")
     bad_usage(command("show", some_vectors, "a-good", "b-bad"), "b-bad")
+
+
+def test_show_of_an_invalid_question(command: Command) -> None:
+    ended = command("show", f"{CELL}/invalid/float32/clip-nan")
+    lines = ended.out.splitlines()
+    assert lines[:2] == [f"{CELL}/invalid/float32/clip-nan", f"  {CELL}, float32, tier invalid"]
+    assert "must be refused: clip is nan; expected a positive number" in lines
+    assert "  (ledger: clip-default; cases/openvino/LEDGER.md#clip-default)" in lines
+    assert "  clip                 nan" in lines
+    ended = command("show", f"{CELL}/invalid/bfloat16/W-missing")
+    assert "  W: absent" in ended.out.splitlines()
+    assert "  R: bfloat16 (15, 5)" in ended.out.splitlines()
+    ended = command("show", f"{SEQUENCE}/invalid/float32/*-negative-*")
+    bad_usage(ended, "no invalid question is called .*: grucible cases --invalid")
+    bad_usage(command("show", f"{SEQUENCE}/invalid/*/hidden_size-zero"), "4 cases match")
+    ended = command("show", f"{SEQUENCE}/invalid/float32/sequence_lengths-beyond")
+    assert "may be refused; the text leaves it open: sequence_lengths holds 4" in ended.out

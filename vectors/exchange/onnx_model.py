@@ -27,6 +27,7 @@ TYPES = {
     "float64": TensorProto.DOUBLE,
     "bfloat16": TensorProto.BFLOAT16,
     "int32": TensorProto.INT32,
+    "int64": TensorProto.INT64,  # of a question that must be refused
 }
 _ATTRIBUTE_TYPES = {"float": "FLOAT", "floats": "FLOATS"}
 

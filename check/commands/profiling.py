@@ -11,7 +11,7 @@ import click
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import put, say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
-from ..commands.options import MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
+from .options import MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
 
 
 @click.command("profile")
@@ -42,9 +42,9 @@ def profile_command(
     is 0 whatever is found.
     """
     from ..observed.pool import RuntimePool
-    from .lines import profile_lines, profiles_json
-    from .page import page_lines
-    from .profile import FEATURES, profile
+    from ..profiling.lines import profile_lines, profiles_json
+    from ..profiling.page import page_lines
+    from ..profiling.profile import FEATURES, profile
 
     if page:
         check_replaceable(page, PAGE)

@@ -1,0 +1,1 @@
+"""What must be refused: valid questions with one thing made wrong."""

@@ -1,0 +1,1 @@
+"""What a runtime makes of questions that it must refuse."""

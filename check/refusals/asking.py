@@ -1,0 +1,66 @@
+"""Asking a runtime what it must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ...cases.invalid.questions import InvalidQuestion, invalid_questions
+from ...cases.question import TensorType
+from ..judging.expectations import Expectation, Expectations, of_invalid
+from ..observed.source import Answering, Reply, held_to
+from .grading import graded
+from .refusal import Outcome, Refusal
+
+
+def refusals(
+    source: Answering,
+    operators: Collection[str] = (),
+    dtypes: Collection[str] = (),
+    select: Sequence[str] = (),
+    expectations: Sequence[Expectation] = (),
+) -> list[Refusal]:
+    """What a runtime makes of the invalid questions of some operators and dtypes, or of all, whose id a
+    glob of `select` matches.
+
+    `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
+    in this process, where a crash ends whoever asks. The valid questions are asked first; what is made from
+    one that is not answered is not asked. An expectation counts where its glob names `/invalid/`: one that is
+    about wrong numbers explains nothing here.
+    """
+    asked = list(invalid_questions(operators, dtypes, select))
+    valid = {one.valid.id: one.valid for one in asked}
+    said = dict(zip(valid, source.replies(list(valid.values())), strict=True))
+    answered = {name for name, reply in said.items() if not _unanswered(valid[name].outputs, reply)}
+    worth = [one for one in asked if one.valid.id in answered]
+    replies = source.replies([one.question for one in worth])
+    given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
+    known = Expectations(list(filter(of_invalid, expectations)))
+    return [_refusal(one, said[one.valid.id], given.get(one.id), known) for one in asked]
+
+
+def _unanswered(wanted: Mapping[str, TensorType], reply: Reply) -> str:
+    """Why a valid question has no answer; "" where it has one."""
+    held = held_to(wanted, reply)
+    return "" if held.status == "ok" else held.message or held.status
+
+
+def _refusal(
+    asked: InvalidQuestion, valid: Reply, given: Reply | None, known: Expectations
+) -> Refusal:
+    outcome: Outcome = "unasked"
+    message = _unanswered(asked.valid.outputs, valid)
+    if given is not None:
+        outcome, message = graded(asked, valid, given)
+    question, defect = asked.question, asked.defect
+    return Refusal(
+        id=asked.id,
+        operator=question.operator,
+        dtype=question.dtype,
+        defect=defect.name,
+        about=defect.about,
+        ledger=asked.ledger,
+        outcome=outcome,
+        message=message,
+        decides=defect.decides,
+        expected=known.of(asked.id),
+    )

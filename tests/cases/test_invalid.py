@@ -1,0 +1,156 @@
+"""Invalid questions: each has one defect, which our own validation refuses and the ledger names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible.__main__ import main
+from grucible.cases.dtypes import FLOAT_TYPES
+from grucible.cases.errors import SpecError
+from grucible.cases.invalid.baseline import baseline
+from grucible.cases.invalid.questions import InvalidQuestion, defects, invalid_questions
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.pose import QuestionError, pose
+from grucible.cases.specs.spec_file import find_specs
+
+ROOT = Path(__file__).parents[2]
+EVERY = {one.id: one for one in invalid_questions()}
+
+
+def posed(one: InvalidQuestion) -> None:
+    question = one.question
+    pose(OPERATORS[question.operator], question.given, question.inputs)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_our_own_validation_refuses_every_one(operator: str) -> None:
+    for one in invalid_questions([operator]):
+        with pytest.raises(QuestionError):
+            posed(one)
+
+
+def test_what_it_is_made_from_and_may_be_taken_for_is_valid() -> None:
+    for one in EVERY.values():
+        operator = OPERATORS[one.question.operator]
+        for valid in (one.valid, *one.may_be_taken_for()):
+            again = pose(operator, valid.given, valid.inputs)
+            assert again.outputs == one.question.outputs
+
+
+def test_one_thing_is_wrong() -> None:
+    """A question differs from its valid one in one attribute, or in one input."""
+    for one in EVERY.values():
+        names = one.valid.given.keys() | one.question.given.keys()
+        wrong = [
+            n for n in names if repr(one.valid.given.get(n)) != repr(one.question.given.get(n))
+        ]
+        inputs = one.valid.inputs.keys()
+        wrong += [n for n in inputs if one.question.inputs.get(n) is not one.valid.inputs[n]]
+        assert len(wrong) == 1, (one.id, wrong)
+        assert one.defect.name.startswith(f"{wrong[0]}-")
+
+
+def test_ids_are_unique_and_say_operator_and_dtype() -> None:
+    ids = Counter(one.id for one in invalid_questions())
+    assert len(ids) == ids.total() > 900
+    for one in EVERY.values():
+        operator, theme, dtype, name = one.id.split("/")
+        assert (operator, theme, dtype) == (one.question.operator, "invalid", one.question.dtype)
+        assert name == one.defect.name
+        assert not set("*?[]") & set(one.id)
+
+
+def test_every_defect_has_its_line_in_the_ledger() -> None:
+    for one in EVERY.values():
+        page, _, entry = one.ledger.partition("#")
+        text = (ROOT / "cases" / page).read_text(encoding="utf-8")
+        assert text.count(f'<a id="{entry}"></a>') == 1, one.ledger
+
+
+def test_what_decides_does_not_rest_on_our_choice_alone() -> None:
+    """What the owner's text forbids is a must; where it is silent, the line says that we chose."""
+    for one in EVERY.values():
+        page, _, entry = one.ledger.partition("#")
+        text = (ROOT / "cases" / page).read_text(encoding="utf-8")
+        [line] = re.findall(rf'^\| <a id="{entry}"></a>.*\| ([^|]*) \|$', text, re.M)
+        if one.defect.decides:
+            assert line.startswith("text"), (one.ledger, line)
+
+
+SURE = {
+    "openvino.GRUCell-3": "hidden_size-zero hidden_size-negative hidden_size-more clip-zero clip-negative "
+    "clip-nan activations-unknown-f activations-one activations-three X-axis-less W-axis-more "
+    "R-3hidden_size-less B-4H-where-3H B-3H-where-4H B-6H-where-3H B-6H-where-4H W-other-float R-integer "
+    "X-missing initial_hidden_state-missing hidden_size-missing",
+    "openvino.GRUSequence-5": "direction-missing direction-backward sequence_lengths-missing B-missing "
+    "sequence_lengths-float W-num_directions-more B-3H-where-4H clip-nan",
+    "onnx.GRU-14": "hidden_size-zero direction-backward layout-two activations-one activations-four "
+    "activations-two-of-four B-3H-where-6H B-8H-where-6H sequence_lens-int64 W-missing",
+    "bnnsgraph.gru": "direction-missing activation-gelu recurrentActivation-gelu bias-6H-where-3H x-other-float",
+}
+OPEN = {
+    "openvino.GRUCell-3": {"linear_before_reset-two"},
+    "openvino.GRUSequence-5": {"linear_before_reset-two", "B-other-float", "B-integer",
+                               "sequence_lengths-negative", "sequence_lengths-beyond"},
+    "onnx.GRU-14": {"clip-zero", "clip-negative", "clip-nan", "sequence_lens-negative",
+                    "sequence_lens-beyond", *(f"activation_{parameter}-{count}"
+                                              for parameter in ("alpha", "beta")
+                                              for count in ("one", "three"))},
+    "bnnsgraph.gru": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_what_must_be_refused_and_what_the_texts_leave_open(operator: str) -> None:
+    found = {one.name: one.decides for one in defects(OPERATORS[operator])}
+    for name in SURE[operator].split():
+        assert found[name], name
+    assert {name for name, decides in found.items() if not decides} == OPEN[operator]
+
+
+def test_the_time_axis_is_nobody_s_defect() -> None:
+    """X alone has it: a longer X is another valid question."""
+    assert not [i for i in EVERY if "seq_length-" in i or "-L-" in i]
+
+
+def test_the_baseline_is_the_same_in_every_dtype() -> None:
+    for operator in OPERATORS.values():
+        plain = baseline(operator, "float32", {})
+        for dtype in operator.dtypes():
+            for name, array in baseline(operator, dtype, {}).inputs.items():
+                numbers = array.astype(np.float64)
+                assert (numbers == plain.inputs[name].astype(np.float64)).all()
+        drawn = [a.astype(np.float64) for t in operator.inputs if not t.zeros
+                 for a in [plain.inputs[t.name]] if a.dtype == FLOAT_TYPES["float32"].numpy]  # fmt: skip
+        assert all(len(np.unique(array)) > min(4, array.size // 2) for array in drawn)
+
+
+def test_no_spec_makes_cases_with_such_ids(tmp_path: Path) -> None:
+    (tmp_path / "invalid.yaml").write_text("operator: openvino.GRUCell-3\n")
+    with pytest.raises(
+        SpecError, match=r"invalid\.yaml: the theme 'invalid' is of questions without answers"
+    ):
+        find_specs((tmp_path,))
+
+
+def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    def listed(*arguments: str) -> tuple[object, list[str], str]:
+        with pytest.raises(SystemExit) as ended:
+            main(args=["cases", "--invalid", *arguments])
+        out, err = capsys.readouterr()
+        return ended.value.code, out.splitlines(), err
+
+    assert listed() == (0, list(EVERY), "")
+    select = "*/B-3H-where-4H"
+    ids = [
+        f"openvino.{name}/invalid/float16/B-3H-where-4H" for name in ("GRUCell-3", "GRUSequence-5")
+    ]
+    assert listed("--dtype", "float16", "--select", select) == (0, ids, "")
+    assert listed("--select", "*/core/*")[0] == 2
+    status, _, said = listed(str(ROOT / "cases"))
+    assert (status, "--invalid takes no SPEC" in said) == (2, True)
