@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,11 @@ from ...cases.operators.onnx import GRU
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
+    from ...cases.dtypes import Array, Arrays
     from ...cases.question import Question
 
 IR_VERSION = 10  # of opset 21's time: what the runtimes of today read
+LENGTHS = frozenset(t.name for t in GRU.inputs if t.role == "lengths")
 WEIGHTS = frozenset(t.name for t in GRU.inputs if t.role in ("w", "r", "b"))
 TYPES = {
     "float16": TensorProto.FLOAT16,
@@ -53,6 +55,19 @@ class NodeType(NamedTuple):
         return tuple(name for name, _, _ in self.ports)
 
 
+class ModelFile(NamedTuple):
+    """A question as the file of a model: its bytes, arrays for its inputs, the outputs it names."""
+
+    content: bytes
+    feeds: Arrays
+    asked: tuple[str, ...]
+
+    def only(self, outputs: Iterable[Array], question: Question) -> Arrays:
+        """`outputs`, one for each name in `asked`, without those that `question` does not ask for."""
+        named = zip(self.asked, outputs, strict=True)
+        return {name: array for name, array in named if name in question.outputs}
+
+
 def node_type(question: Question) -> NodeType:
     """What a model must be made for to run `question`."""
     return NodeType(
@@ -68,6 +83,42 @@ def node_type(question: Question) -> NodeType:
             if t.name in question.outputs
         ),
     )
+
+
+def opset_for(dtype: str) -> int:
+    """The first opset that has all of GRU for `dtype`: 14, which has layout, or for bfloat16 22."""
+    return 22 if dtype == "bfloat16" else 14
+
+
+def model_file(
+    question: Question, *, constants: Container[str] = WEIGHTS, both_outputs: bool = False
+) -> ModelFile:
+    """`question` as an exporter writes it: W, R and B are initializers, every shape is fixed.
+
+    `constants` names the inputs that are initializers. With `both_outputs` the model names Y and Y_h
+    whatever is asked for.
+    """
+    asked = node_type(question)
+    if both_outputs:
+        asked = asked._replace(outputs=_both(question))
+    written = {name: array for name, array in question.inputs.items() if name in constants}
+    feeds = {name: array for name, array in question.inputs.items() if name not in constants}
+    made = model(asked, opset_for(question.dtype), written)
+    return ModelFile(made.SerializeToString(), feeds, asked.asked)
+
+
+def _both(question: Question) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The names and shapes of Y and Y_h."""
+    x, r = question.inputs["X"].shape, question.inputs["R"].shape
+    directions, hidden_size = r[0], r[2]
+    if question.attributes["layout"] == 1:
+        batch, steps = x[:2]
+        return (
+            ("Y", (batch, steps, directions, hidden_size)),
+            ("Y_h", (batch, directions, hidden_size)),
+        )
+    steps, batch = x[:2]
+    return ("Y", (steps, directions, batch, hidden_size)), ("Y_h", (directions, batch, hidden_size))
 
 
 def model(
