@@ -67,12 +67,15 @@ class MNNRuntime:
         return file.only(outputs, question)
 
     def _outputs(self, file: ModelFile) -> list[npt.NDArray[Any]]:
+        """What MNN gives; nothing where its converter writes no model, or the model does not run."""
         with tempfile.TemporaryDirectory() as folder:
-            read, made = str(Path(folder) / "gru.onnx"), str(Path(folder) / "gru.mnn")
-            Path(read).write_bytes(file.content)
-            asked = ["mnnconvert", "-f", "ONNX", "--modelFile", read, "--MNNModel", made]
+            read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
+            read.write_bytes(file.content)
+            asked = ["mnnconvert", "-f", "ONNX", "--modelFile", str(read), "--MNNModel", str(made)]
             converter.mnnconvert([*asked, "--bizCode", "grucible", *self._options])
-            net = MNN.nn.load_module_from_file(made, list(file.feeds), list(file.asked))
+            if not made.exists():
+                return []
+            net = MNN.nn.load_module_from_file(str(made), list(file.feeds), list(file.asked))
         outputs = net.forward([_variable(array) for array in file.feeds.values()])
         return [np.array(one.read()) for one in outputs]
 

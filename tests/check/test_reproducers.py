@@ -44,7 +44,7 @@ def test_known_findings_name_reproducers_that_exist() -> None:
     named = {
         name
         for file in known.glob("*.yaml")
-        for name in re.findall(r"reproducer (\w+)", file.read_text())
+        for name in re.findall(r"reproducer ([a-z0-9]+_\w+)", file.read_text())
     }
     assert named
     assert named <= {file.stem for file in FILES}
