@@ -94,7 +94,8 @@ def _printed() -> Iterator[list[str]]:
             os.dup2(kept, 1)
             os.close(kept)
             file.seek(0)
-            held.append(file.read().decode(errors="replace"))
+            lines = file.read().decode(errors="replace").splitlines()
+            held.append(" ".join(line for line in lines if not line.startswith("[")))  # a time
 
 
 def _variable(array: npt.NDArray[Any]) -> Any:
