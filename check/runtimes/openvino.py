@@ -100,9 +100,8 @@ class OpenVINO:
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
         }
-        asked, constants = node_type(question), ()
-        if self.dynamic:
-            asked = asked.dynamic()
+        asked = node_type(question).dynamic() if self.dynamic else node_type(question)
+        constants: tuple[tuple[str, bytes], ...] = ()
         if self.constant_weights:
             weights = [t.name for t in operator.inputs if t.role in ("w", "r", "b")]
             constants = tuple(

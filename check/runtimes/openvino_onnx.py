@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 class OpenVINOONNX:
     """ONNX GRU on OpenVINO's ONNX frontend and CPU plugin; W, R, B are initializers.
 
-    Every case is a model of its own, compiled with the properties of openvino.py (some 20 ms).
+    With `dynamic`, batch and time are symbols in the file, as exporters write them that are told of
+    dynamic axes. Every case is a model of its own, compiled with the properties of openvino.py (some 20 ms).
     """
 
     parallel = True
 
-    def __init__(self) -> None:
-        self.__doc__ = "GRU on OpenVINO's ONNX frontend and CPU plugin; W, R, B are initializers"
+    def __init__(self, *, dynamic: bool) -> None:
+        self.dynamic = dynamic
+        self.__doc__ = (
+            "GRU on OpenVINO's ONNX frontend and CPU plugin; W, R, B are initializers"
+            f"{'; batch and time are symbols' if dynamic else ''}"
+        )
 
     @cached_property
     def _core(self) -> Any:
@@ -50,13 +55,17 @@ class OpenVINOONNX:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        file = model_file(question)
+        file = model_file(question, dynamic=self.dynamic)
         compiled = self._core.compile_model(self._core.read_model(file.content, b""), "CPU", EXACT)
         request = compiled.create_infer_request()
         for name, array in file.feeds.items():
-            fill(request.get_tensor(name), array)
+            tensor = request.get_tensor(name)
+            if self.dynamic:
+                tensor.shape = array.shape
+            fill(tensor, array)
         request.infer()
         return file.only([copied(request.get_tensor(name)) for name in file.asked], question)
 
 
-frontend = OpenVINOONNX()
+frontend = OpenVINOONNX(dynamic=False)
+dynamic = OpenVINOONNX(dynamic=True)

@@ -30,6 +30,8 @@ TYPES = {
     "bfloat16": TensorProto.BFLOAT16,
     "int32": TensorProto.INT32,
 }
+Shape = tuple[int | str, ...]
+"""The dimensions of a tensor in a model; one that is not fixed is a symbol."""
 _ATTRIBUTE_TYPES = {"float": "FLOAT", "floats": "FLOATS"}
 
 
@@ -41,8 +43,8 @@ class NodeType(NamedTuple):
     """
 
     attributes: str
-    ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
-    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+    ports: tuple[tuple[str, np.dtype[Any], Shape], ...]
+    outputs: tuple[tuple[str, Shape], ...]
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -53,6 +55,22 @@ class NodeType(NamedTuple):
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs, in their order."""
         return tuple(name for name, _, _ in self.ports)
+
+    def dynamic(self) -> NodeType:
+        """The same for any batch and number of steps: these dimensions are symbols."""
+        attributes = GRU.with_defaults(json.loads(self.attributes))
+        axes = {t.name: t.form(attributes).axes for t in (*GRU.inputs, *GRU.outputs)}
+        return self._replace(
+            ports=tuple((n, dtype, _open(axes[n], shape)) for n, dtype, shape in self.ports),
+            outputs=tuple((n, _open(axes[n], shape)) for n, shape in self.outputs),
+        )
+
+
+def _open(axes: tuple[str, ...], shape: Shape) -> Shape:
+    return tuple(
+        axis if GRU.sizes.get(axis) in ("batch", "time") else length
+        for axis, length in zip(axes, shape, strict=True)
+    )
 
 
 class ModelFile(NamedTuple):
@@ -91,14 +109,18 @@ def opset_for(dtype: str) -> int:
 
 
 def model_file(
-    question: Question, *, constants: Container[str] = WEIGHTS, both_outputs: bool = False
+    question: Question,
+    *,
+    constants: Container[str] = WEIGHTS,
+    both_outputs: bool = False,
+    dynamic: bool = False,
 ) -> ModelFile:
     """`question` as an exporter writes it: W, R and B are initializers, every shape is fixed.
 
     `constants` names the inputs that are initializers. With `both_outputs` the model names Y and Y_h
-    whatever is asked for.
+    whatever is asked for. With `dynamic` batch and time are symbols.
     """
-    asked = node_type(question)
+    asked = node_type(question).dynamic() if dynamic else node_type(question)
     if both_outputs:
         asked = asked._replace(outputs=_both(question))
     written = {name: array for name, array in question.inputs.items() if name in constants}
@@ -107,7 +129,7 @@ def model_file(
     return ModelFile(made.SerializeToString(), feeds, asked.asked)
 
 
-def _both(question: Question) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _both(question: Question) -> tuple[tuple[str, Shape], ...]:
     """The names and shapes of Y and Y_h."""
     x, r = question.inputs["X"].shape, question.inputs["R"].shape
     directions, hidden_size = r[0], r[2]
@@ -157,7 +179,7 @@ def model(
     )
 
 
-def _port(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ValueInfoProto:
+def _port(name: str, dtype: np.dtype[Any], shape: Shape) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, TYPES[dtype_name(dtype)], shape)
 
 
