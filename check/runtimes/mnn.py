@@ -7,26 +7,25 @@ and reports to a server. What MNN prints is kept from standard output, and told 
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import _tools as converter
-import MNN
 import numpy as np
 import numpy.typing as npt
 
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.onnx_model import ModelFile, model_file
 from .converted import run_as
+from .printed import printed
 from .runtime import Unsupported
 
 if TYPE_CHECKING:
     from ...cases.question import Question
+
+with printed():
+    import _tools as converter
+    import MNN
 
 _OWN_KERNEL = "--useOriginRNNImpl"
 
@@ -58,11 +57,11 @@ class MNNRuntime:
         if question.dtype != "float32":
             raise Unsupported(f"MNN takes and gives float32 in Python, not {question.dtype}")
         file = model_file(question)
-        with _printed() as printed:
+        with printed() as told:
             outputs = self._outputs(file)
         if len(outputs) != len(file.asked):
             raise RuntimeError(
-                f"MNN gave {len(outputs)} outputs, not {len(file.asked)}; it printed: {printed[0]}"
+                f"MNN gave {len(outputs)} outputs, not {len(file.asked)}; it printed: {told[0]}"
             )
         return file.only(outputs, question)
 
@@ -78,24 +77,6 @@ class MNNRuntime:
             net = MNN.nn.load_module_from_file(str(made), list(file.feeds), list(file.asked))
         outputs = net.forward([_variable(array) for array in file.feeds.values()])
         return [np.array(one.read()) for one in outputs]
-
-
-@contextlib.contextmanager
-def _printed() -> Iterator[list[str]]:
-    """A list that holds, at the end, what C code printed on standard output in the meantime."""
-    held: list[str] = []
-    with tempfile.TemporaryFile() as file:
-        kept = os.dup(1)
-        os.dup2(file.fileno(), 1)
-        try:
-            yield held
-        finally:
-            ctypes.CDLL(None).fflush(None)
-            os.dup2(kept, 1)
-            os.close(kept)
-            file.seek(0)
-            lines = file.read().decode(errors="replace").splitlines()
-            held.append(" ".join(line for line in lines if not line.startswith("[")))  # a time
 
 
 def _variable(array: npt.NDArray[Any]) -> Any:
