@@ -11,7 +11,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import NodeType, model, node_type
+from ...vectors.exchange.onnx_model import NodeType, model, node_type, opset_for
 from .converted import run_as
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ONNXReference:
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
         asked = node_type(question)
         with np.errstate(over="ignore"):
-            outputs = _evaluator(asked, 22 if question.dtype == "bfloat16" else 14).run(
+            outputs = _evaluator(asked, opset_for(question.dtype)).run(
                 list(asked.asked), dict(question.inputs)
             )
         return dict(zip(asked.asked, outputs, strict=True))

@@ -2,15 +2,15 @@
 
 A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run.
 
-Models are static in shape and compiled with INFERENCE_PRECISION_HINT f32 (the default is bfloat16
-on CPUs that have it) and NUM_STREAMS 0, which runs a model in the calling thread: results are the
-same bits, a compiled model holds no threads of its own, and a process that has run cases can fork.
+Models are static in shape, or dynamic in batch and time. They are compiled with
+INFERENCE_PRECISION_HINT f32 (the default is bfloat16 on CPUs that have it) and NUM_STREAMS 0, which
+runs a model in the calling thread: results are the same bits, a compiled model holds no threads of
+its own, and a process that has run cases can fork.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_PROPERTIES = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+EXACT = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
 _DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
@@ -44,6 +44,10 @@ class OpenVINO:
     specs put sequence lengths and draws innermost, so the cases that share a model follow one
     another, and keeping 512 would save half a per cent of the compilations.
 
+    With `dynamic`, batch and number of steps are dynamic dimensions of X, of the initial state and of
+    the lengths, and a compiled model is asked all of them; with `constant_weights` too, all that come
+    with the same weights.
+
     With `default_precision`, no INFERENCE_PRECISION_HINT is given, as real programs give none.
 
     One object is for one thread at a time: a kept model has one inference request.
@@ -51,14 +55,17 @@ class OpenVINO:
 
     parallel = True
 
-    def __init__(self, *, constant_weights: bool, default_precision: bool = False) -> None:
-        self.constant_weights = constant_weights
+    def __init__(
+        self, *, constant_weights: bool, default_precision: bool = False, dynamic: bool = False
+    ) -> None:
+        self.constant_weights, self.dynamic = constant_weights, dynamic
         self.__doc__ = (
             "GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin; "
             f"W, R, B are {'Constants' if constant_weights else 'Parameters'}"
+            f"{'; batch and time are dynamic' if dynamic else ''}"
             f"{'; precision as OpenVINO chooses' if default_precision else ''}"
         )
-        self._properties = _DEFAULT_PRECISION if default_precision else _PROPERTIES
+        self._properties = _DEFAULT_PRECISION if default_precision else EXACT
         self._kept_request = lru_cache(maxsize=_CACHED_MODELS)(self._request)
 
     @cached_property
@@ -93,34 +100,40 @@ class OpenVINO:
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
         }
-        asked = node_type(question)
+        asked = node_type(question).dynamic() if self.dynamic else node_type(question)
+        constants: tuple[tuple[str, bytes], ...] = ()
         if self.constant_weights:
-            weights = {t.name for t in operator.inputs if t.role in ("w", "r", "b")}
-            constants = {name: inputs.pop(name) for name in weights & inputs.keys()}
-            request = self._request(asked, constants)
-        else:
-            request = self._kept_request(asked)
+            weights = [t.name for t in operator.inputs if t.role in ("w", "r", "b")]
+            constants = tuple(
+                (name, inputs.pop(name).tobytes()) for name in weights if name in inputs
+            )
+        request = self._kept_request(asked, constants)
         for index, array in enumerate(inputs.values()):
-            fill(request.get_input_tensor(index), array)
+            tensor = request.get_input_tensor(index)
+            if self.dynamic:
+                tensor.shape = array.shape
+            fill(tensor, array)
         request.infer()
         return {
-            tensor.name: _copy(request.get_output_tensor(index))
+            tensor.name: copied(request.get_output_tensor(index))
             for index, tensor in enumerate(operator.outputs)
         }
 
-    def _request(
-        self, asked: NodeType, constants: Mapping[str, npt.NDArray[Any]] | None = None
-    ) -> Any:
-        """An inference request of the model that `asked` describes, given its Constants."""
+    def _request(self, asked: NodeType, constants: tuple[tuple[str, bytes], ...]) -> Any:
+        """An inference request of the model that `asked` describes, given the bytes of its Constants."""
+        ports = {name: (dtype, shape) for name, dtype, shape in asked.ports}
+        arrays = {
+            name: np.frombuffer(content, ports[name][0]).reshape(ports[name][1])
+            for name, content in constants
+        }
         try:
-            made = model(asked, constants or {})
-            compiled = self._core.compile_model(made, "CPU", self._properties)
+            compiled = self._core.compile_model(model(asked, arrays), "CPU", self._properties)
         except RuntimeError as error:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
         return compiled.create_infer_request()
 
 
-def _copy(tensor: Any) -> npt.NDArray[Any]:
+def copied(tensor: Any) -> npt.NDArray[Any]:
     """A copy of `tensor`, whose memory belongs to its request."""
     data: npt.NDArray[Any] = tensor.data
     return (data.view(_BFLOAT16) if tensor.get_element_type() == ov.Type.bf16 else data).copy()
@@ -128,4 +141,6 @@ def _copy(tensor: Any) -> npt.NDArray[Any]:
 
 parameters = OpenVINO(constant_weights=False)
 constant = OpenVINO(constant_weights=True)
+dynamic = OpenVINO(constant_weights=True, dynamic=True)
+dynamic_parameters = OpenVINO(constant_weights=False, dynamic=True)
 default = OpenVINO(constant_weights=False, default_precision=True)

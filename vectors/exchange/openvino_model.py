@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ml_dtypes
@@ -23,6 +24,7 @@ from openvino.utils.node_factory import NodeFactory
 from ...cases.operators.known import OPERATORS
 
 if TYPE_CHECKING:
+    from ...cases.operators.signature import Operator
     from ...cases.question import Question
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -38,6 +40,22 @@ class NodeType(NamedTuple):
     operator: str
     attributes: str
     ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
+
+    def dynamic(self) -> NodeType:
+        """The same for any batch and number of steps: these dimensions are -1."""
+        operator = OPERATORS[self.operator]
+        attributes = operator.with_defaults(json.loads(self.attributes))
+        axes = {t.name: t.form(attributes).axes for t in operator.inputs}
+        return self._replace(
+            ports=tuple(
+                (name, dtype, tuple(map(partial(_open, operator), axes[name], shape)))
+                for name, dtype, shape in self.ports
+            )
+        )
+
+
+def _open(operator: Operator, axis: str, length: int) -> int:
+    return -1 if operator.sizes.get(axis) in ("batch", "time") else length
 
 
 def node_type(question: Question) -> NodeType:

@@ -1,0 +1,28 @@
+"""MNN: a GRU of direction reverse is computed as one of direction forward."""
+
+import tempfile
+
+import _tools as converter
+import MNN
+import numpy as np
+import onnx.parser
+
+feeds = {"X": np.array([[[1]], [[-2]]], np.float32)}
+model = onnx.parser.parse_model("""
+    <ir_version: 10, opset_import: ["": 14]>
+    gru (float[2,1,1] X) => (float[2,1,1,1] Y, float[1,1,1] Y_h)
+    <float[1,3,1] W = {0, 0, 1}, float[1,3,1] R = {0, 0, 0}>
+    { Y, Y_h = GRU <hidden_size = 1, direction = "reverse"> (X, W, R) }
+""")
+with tempfile.TemporaryDirectory() as folder:
+    onnx.save(model, f"{folder}/gru.onnx")
+    files = ["--modelFile", f"{folder}/gru.onnx", "--MNNModel", f"{folder}/gru.mnn"]
+    converter.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "x"])
+    net = MNN.nn.load_module_from_file(f"{folder}/gru.mnn", [*feeds], ["Y", "Y_h"])
+given = [MNN.expr.const(a, list(a.shape), MNN.expr.NCHW) for a in feeds.values()]
+Y, Y_h = [one.read() for one in net.forward(given)]
+forward = np.array([np.tanh(1) / 2, np.tanh(1) / 4 + np.tanh(-2) / 2])  # z = 1/2
+reverse = np.array([np.tanh(1) / 2 + np.tanh(-2) / 4, np.tanh(-2) / 2])
+print(Y.ravel(), Y_h.ravel(), "expected", reverse, reverse[:1])
+np.testing.assert_allclose(Y.ravel(), forward, rtol=1e-6)
+np.testing.assert_allclose(Y_h.ravel(), forward[1:], rtol=1e-6)

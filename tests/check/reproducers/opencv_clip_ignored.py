@@ -1,0 +1,19 @@
+"""OpenCV: clip is ignored."""
+
+import cv2
+import numpy as np
+import onnx.parser
+
+feeds = {"X": np.full((1, 1, 1), 2, np.float32)}
+model = onnx.parser.parse_model("""
+    <ir_version: 10, opset_import: ["": 14]>
+    gru (float[1,1,1] X) => (float[1,1,1,1] Y, float[1,1,1] Y_h)
+    <float[1,3,1] W = {0, 0, 1}, float[1,3,1] R = {0, 0, 0}>
+    { Y, Y_h = GRU <hidden_size = 1, clip = 0.5> (X, W, R) }
+""")
+net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
+for name, array in feeds.items():
+    net.setInput(array, name)
+Y, Y_h = net.forward(["Y", "Y_h"])
+print(Y.ravel(), "expected", np.tanh(0.5) / 2)  # z = 1/2
+np.testing.assert_allclose(Y.ravel(), [np.tanh(2) / 2], rtol=1e-6)

@@ -1,0 +1,21 @@
+"""OpenCV: where a GRU has no Y_h, its Y holds the last state alone, in the shape of Y_h."""
+
+import cv2
+import numpy as np
+import onnx.parser
+
+feeds = {"X": np.array([[[1]], [[-2]]], np.float32)}
+model = onnx.parser.parse_model("""
+    <ir_version: 10, opset_import: ["": 14]>
+    gru (float[2,1,1] X) => (float[2,1,1,1] Y)
+    <float[1,3,1] W = {0, 0, 1}, float[1,3,1] R = {0, 0, 0}>
+    { Y = GRU <hidden_size = 1> (X, W, R) }
+""")
+net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
+for name, array in feeds.items():
+    net.setInput(array, name)
+(Y,) = net.forward(["Y"])
+forward = np.array([np.tanh(1) / 2, np.tanh(1) / 4 + np.tanh(-2) / 2])  # z = 1/2
+print(Y.shape, Y.ravel(), "expected", (2, 1, 1, 1), forward)
+assert Y.shape == (1, 1, 1)
+np.testing.assert_allclose(Y.ravel(), forward[1:], rtol=1e-6)
