@@ -11,6 +11,7 @@ from typing import Any
 from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
+from ..refusals.refusal import Refusal
 from ..reports.wrapping import WIDTH, clipped, head_and_tail, wrapped
 from .row import AGAIN, Profile, Row, Status
 
@@ -19,6 +20,12 @@ _FEATURE, _CELL = 24, 14
 _MANY = 8
 """So many features of equal cells, one behind the other, are told as one line."""
 _NAMED = 5
+TOLD = {
+    "obvious": "accepted, as if nothing were wrong",
+    "garbage": "accepted, with other numbers",
+    "crash": "crashed, or hung",
+}
+"""What is said of an invalid question that was not refused, by its outcome."""
 _LEGEND = (
     "right, or the class of arithmetic it is right to; refused: declared unsupported, or an error; "
     "wrong: numbers that no arithmetic gives; crashed: a death, or no answer; malformed: outputs of "
@@ -33,6 +40,7 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     for operator in dict.fromkeys(row.operator for row in profile.rows):
         yield ""
         yield from _table(operator, [r for r in profile.rows if r.operator == operator], full)
+    yield from _refusals(profile.refusals)
     yield ""
     yield from wrapped(_LEGEND, indent=0)
 
@@ -59,6 +67,24 @@ def _silent(rows: Sequence[Row]) -> Iterator[str]:
             told = ", ".join(features[:_NAMED])
             more = f" and {len(features) - _NAMED} more" if len(features) > _NAMED else ""
             yield from wrapped(f"{operator}: {said}: {told}{more}", indent=2, more=6, cut=False)
+
+
+def _refusals(found: Sequence[Refusal]) -> Iterator[str]:
+    """Of each operator how many questions that must be refused were, and which ones were accepted."""
+    asked = [one for one in found if one.outcome != "unasked"]
+    if not asked:
+        return
+    yield ""
+    yield "questions that must be refused, or that a text leaves open (?):"
+    for operator in dict.fromkeys(one.operator for one in asked):
+        mine = [one for one in asked if one.operator == operator]
+        refused = sum(one.outcome == "refused" for one in mine)
+        yield f"  {operator}: {refused} of {len(mine)} refused"
+        for outcome, told in TOLD.items():
+            names = [f"{r.defect}{'' if r.decides else '?'}" for r in mine if r.outcome == outcome]
+            if names:
+                said = f"{told}: {', '.join(names)}"
+                yield from wrapped(said, indent=6, more=8, cut=False)
 
 
 def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
@@ -120,6 +146,7 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
             {
                 "runtime": {"name": one.runtime, "version": one.version},
                 "rows": [_row(row) for row in one.rows],
+                "refusals": [_refusal(refusal) for refusal in one.refusals],
             }
             for one in profiles
         ],
@@ -130,3 +157,18 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
 def _row(row: Row) -> dict[str, Any]:
     told = asdict(row) | {"cases": list(row.cases)}
     return told | {"arithmetic": row.arithmetic or None, "misreading": row.misreading or None}
+
+
+def _refusal(one: Refusal) -> dict[str, Any]:
+    names = (
+        "id",
+        "operator",
+        "dtype",
+        "defect",
+        "about",
+        "ledger",
+        "outcome",
+        "decides",
+        "message",
+    )
+    return {name: getattr(one, name) for name in names}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.operators.known import OPERATORS
-from .lines import STATUSES, runs
+from .lines import STATUSES, TOLD, runs
 from .row import Profile, Row
 
 TITLE = "# What runtimes can do"
@@ -32,12 +32,14 @@ def page_lines(profiles: Sequence[Profile], command: str) -> Iterator[str]:
     yield ""
     yield f"    {command}"
     yield ""
-    yield "| runtime | version | " + " | ".join(STATUSES) + " |"
-    yield "| --- | --- |" + " ---: |" * len(STATUSES)
+    yield "| runtime | version | " + " | ".join(STATUSES) + " | of what must be refused |"
+    yield "| --- | --- |" + " ---: |" * len(STATUSES) + " --- |"
     for one in profiles:
         counts = Counter(row.status for row in one.rows)
         told = " | ".join(str(counts[status]) for status in STATUSES)
-        yield f"| {one.runtime} | {_cell_text(one.version)} | {told} |"
+        must = [r for r in one.refusals if r.decides and r.outcome != "unasked"]
+        refused = f"{sum(r.outcome == 'refused' for r in must)} of {len(must)} refused"
+        yield f"| {one.runtime} | {_cell_text(one.version)} | {told} | {refused if must else '–'} |"
     for operator in OPERATORS:
         if any(row.operator == operator for one in profiles for row in one.rows):
             yield ""
@@ -64,9 +66,23 @@ def _operator(operator: str, profiles: Sequence[Profile]) -> Iterator[str]:
     for dtype in OPERATORS[operator].dtypes():
         if dtype != first and any(row.dtype == dtype for rows in mine for row in rows):
             yield f"| in {dtype} | " + " | ".join(_counts(rows, dtype) for rows in mine) + " |"
+    accepted = [(one.runtime, _accepted(operator, one)) for one in profiles]
+    for runtime, told in accepted:
+        if told:
+            yield ""
+            yield f"{runtime} accepts what must be refused: {told}."
     if notes:
         yield ""
         yield from (f"{number}. {_cell_text(said)}" for said, number in notes.items())
+
+
+def _accepted(operator: str, profile: Profile) -> str:
+    """The defects that a runtime lets pass though the text forbids them, by what came back."""
+    wrong = [one for one in profile.refusals if one.wrong and one.operator == operator]
+    by_outcome = {
+        told: [r.defect for r in wrong if r.outcome == outcome] for outcome, told in TOLD.items()
+    }
+    return "; ".join(f"{', '.join(names)} ({told})" for told, names in by_outcome.items() if names)
 
 
 def _cell(rows: Sequence[Row], feature: str, dtype: str, notes: dict[str, int]) -> str:

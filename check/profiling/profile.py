@@ -8,22 +8,26 @@ from functools import cache
 from pathlib import Path
 
 from ...cases.expansion.expand import expand
+from ...cases.operators.known import OPERATORS
 from ...cases.specs.spec_file import SHIPPED, find_specs
 from ...gen.variants.catalogue import CATALOGUE
 from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
-from ..observed.source import Source
+from ..observed.pool import RuntimePool
+from ..observed.source import FromRuntime
+from ..refusals.asking import refusals
+from ..refusals.refusal import Refusal
 from ..report import Report
 from ..verdict import judge
 from .again import asked_again
-from .row import PLAIN, SIZES, Profile, row_of
+from .row import PLAIN, SIZES, Profile, Row, row_of
 
 FEATURES = (f"*/{PLAIN}/*", f"*/{SIZES}/*")
 """The globs of the questions that ask for one feature at a time."""
 
 
 def profile(
-    source: Source,
+    source: RuntimePool | FromRuntime,
     vectors: Path | None = None,
     select: Sequence[str] = FEATURES,
     advance: Callable[[int], None] = lambda _: None,
@@ -31,13 +35,24 @@ def profile(
     """What the runtime behind `source` makes of each feature, by the vectors at a path (None: the core).
 
     Every selected case is a feature, or shares one. Those of theme `plain` are asked twice more in the first
-    dtype that is right, so that state which is kept, and memory which is not written, shows. `advance(n)` as
+    dtype that is right, so that state which is kept, and memory which is not written, shows. Where a baseline
+    is among them, so are the operator's questions that must be refused, in the first dtype. `advance(n)` as
     cases are judged. Raises GrucibleError for vectors that cannot be used, and where nothing is selected.
     """
     report = judge(vectors, source, chosen_criteria(), select, advance=advance)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
-    again = asked_again(source, vectors, rows, advance)
-    return Profile(source.name, source.version, [*rows, *again])
+    rows += asked_again(source, vectors, rows, advance)
+    return Profile(source.name, source.version, rows, _refusals(source, rows))
+
+
+def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Refusal]:
+    """What became of the invalid questions of the operators whose baseline was asked."""
+    operators = dict.fromkeys(row.operator for row in rows if row.feature == "default")
+    return [
+        one
+        for operator in operators
+        for one in refusals(source, [operator], OPERATORS[operator].dtypes()[:1])
+    ]
 
 
 def _misreading(report: Report, result: CaseResult) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..judging.case_result import CaseResult
+from ..refusals.refusal import Refusal
 
 Status = Literal["right", "refused", "wrong", "crashed", "malformed", "missing"]
 PLAIN, SIZES = "plain", "plain_sizes"
@@ -39,11 +40,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Profile:
-    """All that was found of a runtime."""
+    """All that was found of a runtime: of features, and of questions that it must refuse."""
 
     runtime: str
     version: str
     rows: Sequence[Row]
+    refusals: Sequence[Refusal] = ()
 
 
 def feature_of(case_id: str) -> str:
