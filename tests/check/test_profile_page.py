@@ -1,0 +1,94 @@
+"""Profiles side by side: the page says what the profiles do, and check/RUNTIMES.md what runtimes do today."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import grucible
+from grucible.check.observed.source import FromRuntime
+from grucible.check.profiling.page import TITLE, page_lines
+from grucible.check.profiling.profile import profile
+from grucible.check.profiling.row import AGAIN, Profile
+from grucible.check.runtimes.runtime import described, load_runtime
+
+from .conftest import Command
+from .numpy_gru import MISTAKES, run
+
+PAGE = Path(grucible.__file__).parent / "check" / "RUNTIMES.md"
+SELECT = ("openvino.GRUSequence-5/plain/float*/[bcdr]*",)
+
+
+def _profile(name: str, runtime: object, select: tuple[str, ...] = SELECT) -> Profile:
+    return profile(FromRuntime(described(name, runtime)), None, select)
+
+
+def _tables(page: str) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
+    """Each operator of a page, with its cells: by runtime, then by the name of the row."""
+    for section in page.split("\n## ")[1:]:
+        operator, _, text = section.partition("\n")
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:1] == "|"]
+        (_, *runtimes), _, *cells = rows
+        yield (
+            operator,
+            {
+                runtime: {name: row[at] for name, *row in cells}
+                for at, runtime in enumerate(runtimes)
+            },
+        )
+
+
+def test_two_side_by_side() -> None:
+    both = [_profile("right", run), _profile("clipless", MISTAKES["clip ignored"])]
+    page = "\n".join(page_lines(both, "grucible profile"))
+    assert page.startswith(f"{TITLE}\n")
+    [(operator, table)] = _tables(page)
+    assert operator == "openvino.GRUSequence-5"
+    assert table["right"]["clip0.5"] == "right"
+    assert table["clipless"]["clip0.5"] == "**wrong** 1"
+    assert table["clipless"]["default"] == table["clipless"][AGAIN] == "right"
+    assert "\n1. clip ignored\n" in f"{page}\n"
+    right = sum(row.dtype == "float64" for row in both[0].rows)
+    wrong = sum((row.dtype, row.status) == ("float64", "wrong") for row in both[1].rows)
+    assert table["right"]["in float64"] == f"{right} right (float64)"
+    assert table["clipless"]["in float64"] == f"{right - wrong} right (float64), {wrong} wrong"
+
+
+def test_a_text_that_is_no_page_is_kept(tmp_path: Path, command: Command) -> None:
+    mine = tmp_path / "notes.md"
+    mine.write_text("# My notes\n")
+    ended = command("profile", "--runtime", "no:such", "--page", mine)
+    assert "notes.md" in ended.said_in_one_line()
+    assert mine.read_text() == "# My notes\n"
+
+
+def test_a_text_of_a_runtime_cannot_break_the_page() -> None:
+    def odd(_: object) -> None:
+        raise ValueError("a | b <script>\x1b[2J")
+
+    page = "\n".join(page_lines([_profile("odd", odd)], "grucible profile"))
+    assert "\x1b" not in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "onnx-reference", "tract", "opencv"])
+def test_the_page_says_what_they_do_today(name: str) -> None:
+    """Of ONNX's own operator; the others are asked as that."""
+    pytest.importorskip({"onnx-reference": "onnx", "opencv": "cv2"}.get(name, name))
+    page = PAGE.read_text(encoding="utf-8")
+    runtime = load_runtime(name)
+    [version] = re.findall(rf"^\| {name} \| (.*?) \|", page, re.M)
+    if runtime.version != version:
+        pytest.skip(f"the page is about {version}, installed is {runtime.version}")
+    select = ("onnx.GRU-14/plain*/float32/[!b]*",)
+    found = _profile(name, runtime.run, select)
+    table = dict(_tables(page))["onnx.GRU-14"][name]
+    checked = 0
+    for row in found.rows:
+        if row.feature in table and row.feature != AGAIN:
+            assert table[row.feature].strip("*").split("*")[0] == row.status, row.feature
+            checked += 1
+    assert checked > 30
