@@ -108,6 +108,12 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
     return change
 
 
+def _last_in_time(seen: Evaluated) -> Array:
+    """The last state in the order of time: of reverse, that of the first step taken."""
+    at = 0 if seen.semantics.y_order == "processing" else -1
+    return np.where(_reverse(seen)[:, :, None, None], seen.y[..., at, :], seen.ho)
+
+
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     x, h0 = inputs.x.copy(), inputs.h0.copy()
     x[:], h0[:] = x[:, :1], h0[:, :, :1]
@@ -182,6 +188,8 @@ SEQUENCE_VARIANTS = (
             outputs=_ho_at(lambda _, __, ___: np.array(0))),
     Variant("Ho-one-step-early", "{ho} taken one step before the last", needs=("axis.time",),
             outputs=_ho_at(lambda n, _, reverse: np.where(reverse, 1, n - 2))),
+    Variant("last-output-in-time-order", "the last {y} of reverse taken from the end of the sequence in the order of time",
+            needs=("direction", "sequence"), last=_last_in_time),
     Variant("rows-left-sorted", "rows sorted by length for packing, and not put back", needs=("lengths",),
             outputs=_sorted_rows),
 )  # fmt: skip

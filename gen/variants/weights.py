@@ -183,6 +183,8 @@ WEIGHT_VARIANTS = (
             inputs=_without("wz", "wr", "wh")),
     Variant("Rb-ignored", "the recurrent biases Rbz, Rbr and Rbh ignored", needs=("b.rz",), links=BIAS,
             inputs=_without("rz", "rr", "rh")),
+    Variant("bias-sum-but-for-n", "bias taken as the sum of both biases for r and z, but as b_hn for n",
+            needs=("bias_inside", "b.wz"), inputs=_without("wz", "wr")),
     Variant("B-as-4H", "the first 4H of {b} read as summed biases of z and r, Wbh and Rbh", needs=("b.six",), links=BIAS,
             inputs=_moved({"z": lambda b: b["wz"], "r": lambda b: b["wr"], "rh": lambda b: b["rz"]}, "wz", "wr", "rz", "rr")),
     Variant("B-interleaved", "{b} read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh", needs=("b.six",), links=BIAS,

@@ -55,7 +55,7 @@ def test_a_record_says_enough(variant: object) -> None:
     one = CATALOGUE[variant.name]  # type: ignore[attr-defined]
     assert one.about[0].islower() or one.about.split()[0] in one.about
     assert not one.about.endswith(".")
-    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.arithmetic)
+    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.last, one.arithmetic)
     assert any(change is not None for change in changes)
     assert (one.kind == "reading") == (one.name in READINGS) == bool(one.ledger)
     assert (one.kind == "approximation") == (one.name in APPROXIMATIONS)
