@@ -165,7 +165,7 @@ WEIGHT_VARIANTS = (
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda _, r: 0 * r, lambda w, r: w + r)),
     Variant("Wbh-inside", "Wbh added inside the product with the reset gate", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda w, r: w + r, lambda w, _: 0 * w)),
-    Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", needs=_APART,
+    Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", ledger="b-order", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_bias_h(lambda w, _: w, lambda _, r: r)),
     Variant("bias-h-inside", "the candidate's bias put inside the product with the reset gate although {reset_after} is not set",
             needs=("bias_inside", "b.h"), links=LINEAR_BEFORE_RESET, inputs=_moved({"rh": lambda b: b["h"]}, "h")),
