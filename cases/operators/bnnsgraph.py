@@ -10,6 +10,7 @@ import numpy as np
 
 from .activations import Activation
 from .attribute import Attribute
+from .notation import Notation
 from .signature import DRAWN_OR_ZEROS, ZEROS_OR_DRAWN, Form, Operator, Tensor
 
 # the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
@@ -26,6 +27,24 @@ _ACTIVATIONS = {
 }
 # "concat(W_ir, W_in, W_iz)" (ledger: gate-order), n being the candidate h
 _RNZ = ("r", "h", "z")
+
+_NOTATION = Notation(
+    x="x[t, ...]",
+    h="h[t-1, ...]",
+    z="z[t, ...]",
+    r="r[t, ...]",
+    t="n[t, ...]",
+    state="h[t, ...]",
+    gate={"h": "n"},
+    w="W_i{gate}",
+    u="W_h{gate}",
+    matmul="matmul({weight}, {x})",
+    times="*",
+    b="b_i{gate}",
+    rb="b_h{gate}",
+    sum_b="b_h{gate}",
+    functions={"affine": "linear", "hard-sigmoid": "hardSigmoid", "scaled-tanh": "scaledTanh"},
+)
 
 GRU = Operator(
     name="bnnsgraph.gru",
@@ -115,6 +134,7 @@ GRU = Operator(
         "activation",
         "outputSequence",
     ),
+    notation=_NOTATION,
     sure_range=50.0,  # where Core ML's layer clips (ledger: range)
     # W_hn h is made before it meets r in both formulas; output[-1] is the last step taken
     # (ledger: reset-false, reverse-order)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .attribute import Attribute, Meaning
+from .notation import USUAL, Notation
 
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
 
@@ -88,8 +89,8 @@ class Operator:
     `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
     the dtype names it may take (the first is the default). `id_order` is the order in which
     attributes appear in case ids. A deciding case has no pre-activation beyond `sure_range`, from where on
-    the owner's documents leave open what is computed. `always` are fields of `semantics.Semantics` that
-    no attribute sets, where they are not as usual.
+    the owner's documents leave open what is computed. `notation` is how its formulas are written.
+    `always` are fields of `semantics.Semantics` that no attribute sets, where they are not as usual.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Operator:
     types: Mapping[str, tuple[str, ...]]
     id_order: tuple[str, ...]
     sure_range: float = math.inf
+    notation: Notation = USUAL
     always: Mapping[str, Any] = field(default_factory=dict)
 
     @property
