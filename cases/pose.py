@@ -9,7 +9,7 @@ from .case_size import too_large
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
 from .operators.attribute import Attribute
-from .operators.attribute_values import all_attributes, canonical
+from .operators.attribute_values import all_attributes
 from .operators.known import OPERATORS
 from .operators.signature import Operator, Tensor
 from .question import Question, TensorType
@@ -32,7 +32,6 @@ def pose(
     `inputs` are named, shaped and typed as the operator's specification has them; the dtype of the question
     is that of the input that plays x. Raises QuestionError for anything that makes no such question.
     """
-    given = canonical(operator, given)
     try:
         attributes = all_attributes(operator, given)
     except ValueError as error:
@@ -56,7 +55,7 @@ def pose(
         id=case_id,
         operator=operator.name,
         dtype=dtype,
-        given=given,
+        given=dict(given),
         inputs={t.name: inputs[t.name] for t in operator.inputs if t.name in inputs},
         outputs={t.name: TensorType(operator.shape(t, attributes, sizes), kind) for t in wanted},
     )
