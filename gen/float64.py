@@ -1,4 +1,4 @@
-"""The GRU in float64 over a whole block at once, and the peaks of its intermediates."""
+"""The GRU in float64 over a whole block at once, and how large its intermediates become."""
 
 from __future__ import annotations
 
@@ -98,6 +98,19 @@ class Float64:
     def softsign(self, v: Array) -> Array:
         """v/(1 + |v|)."""
         return np.asarray(v / (1.0 + np.abs(v)))
+
+
+class PreActivations(Float64):
+    """Float64 that remembers, for each of n stacked cases, the largest absolute pre-activation."""
+
+    def __init__(self, cases: int) -> None:
+        self.largest = np.zeros(cases)
+
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation; sees `a`."""
+        seen = np.abs(a).reshape(len(self.largest), -1).max(axis=1)
+        np.maximum(self.largest, seen, out=self.largest)
+        return super().activation(function, a, clip)
 
 
 class Peaks(Float64):

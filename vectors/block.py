@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
-from ..cases.operators.attribute_values import all_attributes
+from ..cases.operators.attribute_values import all_attributes, canonical
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
@@ -134,14 +134,21 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def attributes_from_json(text: str, operator: Operator) -> dict[str, Any]:
-    """The inverse of `canonical_json`; ValueError for anything else, in one sentence."""
-    given = json.loads(text, object_pairs_hook=_each_once)
+def attributes_from_json(
+    text: str, operator: Operator, *, as_written: bool = False
+) -> dict[str, Any]:
+    """The inverse of `canonical_json`; ValueError for anything else, in one sentence.
+
+    `as_written` are attributes that people write: a value may stand there as its specification writes it too.
+    """
+    given: Any = json.loads(text, object_pairs_hook=_each_once)
     if not isinstance(given, dict):
         raise ValueError("attributes are not a JSON object")
     for name, value in given.items():
         attribute = operator.attribute(name)
         if attribute and attribute.kind == "float" and value == "inf":
             given[name] = math.inf
+    if as_written:
+        given = canonical(operator, given)
     all_attributes(operator, given)
-    return given
+    return dict(given)

@@ -13,7 +13,7 @@ from ..operators.readings import ReadingNames, touched_by
 from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
 from ..specs import length_patterns
-from ..specs.factors import DRAWN, PRESENT
+from ..specs.factors import PRESENT, ZEROS
 from ..specs.spec_model import Assignment
 
 
@@ -22,8 +22,8 @@ class CaseSpec:
     """One case before its numbers are drawn.
 
     `given` are exactly the attributes written out; `sizes` every size symbol, the number of
-    directions included; `absent` the optional inputs and outputs left out; `drawn` the inputs that
-    are not zeros though they might be; `types` the dtype of each type variable; `lengths` one length
+    directions included; `absent` the optional inputs and outputs left out; `zeros` the inputs that
+    are zeros though they might be drawn; `types` the dtype of each type variable; `lengths` one length
     per row, None without them; `factors` the value of every factor.
     """
 
@@ -39,7 +39,7 @@ class CaseSpec:
     lengths: tuple[int, ...] | None
     draw: str
     factors: Assignment
-    drawn: frozenset[str] = frozenset()
+    zeros: frozenset[str] = frozenset()
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
         lengths=_lengths(operator, values),
         draw=values["draw"],
         factors=values,
-        drawn=_shared_set(t.name for t in tensors if values.get(t.name) == DRAWN),
+        zeros=_shared_set(t.name for t in tensors if values.get(t.name) == ZEROS),
     )
     readings = () if tier else touched_by(case, meant)
     return replace(case, tier="ambiguous", readings=readings) if readings else case

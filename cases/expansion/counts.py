@@ -9,7 +9,7 @@ from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Covering, Listing, Product
 
 MOST_CASES = 30_000
-"""The cases of one spec: almost twice as many as all that are shipped. A second makes some 18,000."""
+"""The cases of one spec: half as many again as all that are shipped. A second makes some 18,000."""
 MOST_COMBINATIONS = 100_000
 """The combinations of a product, of which `exclude` may leave few."""
 MOST_PAIRS = 100_000

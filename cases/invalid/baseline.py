@@ -64,7 +64,7 @@ def _numbers(
     in an order of its own."""
     if tensor.role == "lengths":
         return np.full(shape, SIZES["time"], numpy_dtype(operator.types[tensor.type][0]))
-    if tensor.zeros:
+    if tensor.fills[:1] == ("zeros",):
         return np.zeros(shape, numpy_dtype(dtype))
     count = math.prod(shape)
     numbers = (np.arange(count) * (5 + place) + 3 * place + 1) % 17 - 8

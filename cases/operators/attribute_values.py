@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 
 from ..dtypes import FLOAT_TYPES
 from .attribute import Attribute
@@ -23,6 +23,12 @@ _FLOAT32_ZERO = 2.0**-150
 """The largest number that float32 rounds to zero: half its least one, a tie to even."""
 _FLOAT32_LARGEST = math.nextafter(2.0**128 - 2.0**103, 0.0)
 """The largest number that float32 does not round to infinity."""
+
+
+def canonical(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes `given`, each value as it is stored, where its specification writes it otherwise too."""
+    known = {one.name: one for one in operator.attributes}
+    return {n: known[n].canonical(value) if n in known else value for n, value in given.items()}
 
 
 def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,6 +60,17 @@ def type_of_values(attribute: Attribute) -> ValueType:
         return ValueType(one)
     lengths = () if attribute.length is None else (attribute.length, 2 * attribute.length)
     return ValueType(list_of(one, *(lengths if attribute.per_direction else lengths[:1])))
+
+
+@cache
+def written_type(attribute: Attribute) -> ValueType:
+    """The type of what may be written for an attribute's values; `typed` gives the value that is meant."""
+    found = type_of_values(attribute)
+    if not attribute.written:
+        return found
+    schema = {"anyOf": [found.schema, {"type": "integer", "enum": list(attribute.written)}]}
+    meant = BeforeValidator(attribute.canonical)
+    return ValueType(Annotated[found.annotation, meant, WithJsonSchema(schema)])
 
 
 def _one_value(attribute: Attribute) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 
 from .activations import Activation
 from .attribute import Attribute
-from .signature import Form, Operator, Tensor
+from .notation import Notation
+from .signature import DRAWN_OR_ZEROS, ZEROS_OR_DRAWN, Form, Operator, Tensor
 
 # the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
 # (ledger: hard-sigmoid, scaled-tanh)
@@ -26,6 +27,24 @@ _ACTIVATIONS = {
 }
 # "concat(W_ir, W_in, W_iz)" (ledger: gate-order), n being the candidate h
 _RNZ = ("r", "h", "z")
+
+_NOTATION = Notation(
+    x="x[t, ...]",
+    h="h[t-1, ...]",
+    z="z[t, ...]",
+    r="r[t, ...]",
+    t="n[t, ...]",
+    state="h[t, ...]",
+    gate={"h": "n"},
+    w="W_i{gate}",
+    u="W_h{gate}",
+    matmul="matmul({weight}, {x})",
+    times="*",
+    b="b_i{gate}",
+    rb="b_h{gate}",
+    sum_b="b_h{gate}",
+    functions={"affine": "linear", "hard-sigmoid": "hardSigmoid", "scaled-tanh": "scaledTanh"},
+)
 
 GRU = Operator(
     name="bnnsgraph.gru",
@@ -77,7 +96,7 @@ GRU = Operator(
     ),
     inputs=(
         Tensor("x", "x", "T", (Form(("L", "N", "Hin")),)),
-        Tensor("initialHiddenStates", "h0", "T", (Form(("N", "Hout")),)),
+        Tensor("initialHiddenStates", "h0", "T", (Form(("N", "Hout")),), fills=DRAWN_OR_ZEROS),
         Tensor("inputHiddenWeight", "w", "T", (Form(("3*Hout", "Hin"), _RNZ),)),
         Tensor("hiddenHiddenWeight", "r", "T", (Form(("3*Hout", "Hout"), _RNZ),)),
         Tensor(
@@ -90,7 +109,9 @@ GRU = Operator(
                 Form(("3*Hout",), _RNZ, {"applyResetGateAfterMatMul": False}, "sum"),
             ),
         ),
-        Tensor("inputBias", "b", "T", (Form(("3*Hout",), ("wr", "wh", "wz")),), zeros=True),
+        Tensor(
+            "inputBias", "b", "T", (Form(("3*Hout",), ("wr", "wh", "wz")),), fills=ZEROS_OR_DRAWN
+        ),
     ),
     outputs=(
         Tensor(
@@ -113,6 +134,8 @@ GRU = Operator(
         "activation",
         "outputSequence",
     ),
+    notation=_NOTATION,
+    sure_range=50.0,  # where Core ML's layer clips (ledger: range)
     # W_hn h is made before it meets r in both formulas; output[-1] is the last step taken
     # (ledger: reset-false, reverse-order)
     always={"reset_after": True, "y_order": "processing"},

@@ -126,11 +126,13 @@ def operator_outputs(
     absent: Container[str] = (),
 ) -> Arrays:
     """The outputs the operator names, but for those `absent`, in its own layout, from `shared`: role
-    to array."""
-    return {
-        tensor.name: _reordered(operator, tensor, attributes, shared[tensor.role_in(attributes)])
-        for tensor in operator.present(operator.outputs, absent)
-    }
+    to array, or the name of a form to what an output of that form holds instead of its role's."""
+    found: Arrays = {}
+    for tensor in operator.present(operator.outputs, absent):
+        form = tensor.form(attributes).name
+        held = shared[form if form in shared else tensor.role_in(attributes)]
+        found[tensor.name] = _reordered(operator, tensor, attributes, held)
+    return found
 
 
 def shared_outputs(

@@ -13,7 +13,7 @@ import numpy as np
 
 from .activations import Activation
 from .attribute import Attribute
-from .signature import Form, Operator, Tensor
+from .signature import DRAWN_OR_ZEROS, Form, Operator, Tensor
 
 
 def _default(number: float) -> float:
@@ -145,6 +145,7 @@ GRU = Operator(
                 Form(("num_directions", "batch_size", "hidden_size")),
             ),
             required=False,
+            fills=DRAWN_OR_ZEROS,
         ),
     ),
     outputs=(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .activations import Activation
 from .attribute import Attribute
-from .signature import Form, Operator, Tensor
+from .signature import DRAWN_OR_ZEROS, Form, Operator, Tensor
 
 _ACTIVATIONS = {name: Activation(name) for name in ("relu", "sigmoid", "tanh")}
 _T = ("float32", "float16", "float64", "bfloat16")  # ledger: t-float
@@ -67,6 +67,7 @@ _SHARED_ATTRIBUTES = (
         "apply the reset gate to Ht-1*(Rh^T) + Rbh instead of to Ht-1",
         sets="reset_after",
         default=False,
+        written={0: False, 1: True},  # ledger: lbr-bool
         token="lbr",
     ),
 )
@@ -77,7 +78,13 @@ GRU_CELL = Operator(
     attributes=_SHARED_ATTRIBUTES,
     inputs=(
         Tensor("X", "x", "T", (Form(("batch_size", "input_size")),)),
-        Tensor("initial_hidden_state", "h0", "T", (Form(("batch_size", "hidden_size")),)),
+        Tensor(
+            "initial_hidden_state",
+            "h0",
+            "T",
+            (Form(("batch_size", "hidden_size")),),
+            fills=DRAWN_OR_ZEROS,
+        ),
         Tensor("W", "w", "T", (Form(("3*hidden_size", "input_size"), _ZRH),)),
         Tensor("R", "r", "T", (Form(("3*hidden_size", "hidden_size"), _ZRH),)),
         Tensor(
@@ -128,6 +135,7 @@ GRU_SEQUENCE = Operator(
             "h0",
             "T1",
             (Form(("batch_size", "num_directions", "hidden_size")),),
+            fills=DRAWN_OR_ZEROS,
         ),
         Tensor("sequence_lengths", "lengths", "T2", (Form(("batch_size",)),)),
         Tensor("W", "w", "T1", (Form(("num_directions", "3*hidden_size", "input_size"), _ZRH),)),

@@ -48,8 +48,8 @@ class Asks(Protocol):
         """One length per row, None without them."""
 
     @property
-    def drawn(self) -> frozenset[str]:
-        """The inputs that are not zeros though they might be."""
+    def zeros(self) -> frozenset[str]:
+        """The inputs that are zeros though they might be drawn."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,18 @@ def _uses(name: str) -> Callable[[Asks, Semantics], bool]:
     return lambda _, meant: any(one.name == name for one in (*meant.f, *meant.g))
 
 
+def _state_of_an_empty_row(case: Asks, _: Semantics) -> bool:
+    """Whether a row has no step, and its initial state is not zeros in either reading."""
+    h0 = OPERATORS[case.operator].tensor("h0")
+    return 0 in (case.lengths or ()) and h0 is not None and h0.name not in case.zeros
+
+
+def _input_bias(case: Asks) -> bool:
+    """Whether a bias that might be zeros is not."""
+    biases = [t for t in OPERATORS[case.operator].inputs if t.role == "b" and t.fills]
+    return any(tensor.name not in case.zeros for tensor in biases)
+
+
 def _bias_inside(case: Asks) -> bool:
     one = OPERATORS[case.operator].setting("bias_inside")
     return bool(one and case.attributes[one.name])
@@ -116,7 +128,7 @@ READINGS: dict[str, Reading] = {
             about="the last state of a row of length 0 is its initial state",
             stored="the last state of a row of length 0 is zeros",
             basis="owner",
-            touches=lambda case, _: 0 in (case.lengths or ()),
+            touches=_state_of_an_empty_row,
             sets={"empty_row": "initial_hidden_state"},
         ),
         Reading(
@@ -137,7 +149,7 @@ READINGS: dict[str, Reading] = {
             about="bias holds the sum of both biases, and the hidden one is bias - inputBias",
             stored="bias holds the hidden biases b_h, inputBias the input biases b_i",
             basis="text",
-            touches=lambda case, _: bool(case.drawn) and _bias_inside(case),
+            touches=lambda case, _: _input_bias(case) and _bias_inside(case),
             sets={"biases": "sum"},
         ),
         Reading(
@@ -147,7 +159,7 @@ READINGS: dict[str, Reading] = {
             about="without applyResetGateAfterMatMul, inputBias is not used",
             stored="without applyResetGateAfterMatMul, inputBias is added as the formulas have it",
             basis="text",
-            touches=lambda case, _: bool(case.drawn) and not _bias_inside(case),
+            touches=lambda case, _: _input_bias(case) and not _bias_inside(case),
             sets={"biases": "recurrent"},
         ),
         Reading(

@@ -20,16 +20,22 @@ operators:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .attribute import Attribute, Meaning
+from .notation import USUAL, Notation
 
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
 
 ABSENT = "absent"
 """The value of a factor that is left out, so that the specification's default applies."""
+
+Fill = Literal["zeros", "drawn"]
+ZEROS_OR_DRAWN: tuple[Fill, ...] = ("zeros", "drawn")
+DRAWN_OR_ZEROS: tuple[Fill, ...] = ("drawn", "zeros")
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,9 @@ class Form:
 class Tensor:
     """An input or output: its role in a GRU, its type variable, and the forms it may take.
 
-    One that is not `required` may be left out. One that a case may fill with `zeros`, because the
-    specification does not say whether it is read, is zeros unless the case says `drawn`.
+    One that is not `required` may be left out. One that has `fills` may be zeros: the first of the two
+    is what a case has that does not say. What a specification leaves open whether it is read at all is
+    zeros unless the case says `drawn`; an initial state is drawn unless the case says `zeros`.
     """
 
     name: str
@@ -61,7 +68,7 @@ class Tensor:
     type: str
     forms: tuple[Form, ...]
     required: bool = True
-    zeros: bool = False
+    fills: tuple[Fill, ...] = ()
 
     def role_in(self, attributes: Mapping[str, Any]) -> Role:
         """The role that the tensor plays for `attributes` (defaults filled in)."""
@@ -81,8 +88,9 @@ class Operator:
 
     `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
     the dtype names it may take (the first is the default). `id_order` is the order in which
-    attributes appear in case ids. `always` are fields of `semantics.Semantics` that no attribute
-    sets, where they are not as usual.
+    attributes appear in case ids. A deciding case has no pre-activation beyond `sure_range`, from where on
+    the owner's documents leave open what is computed. `notation` is how its formulas are written.
+    `always` are fields of `semantics.Semantics` that no attribute sets, where they are not as usual.
     """
 
     name: str
@@ -93,6 +101,8 @@ class Operator:
     sizes: Mapping[str, str]
     types: Mapping[str, tuple[str, ...]]
     id_order: tuple[str, ...]
+    sure_range: float = math.inf
+    notation: Notation = USUAL
     always: Mapping[str, Any] = field(default_factory=dict)
 
     @property

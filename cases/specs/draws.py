@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Plant = Literal["", "nan", "infinity", "overflow", "signed-zero", "subnormal"]
+Plant = Literal[
+    "", "nan", "infinity", "overflow", "signed-zero", "subnormal", "padding-nan", "padding-infinity"
+]
 
 
 @dataclass(frozen=True)
@@ -37,5 +39,11 @@ DRAWS: dict[str, Draw] = {
         Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),
         Draw("signed-zero", "zeros of both signs everywhere", plant="signed-zero"),
         Draw("subnormal", "X, h0 and B subnormal in the case's dtype", plant="subnormal"),
+        Draw("padding-nan", "NaN in X past every row's length", plant="padding-nan"),
+        Draw(
+            "padding-infinity",
+            "infinities of both signs in X past every row's length",
+            plant="padding-infinity",
+        ),
     )
 }

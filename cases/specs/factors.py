@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,14 +17,14 @@ from pydantic import Field, Strict
 
 from ..case_size import MOST_SIZE
 from ..operators.attribute import Attribute
-from ..operators.attribute_values import type_of_values
+from ..operators.attribute_values import written_type
 from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT, Operator
 from ..operators.value_type import ValueType, either, list_of, one_of
 from .draws import DRAWS
 from .length_patterns import PATTERNS
 
-PRESENT, DRAWN = "present", "drawn"
+PRESENT, ZEROS, DRAWN = "present", "zeros", "drawn"
 NEEDED = object()
 """The `default` of a factor that every case must name."""
 
@@ -56,7 +56,8 @@ def factors(operator_name: str) -> dict[str, Factor]:
     ]
     if lengths := operator.tensor("lengths"):
         found.append(_lengths(lengths.name, optional=not lengths.required))
-    found.append(_choice("draw", tuple(DRAWS)))
+    usual, *others = DRAWS
+    found.append(_choice("draw", usual, {draw: draw for draw in others}))
     return {factor.name: factor for factor in found}
 
 
@@ -72,7 +73,7 @@ def _attributes(operator: Operator) -> Iterable[Factor]:
 
 
 def _attribute(attribute: Attribute) -> Factor:
-    values: Any = type_of_values(attribute).annotation
+    values: Any = written_type(attribute).annotation
     if not attribute.required:
         values = either(values, one_of([ABSENT]))
     described = Annotated[values, Field(description=attribute.about)]
@@ -94,15 +95,16 @@ def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
     """What may be left out, or be zeros: inputs, outputs, and an attribute that is a size too."""
-    tensors = (*operator.inputs, *operator.outputs)
+    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.role != "lengths"]
     for tensor in tensors:
-        if not tensor.required and tensor.role != "lengths":
-            yield _choice(tensor.name, (PRESENT, ABSENT), f"no{tensor.name}")
-    for tensor in tensors:
-        if tensor.zeros:
-            yield _choice(tensor.name, ("zeros", DRAWN), tensor.name)
+        zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
+        if not tensor.required:
+            yield _choice(tensor.name, PRESENT, zero | {ABSENT: f"no{tensor.name}"})
+        elif tensor.fills:
+            first, other = tensor.fills
+            yield _choice(tensor.name, first, zero if other == ZEROS else {other: tensor.name})
     if (hidden := operator.setting("hidden")) and not hidden.required:
-        yield _choice(f"{hidden.name}_attribute", (PRESENT, ABSENT), f"no{hidden.name}")
+        yield _choice(f"{hidden.name}_attribute", PRESENT, {ABSENT: f"no{hidden.name}"})
 
 
 def _size(symbol: str, operator: Operator) -> Factor:
@@ -116,17 +118,13 @@ def _types(operator: Operator) -> Iterable[Factor]:
     """The type variables whose type does not follow from the case's dtype."""
     for variable, dtypes in operator.types.items():
         if len(dtypes) > 1 and dtypes != operator.dtypes():
-            yield _choice(variable, dtypes)
+            yield _choice(variable, dtypes[0], {dtype: dtype for dtype in dtypes[1:]})
 
 
-def _choice(name: str, choices: tuple[str, ...], token: str = "") -> Factor:
-    """A factor of names; the first is the default, of which ids say nothing."""
-    return Factor(
-        name,
-        ValueType(one_of(choices)),
-        choices[0],
-        lambda value: "" if value == choices[0] else token or str(value),
-    )
+def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
+    """A factor of names: the default, of which ids say nothing, and others, each with its token."""
+    known = {default: ""} | dict(tokens)
+    return Factor(name, ValueType(one_of(known)), default, known.__getitem__)
 
 
 def _lengths(name: str, *, optional: bool) -> Factor:

@@ -13,6 +13,10 @@ PATTERNS: dict[str, str] = {
     "longest-middle": "the middle row as long as the sequence, the others shorter",
     "longest-last": "the last row as long as the sequence, the others shorter",
     "with-zero": "every other row of length 0, from the first on",
+    "zero-first": "row 0 of length 0, the others as long as the sequence",
+    "zero-middle": "the middle row of length 0, the others as long as the sequence",
+    "zero-last": "the last row of length 0, the others of different lengths, shorter than the sequence",
+    "all-zero": "every row of length 0",
 }
 
 
@@ -29,5 +33,9 @@ def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
         "longest-middle": lambda: [*ragged[: batch // 2], time, *ragged[batch // 2 + 1 :]],
         "longest-last": lambda: [*ragged[:-1], time],
         "with-zero": lambda: [0 if row % 2 == 0 else ragged[row] for row in range(batch)],
+        "zero-first": lambda: [0 if row == 0 else time for row in range(batch)],
+        "zero-middle": lambda: [0 if row == batch // 2 else time for row in range(batch)],
+        "zero-last": lambda: [*ragged[:-1], 0],
+        "all-zero": lambda: [0] * batch,
     }
     return tuple(rows[pattern]())

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.silent_points import SILENT
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.case import REQUIRED
@@ -33,7 +34,8 @@ class Finding:
     `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is
     misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
     case tells from them; `contradicted` counts the cases that would have shown it and passed.
-    `operator` is that of a case it explains: sentences are in its words.
+    `operator` is that of a case it explains: sentences are in its words. `silent` names the ledger entries
+    of what it gets wrong, if the texts are silent on all of that: the owner's runtime alone says so.
     """
 
     names: Names
@@ -45,6 +47,7 @@ class Finding:
     alternatives: tuple[Names, ...] = ()
     contradicted: int = 0
     operator: str = ""
+    silent: tuple[str, ...] = ()
 
     @property
     def in_short(self) -> str:
@@ -249,7 +252,17 @@ def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Arr
         alternatives=tuple(alternatives),
         contradicted=_contradicted(names, passed),
         operator=operator,
+        silent=_silent((names, *alternatives), {OPERATORS[one].owner for one in explained}),
     )
+
+
+def _silent(explanations: Sequence[Names], owners: Collection[str]) -> tuple[str, ...]:
+    """The ledger entries of the misreadings in all `explanations`, if each is a point that the texts of
+    all `owners` are silent on."""
+    variants = [CATALOGUE[name] for names in explanations for name in names]
+    entries = [variant.ledger for variant in variants if variant.kind != "reading"]
+    said = {entry for entry in entries if any(entry not in SILENT[owner] for owner in owners)}
+    return () if said else tuple(dict.fromkeys(entries))
 
 
 def _arithmetic(

@@ -121,7 +121,7 @@ def _asked(
 
 def _given(place: str, operator: Operator, attributes: str) -> dict[str, Any]:
     try:
-        return attributes_from_json(attributes, operator)
+        return attributes_from_json(attributes, operator, as_written=True)
     except (ValueError, RecursionError) as error:
         raise GrucibleError(f"{place}: {error}") from None
 

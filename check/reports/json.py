@@ -98,6 +98,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return asdict(finding) | {
         "names": list(finding.names),
         "links": list(finding.links),
+        "silent": list(finding.silent),
         "alternatives": [list(names) for names in finding.alternatives],
     }
 

@@ -16,6 +16,7 @@ from ...cases.errors import GrucibleError
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.notation import USUAL
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Operator, Tensor
 from ...cases.question import INVALID, Question
@@ -164,9 +165,11 @@ def _equations(question: Question) -> Iterator[str]:
         if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
             yield "the same, with weights of its own"
             continue
-        yield from equations(s, parts["b"], index)
-    biases = f"biases {', '.join(parts['b'])}" if parts["b"] else "there is no bias"
-    yield f"gates are stacked {', '.join(parts['w'])}; {biases}"
+        yield from equations(s, parts["b"], index, operator.notation)
+    own = operator.notation
+    biases = [part if own is USUAL else own.part(part) for part in parts["b"]]
+    said = f"biases {', '.join(biases)}" if biases else "there is no bias"
+    yield f"gates are stacked {', '.join(own.gate.get(g, g) for g in parts['w'])}; {said}"
     if s.y_order == "processing" and "reverse" in s.directions:
         yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
 

@@ -128,6 +128,10 @@ def _diagnosis(report: Report) -> Iterator[str]:
         if _partly(finding):
             told = f"{finding.contradicted} cases that would show it passed"
             yield from wrapped(f"not everywhere: {told}", indent=8)
+        if finding.silent:
+            entries = ", ".join(finding.silent)
+            told = f"(ledger: {entries}, owner's runtime; the text is silent)"
+            yield from wrapped(told, indent=8, cut=False)
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"

@@ -1,12 +1,13 @@
 """Answering a stack of drawn cases: in the GRU's own layout all the way, and back once.
 
-A draw is kept if every output is decided (gen.exact) and, unless it plants special values, nothing
-reaches the dtype's overflow; if it is conditioned well enough to judge by; and if its tolerances say
-enough to decide (gen.tolerances).
+A draw is kept if every output is decided (gen.exact); unless it plants special values, if nothing reaches
+the dtype's overflow, and no pre-activation a size that the owner's documents leave open; if it is
+conditioned well enough to judge by; and if its tolerances say enough to decide (gen.tolerances).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...vectors.case import Answer
 from ..exact.answers import exact_outputs
-from ..float64 import Peaks
+from ..float64 import Peaks, PreActivations
 from ..gru import gru
 from ..stacks import Stack
 from ..tolerances.chains import chain_bytes
@@ -84,7 +85,7 @@ def parts(stack: Stack) -> Iterator[Stack]:
 def answered(drawn: Drawn) -> Answered:
     """The answers of all rows that can be kept."""
     stack = drawn.stack
-    near = overflows(stack, drawn.dtype)
+    near = overflows(stack, drawn.dtype) | out_of_range(drawn)
     reasons = {place: why for place, why in near.items() if not drawn.planted[place]}
     places = _without(np.arange(len(stack)), reasons)
     bounds = {}
@@ -142,6 +143,23 @@ def overflows(stack: Stack, dtype: str) -> dict[int, str]:
         )
         for place in np.flatnonzero(near)
     }
+
+
+def out_of_range(drawn: Drawn) -> dict[int, str]:
+    """By place, why a pre-activation of a case is larger than its operator leaves no doubt about, under
+    any reading."""
+    stack, found = drawn.stack, {}
+    limit = stack.operator.sure_range
+    for reading in (STORED, *drawn.readings) if math.isfinite(limit) else ():
+        arithmetic = PreActivations(len(stack))
+        with np.errstate(over="ignore", invalid="ignore"):
+            gru(arithmetic, as_read(reading, stack.semantics), stack.inputs)
+        for place in np.flatnonzero(~(arithmetic.largest <= limit)).tolist():
+            found[place] = (
+                f"a pre-activation of {arithmetic.largest[place]:.3g} is beyond {limit:g} "
+                "(ledger: range); take a smaller draw"
+            )
+    return found
 
 
 def _without(places: Array, reasons: Collection[int]) -> Array:

@@ -8,8 +8,8 @@ The scales keep pre-activations of order one: |X| < 2, |B| < 1, |h0| < 1,
 |W| < 2^-⌊½ log2 input_size⌋, |R| < 2^-⌊½ log2 hidden_size⌋; where f is unbounded, as relu is, W, R
 and B are halved. Where every gate has two biases, both are on a grid twice as coarse, so that their
 sum and difference are exact in the dtype. Inputs decide whether structural mistakes are seen:
-nothing is zero, nothing is symmetric, X past a row's length is as large as before it, h0 is never
-zero.
+nothing is zero, nothing is symmetric, X past a row's length is as large as before it. h0 is zero only
+where a case asks for that.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
             arrays[tensor.name] = np.array(case.lengths, numpy_dtype(case.types[tensor.type]))
             continue
         shape = operator.shape(tensor, attributes, case.sizes)
-        if tensor.zeros and tensor.name not in case.drawn:
+        if tensor.name in case.zeros:
             arrays[tensor.name] = np.zeros(shape, dtype.numpy)
             continue
         name = f"{case.id}\0{seed}\0{attempt}\0{tensor.name}"
@@ -122,6 +122,10 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
         x[0, 0, 0], h0[-1, -1, -1] = np.nan, np.nan
     elif plant == "infinity":
         x[0, 0, 0], x[-1, 0, 0] = np.inf, -np.inf
+    elif plant in ("padding-nan", "padding-infinity"):
+        past = np.arange(x.shape[1]) >= shared.lengths[:, None]
+        rubbish = np.nan if plant == "padding-nan" else np.inf
+        x[past] = np.copysign(np.full_like(x, rubbish), x)[past]
     elif plant == "overflow":
         x *= dtype.numpy.type(2.0 ** _overflow_exponent(dtype))
     elif plant == "signed-zero":

@@ -149,7 +149,11 @@ def case_spec(question: Question, *, nonportable: bool = False) -> CaseSpec:
         else None,
         draw="ordinary",
         factors={},
-        drawn=frozenset(t.name for t in operator.inputs if t.zeros and np.any(inputs[t.name] != 0)),
+        zeros=frozenset(
+            t.name
+            for t in operator.inputs
+            if t.fills and t.name in inputs and not np.any(inputs[t.name] != 0)
+        ),
     )
     if case.tier == NONPORTABLE:
         return case

@@ -23,6 +23,9 @@ from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
+HandedOut = tuple[Array, Array, Array]
+"""Outputs, and (n, direction, batch, hidden) what an output holds that is the last state alone."""
+
 TOGETHER_BYTES = 32 << 20
 """What the inputs of all that is stacked at once may take."""
 
@@ -75,8 +78,8 @@ class _Changed:
 
 def compute(
     combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
-) -> list[Outputs]:
-    """y and ho of n stacked cases under each of `combinations` of variants, in float64."""
+) -> list[HandedOut]:
+    """y, ho and last of n stacked cases under each of `combinations` of variants, in float64."""
     changed = [_changed(variants, semantics, inputs) for variants in combinations]
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
@@ -176,7 +179,7 @@ def _joined(arrays: Sequence[Array]) -> Array:
     return np.concatenate(arrays, dtype=np.int64 if integers else np.float64, casting="unsafe")
 
 
-def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> Outputs:
+def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> HandedOut:
     """The outputs as the variants hand them out."""
 
     def again(given: GruInputs) -> Outputs:
@@ -187,4 +190,8 @@ def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> Outputs:
     for variant in one.variants:
         if variant.outputs:
             y, ho = variant.outputs(Evaluated(inputs, one.asked, y, ho, again))
-    return y, ho
+    last = ho
+    for variant in one.variants:
+        if variant.last:
+            last = variant.last(Evaluated(inputs, one.asked, y, ho, again))
+    return y, ho, last

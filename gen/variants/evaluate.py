@@ -40,8 +40,9 @@ def variant_outputs(
         computed = compute(combinations, one.semantics, one.inputs)
         if not computed:
             continue
-        y, ho = (np.stack(each) for each in zip(*computed, strict=True))
-        for name, array in one.handed_out({"y": y, "ho": ho}, block.absent).items():
+        y, ho, last = (np.stack(each) for each in zip(*computed, strict=True))
+        shared = {"y": y, "ho": ho, "last": last}
+        for name, array in one.handed_out(shared, block.absent).items():
             outputs[name][:, one.rows] = array
     return outputs
 

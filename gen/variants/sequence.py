@@ -117,6 +117,12 @@ def state_kept(state: Array) -> Variant:
     )
 
 
+def _last_in_time(seen: Evaluated) -> Array:
+    """The last state in the order of time: of reverse, that of the first step taken."""
+    at = 0 if seen.semantics.y_order == "processing" else -1
+    return np.where(_reverse(seen)[:, :, None, None], seen.y[..., at, :], seen.ho)
+
+
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     x, h0 = inputs.x.copy(), inputs.h0.copy()
     x[:], h0[:] = x[:, :1], h0[:, :, :1]
@@ -148,7 +154,7 @@ SEQUENCE_VARIANTS = (
     Variant("h0-ignored-in-reverse", "{h0} ignored in reverse, zeros used", needs=("direction",),
             inputs=_h0(lambda h, reverse: np.where(reverse, 0, h))),
     Variant("h0-directions-exchanged", "the {h0} of the two directions exchanged",
-            needs=("axis.direction",), inputs=_h0(lambda h, _: _flipped(h, 1))),
+            ledger="bidi-layout", needs=("axis.direction",), inputs=_h0(lambda h, _: _flipped(h, 1))),
     Variant("row-reused", "the first row of the batch computed for every row", inputs=_first_row),
     Variant("state-carried-over", "the state not reset between the rows of the batch", outputs=_carried_over),
     Variant("reverse-ignored", "reverse computed as forward", needs=("direction",), links=LENGTHS,
@@ -156,12 +162,12 @@ SEQUENCE_VARIANTS = (
     Variant("reverse-assumed", "forward computed as reverse", needs=("direction",),
             semantics=_worded({"forward": "reverse"})),
     Variant("reverse-from-padding", "reverse started at the end of the time axis instead of the row's own end",
-            needs=("direction", "lengths"), links=LENGTHS, semantics=_worded({"reverse": "reverse-padded"})),
-    Variant("Y-in-processing-order", "{y} of reverse left in the order of processing", needs=("direction", "y.time"),
+            ledger="reverse-ragged", needs=("direction", "lengths"), links=LENGTHS, semantics=_worded({"reverse": "reverse-padded"})),
+    Variant("Y-in-processing-order", "{y} of reverse left in the order of processing", ledger="reverse-ragged", needs=("direction", "y.time"),
             links=("https://github.com/webmachinelearning/webnn-baseline/pull/124",), outputs=_processing),
-    Variant("Y-directions-exchanged", "the two directions exchanged in {y}", needs=("axis.direction",),
+    Variant("Y-directions-exchanged", "the two directions exchanged in {y}", ledger="bidi-layout", needs=("axis.direction",),
             outputs=lambda seen: (_flipped(seen.y, 1), seen.ho)),
-    Variant("Ho-directions-exchanged", "the two directions exchanged in {ho}", needs=("axis.direction",),
+    Variant("Ho-directions-exchanged", "the two directions exchanged in {ho}", ledger="bidi-layout", needs=("axis.direction",),
             outputs=lambda seen: (seen.y, _flipped(seen.ho, 1))),
     Variant("lengths-ignored", "{lengths} ignored, every row as long as the time axis", needs=("lengths",),
             links=LENGTHS, inputs=lambda inputs, _: _whole(inputs)),
@@ -177,20 +183,22 @@ SEQUENCE_VARIANTS = (
             inputs=_lengths(lambda n, _: np.maximum(n, 1))),
     Variant("length-0-as-whole", "a row of length 0 computed over the whole time axis", needs=("lengths",),
             inputs=_lengths(lambda n, time: np.where(n == 0, time, n))),
-    Variant("Y-not-zeroed", "{y} not zeroed past a row's length: forward steps go on there", needs=("lengths",),
+    Variant("Y-not-zeroed", "{y} not zeroed past a row's length: forward steps go on there", ledger="y-padding", needs=("lengths",),
             outputs=_not_zeroed),
     Variant("Y-zeroed-only", "every step computed, padding included, and {y} zeroed past a row's length afterwards",
             needs=("lengths",), links=LENGTHS, outputs=_zeroed_only),
     Variant("Y-holds-last-state", "{y} past a row's length holds its last state instead of zeros",
-            needs=("lengths",), outputs=_last_state_past),
+            ledger="y-padding", needs=("lengths",), outputs=_last_state_past),
     Variant("Ho-of-last-step", "{ho} taken from the last step of the time axis in {y}", needs=("axis.time", "y.time"),
             links=LENGTHS, outputs=_ho_at(lambda _, time, __: np.array(time - 1))),
     Variant("Ho-of-last-valid-step", "{ho} taken from {y} at the row's last valid time, in reverse too",
-            needs=("direction", "y.time"), outputs=_ho_at(lambda n, _, __: n - 1)),
+            ledger="reverse-ragged", needs=("direction", "y.time"), outputs=_ho_at(lambda n, _, __: n - 1)),
     Variant("Ho-of-first-step", "{ho} taken from {y} at time 0", needs=("axis.time",),
             outputs=_ho_at(lambda _, __, ___: np.array(0))),
     Variant("Ho-one-step-early", "{ho} taken one step before the last", needs=("axis.time",),
             outputs=_ho_at(lambda n, _, reverse: np.where(reverse, 1, n - 2))),
+    Variant("last-output-in-time-order", "the last {y} of reverse taken from the end of the sequence in the order of time",
+            needs=("direction", "sequence"), last=_last_in_time),
     Variant("rows-left-sorted", "rows sorted by length for packing, and not put back", needs=("lengths",),
             outputs=_sorted_rows),
 )  # fmt: skip

@@ -42,7 +42,8 @@ class Variant:
     in it as {b}, {lengths} …, see `about_for`. `needs` names what an operator must have for the
     variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's), `order`
     the order of gates that must not be its own. `links` are reports of real implementations that were wrong in this way, `ledger` the entry of a
-    reading. Each change is None where there is none. `alter` is made from the semantics as asked for.
+    reading, or of the point that a misreading gets wrong where a text is silent on it. Each change is None where there is none. `alter` is made from the semantics as asked for;
+    `last` is what an output holds that is the last state alone, where that is not ho.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
     precision the required classes that it is `worse_than`, and the `arithmetic` it computes in.
@@ -60,6 +61,7 @@ class Variant:
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
     alter: Callable[[StackedSemantics], Alter] | None = None
     outputs: Callable[[Evaluated], Outputs] | None = None
+    last: Callable[[Evaluated], Array] | None = None
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0

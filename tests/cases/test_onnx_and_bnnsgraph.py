@@ -212,7 +212,7 @@ def test_what_may_be_zeros_is_zeros_unless_drawn(tmp_path: Path) -> None:
     )
     plain, drawn = expand(load_spec(file, "theme"))
     assert (plain.tier, drawn.tier) == ("required", "ambiguous")
-    assert plain.drawn == frozenset()
-    assert drawn.drawn == {"inputBias"}
+    assert plain.zeros == {"inputBias"}
+    assert drawn.zeros == frozenset()
     assert drawn.readings == (("bias-sum.sum",),)
     assert drawn.id == plain.id + "-inputBias"

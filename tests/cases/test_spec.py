@@ -110,6 +110,45 @@ def test_what_a_theme_fixes_is_not_in_its_ids(tmp_path: Path) -> None:
     assert found == [prefix + "clip0.5", prefix + "h9-int32"]
 
 
+def test_one_and_zero_are_openvino_s_booleans_and_ids_do_not_know(tmp_path: Path) -> None:
+    """As the specification's example has it (ledger: lbr-bool)."""
+    text = HEAD + "fixed: {direction: forward}\ncases: [{list: [{linear_before_reset: %s}]}]\n"
+    cases = []
+    for written in ("1", "true", "0", "false"):
+        (tmp_path / "theme.yaml").write_text(text % written)
+        cases += expand(load_spec(tmp_path / "theme.yaml", "theme"))
+    one, true, zero, false = cases
+    assert (one.id, one.given) == (true.id, true.given)
+    assert (zero.id, zero.given) == (false.id, false.given)
+    assert [c.given["linear_before_reset"] for c in cases] == [True, True, False, False]
+    assert all(type(case.given["linear_before_reset"]) is bool for case in cases)
+
+
+def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_reading(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "theme.yaml").write_text(
+        HEAD
+        + "fixed: {direction: forward}\ncases: [{product: {initial_hidden_state: [drawn, zeros], "
+        "sequence_lengths: [full, zero-first]}}]\n"
+    )
+    found = expand(load_spec(tmp_path / "theme.yaml", "theme"))
+    prefix = "openvino.GRUSequence-5/theme/float32/noact"
+    assert [(case.id.removeprefix(prefix), case.tier) for case in found] == [
+        ("", "required"),
+        ("-zero-first", "ambiguous"),
+        ("-zeroinitial_hidden_state", "required"),
+        ("-zeroinitial_hidden_state-zero-first", "required"),
+    ]
+    (tmp_path / "theme.yaml").write_text(
+        ONNX % "{sequence_lens: zero-first, initial_h: zeros}" + "      - {initial_h: absent}\n"
+    )
+    zeros, absent = expand(load_spec(tmp_path / "theme.yaml", "theme"))
+    assert zeros.id.endswith("-zeroinitial_h-zero-first")
+    assert (zeros.tier, zeros.absent, zeros.zeros) == ("required", frozenset(), {"initial_h"})
+    assert (absent.absent, absent.zeros) == ({"initial_h"}, frozenset())
+
+
 def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None:
     one = "{direction: forward, clip: 0.5}"
     few = ids(tmp_path, HEAD + f"cases: [{{list: [{one}]}}]\n")
@@ -175,7 +214,16 @@ BAD = {
         HEAD + LIST % "{linear_before_reset: yes}",
         r"'yes'; expected true or false",
     ),
-    "a number for a boolean": (HEAD + LIST % "{linear_before_reset: 1}", r"expected true or false"),
+    "a number for a boolean": (HEAD + LIST % "{linear_before_reset: 2}", r"expected true or false"),
+    "a number for a boolean that has no other spelling": (
+        BNNS % "{activation: tanh, recurrentActivation: sigmoid, outputSequence: 1, "
+        "applyResetGateAfterMatMul: true, direction: forward}",
+        r"outputSequence: 1; expected true or false",
+    ),
+    "one boolean written twice": (
+        HEAD + "cases: [{product: {linear_before_reset: [true, 1]}}]\n",
+        r"True is listed twice",
+    ),
     "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
     "size true": (HEAD + LIST % "{hidden_size: true}", r"hidden_size: True; expected an integer"),
     "no direction": (HEAD + LIST % "{clip: 0.5}", r"cases.0: direction is needed"),
@@ -310,12 +358,19 @@ def test_patterns_of_lengths() -> None:
             rows = lengths(pattern, batch, time)
             assert len(rows) == batch
             assert max(rows) <= time
-            assert min(rows) == 0 if pattern == "with-zero" else min(rows) >= 1
+            assert min(rows) == 0 if "zero" in pattern else min(rows) >= 1
     ragged = lengths("ragged", 3, 4)
     assert set(ragged) == {1, 2, 3}
     found = [lengths(p, 3, 4).index(4) for p in ("longest-first", "longest-middle", "longest-last")]
     assert found == [0, 1, 2]
     assert 0 < max(lengths("with-zero", 3, 4)) < 4
+    beside = ("zero-first", "zero-middle", "zero-last", "all-zero")
+    assert [lengths(pattern, 3, 4) for pattern in beside] == [
+        (0, 4, 4),
+        (4, 0, 4),
+        (3, 1, 0),
+        (0, 0, 0),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,8 @@ def test_words_of_factors() -> None:
     said = {name: factor.values.expected for name, factor in factors("onnx.GRU-14").items()}
     assert said["direction"] == "one of forward, reverse, bidirectional, or absent"
     assert said["B"] == "one of present, absent"
+    assert said["initial_h"] == "one of present, zeros, absent"
     assert said["hidden_size"] == "an integer from 1 to 4096"
     assert said["activations"].startswith("a list of 2 or 4 values, each one of Relu, ")
     assert said["activations"].endswith(", or absent")
-    assert said["sequence_lens"].endswith("with-zero, absent, or a list of lengths, one per row")
+    assert said["sequence_lens"].endswith("all-zero, absent, or a list of lengths, one per row")

@@ -1,13 +1,17 @@
 """BNNSGraph's gru in numpy, as someone who has nothing but Apple's page would write it.
 
-`run` is the page to the letter. `run_before` differs where the page can be doubted: without
+`run` is the page to the letter, `run_clipped` that with pre-activations clipped to ±50, as Core ML's
+layer has them. `run_before` differs where the page can be doubted: without
 applyResetGateAfterMatMul it applies the reset gate before the product, and the output of the
-reverse direction stands at the time of its input. Both compute in float64.
+reverse direction stands at the time of its input. `run_last_in_time` takes the last output of reverse
+from a sequence in that order, `run_sum_but_for_n` takes bias for a sum, but not the candidate's. All
+compute in float64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,7 @@ import numpy.typing as npt
 from grucible import Question, Unsupported
 
 Array = npt.NDArray[Any]
+Runtime = Callable[[Question], dict[str, Array]]
 
 ALPHA, BETA = float(np.float32(1.7159)), float(np.float32(2 / 3))  # of scaledTanh
 SLOPE = float(np.float32(0.2))  # of hardSigmoid
@@ -40,12 +45,43 @@ def run_before(question: Question) -> dict[str, Array]:
     return _gru(question, before=True, time_aligned=True)
 
 
-def _gru(question: Question, before: bool, time_aligned: bool) -> dict[str, Array]:
+def run_clipped(question: Question) -> dict[str, Array]:
+    """Every pre-activation clipped to [-50, 50]."""
+    return _gru(question, before=False, time_aligned=False, clip=50.0)
+
+
+def run_last_in_time(question: Question) -> dict[str, Array]:
+    """A last output of reverse that belongs to the last x, which is the first step taken."""
+    outputs = _gru(question, before=False, time_aligned=False)
+    a = question.attributes
+    if a["direction"] == "reverse" and not a["outputSequence"]:
+        x = question.inputs["x"][-1:]
+        first = replace(question, inputs=question.inputs | {"x": x})
+        outputs["output"] = _gru(first, before=False, time_aligned=False)["output"]
+    return outputs
+
+
+def run_sum_but_for_n(question: Question) -> dict[str, Array]:
+    """bias read as the sum of both biases for r and z, and as b_hn for n."""
+    hidden = question.inputs["initialHiddenStates"].shape[-1]
+    bias = question.inputs["inputBias"].copy()
+    bias[:hidden] = bias[2 * hidden :] = 0
+    changed = replace(question, inputs=question.inputs | {"inputBias": bias})
+    return _gru(changed, before=False, time_aligned=False)
+
+
+def _gru(
+    question: Question, before: bool, time_aligned: bool, clip: float = np.inf
+) -> dict[str, Array]:
     if question.operator != "bnnsgraph.gru":
         raise Unsupported(f"{question.operator} is not bnnsgraph.gru")
     a, dtype = question.attributes, question.inputs["x"].dtype
     v = {name: array.astype(np.float64) for name, array in question.inputs.items()}
-    A, RA = ACTIVATIONS[a["activation"]], ACTIVATIONS[a["recurrentActivation"]]
+
+    def clipped(name: str) -> Callable[[Array], Array]:
+        return lambda v: ACTIVATIONS[name](np.clip(v, -clip, clip))
+
+    A, RA = clipped(a["activation"]), clipped(a["recurrentActivation"])
     after = a["applyResetGateAfterMatMul"]
     W_ir, W_in, W_iz = np.split(v["inputHiddenWeight"], 3, axis=-2)
     W_hr, W_hn, W_hz = np.split(v["hiddenHiddenWeight"], 3, axis=-2)

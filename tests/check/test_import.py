@@ -377,6 +377,25 @@ def test_answer_of_one_s_own_numbers(tmp_path: Path, command: Command) -> None:
     assert "--attributes {}: attribute" in bad.said_in_one_line()
 
 
+def test_openvino_s_one_for_true_is_answered_as_true(tmp_path: Path, command: Command) -> None:
+    """linear_before_reset="1", as the specification's example writes it (ledger: lbr-bool)."""
+    case = next(
+        c
+        for c in load_vectors(CORE / "openvino/gru_cell/core.h5")
+        if c.attributes["linear_before_reset"] and c.dtype == "float32" and "B" in c.inputs
+    )
+    np.savez(tmp_path / "in.npz", **dict[str, Any](case.inputs))
+    asked = ("answer", tmp_path / "in.npz", "--operator", case.operator, "--attributes")
+    one = json.dumps(jsonable(dict(case.given) | {"linear_before_reset": 1}))
+    ended = command(*asked, one, "-o", tmp_path / "out.npz")
+    assert ended.status == 0
+    with np.load(tmp_path / "out.npz") as arrays:
+        assert (arrays["outputs/Ho"] == case.answer.outputs["Ho"]).all()
+    two = json.dumps(jsonable(dict(case.given) | {"linear_before_reset": 2}))
+    said = command(*asked, two).said_in_one_line()
+    assert "linear_before_reset is 2; expected true or false" in said
+
+
 def test_openvino_s_models_are_read_back_and_run(tmp_path: Path) -> None:
     """By OpenVINO alone, fed by name, on the numbers beside them; bounds from the export too."""
     ov = pytest.importorskip("openvino")

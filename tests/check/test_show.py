@@ -56,6 +56,46 @@ def test_show_of_the_core_vectors(command: Command) -> None:
     assert "B: absent" in ended.out
 
 
+@pytest.mark.parametrize(
+    ("asked", "new_gate"),
+    [
+        (
+            "forward-after-sigmoid-tanh-sequence",
+            "r[t, ...] * (matmul(W_hn, h[t-1, ...]) + b_hn) + b_in",
+        ),
+        (
+            "forward-after0-sigmoid-tanh-sequence",
+            "r[t, ...] * matmul(W_hn, h[t-1, ...]) + b_hn + b_in",
+        ),
+    ],
+)
+def test_bnnsgraph_is_shown_in_the_words_of_its_page(
+    asked: str, new_gate: str, command: Command
+) -> None:
+    """Gates r, n, z; W_in, b_hn: as the page has them, and no name of ONNX's or OpenVINO's beside them."""
+    text = command("show", f"bnnsgraph.gru/core/float32/{asked}").out
+    said = [line.strip() for line in text.split("asks for\n")[1].split("\n\n")[0].splitlines()]
+    equations = {line.partition(" = ")[0]: line.partition(" = ")[2] for line in said[:4]}
+    for gate in "zr":
+        terms = {f"matmul(W_i{gate}, x[t, ...])", f"matmul(W_h{gate}, h[t-1, ...])"}
+        terms |= {f"b_i{gate}", f"b_h{gate}"}
+        found = equations[f"{gate}[t, ...]"].removeprefix("sigmoid(").removesuffix(")")
+        assert set(found.split(" + ")) == terms
+    assert equations["n[t, ...]"] == f"tanh(matmul(W_in, x[t, ...]) + {new_gate})"
+    assert equations["h[t, ...]"] == "(1 - z[t, ...]) * n[t, ...] + z[t, ...] * h[t-1, ...]"
+    stacked = "gates are stacked r, n, z; biases b_hr, b_hn, b_hz, b_ir, b_in, b_iz"
+    assert said[4:] == [stacked]
+
+
+def test_bnnsgraph_s_activations_have_their_names_and_what_they_are_taken_for(
+    command: Command,
+) -> None:
+    asked = "bnnsgraph.gru/core/float32/forward-after-hardSigmoid-linear-sequence"
+    text = command("show", asked).out
+    assert "z[t, ...] = hardSigmoid(0.2, 0.5)(matmul(W_iz" in text
+    assert "n[t, ...] = linear(1, 0)(matmul(W_in" in text
+
+
 def test_an_id_that_is_a_glob_of_others_is_an_id(tmp_path: Path, command: Command) -> None:
     write_vectors(tmp_path / "cell.h5", make_block(["a", "ab", "a*"]))
     asked = f"{CELL}/made/float32/a*"

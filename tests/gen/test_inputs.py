@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import drawn_block
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -20,6 +22,7 @@ from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
 from grucible.gen.making.answering import overflows
 from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.making.posed import answer
 from grucible.gen.stacks import stacks
 
 SPECS = {spec.path: spec for spec in find_specs()}
@@ -132,6 +135,53 @@ def test_padding_is_rubbish_and_not_zero() -> None:
     x = draw_inputs(case, 0, 0)["X"]
     for row, length in enumerate(case.lengths):
         assert (x[row, length:] != 0).all()
+
+
+@pytest.mark.parametrize("operator", ["openvino/gru_sequence", "onnx/gru"])
+@pytest.mark.parametrize(
+    ("draw", "rubbish"), [("padding-nan", np.isnan), ("padding-infinity", np.isinf)]
+)
+def test_rubbish_is_past_every_row_s_length_and_nowhere_else(
+    operator: str, draw: str, rubbish: Any
+) -> None:
+    case = expand(SPECS[f"{operator}/special"], ["float32"], [f"*/reverse-*{draw}"])[0]
+    drawn = draw_inputs(case, 0, 0)
+    x = drawn.pop("X") if "openvino" in operator else drawn.pop("X").swapaxes(0, 1)
+    past = np.arange(x.shape[1]) >= np.array(case.lengths)[:, None]
+    assert case.lengths is not None
+    assert 0 in case.lengths
+    assert 0 < past.mean() < 1
+    assert rubbish(x[past]).all()
+    assert np.isfinite(x[~past]).all()
+    assert all(np.isfinite(array).all() for array in drawn.values())
+
+
+@pytest.mark.parametrize("operator", ["openvino/gru_sequence", "onnx/gru"])
+def test_the_answer_knows_nothing_of_rubbish_past_a_row_s_length(operator: str) -> None:
+    """It is that of finite numbers there, tolerances too."""
+    cases = expand(SPECS[f"{operator}/special"], ["float32"], ["*padding-*"])
+    for case in cases[::5]:
+        [planted] = drawn_block([case], 0).cases()
+        inputs = dict(planted.inputs)
+        inputs["X"] = np.where(np.isfinite(inputs["X"]), inputs["X"], np.float32(0.5))
+        question = replace(planted.question, inputs=inputs)
+        right = answer(question, nonportable=True).answer
+        for name, array in right.outputs.items():
+            assert np.isfinite(array).all()
+            np.testing.assert_array_equal(planted.answer.outputs[name], array)
+            for one, limits in right.tolerances.items():
+                np.testing.assert_array_equal(planted.answer.tolerances[one][name], limits[name])
+
+
+def test_a_state_of_zeros_is_zeros_and_nothing_else_is() -> None:
+    for path, name in (
+        ("openvino/gru_cell/zero_state", "initial_hidden_state"),
+        ("onnx/gru/zero_state", "initial_h"),
+        ("bnnsgraph/gru/zero_state", "initialHiddenStates"),
+    ):
+        drawn = draw_inputs(expand(SPECS[path], ["float32"])[0], 0, 0)
+        still = {n for n, array in drawn.items() if not array.any()}
+        assert still == {name, "inputBias"} & set(drawn)
 
 
 def test_a_draw_that_overflows_is_seen() -> None:

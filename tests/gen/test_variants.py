@@ -11,6 +11,7 @@ import pytest
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import READINGS
+from grucible.cases.operators.silent_points import SILENT
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import (
@@ -55,9 +56,11 @@ def test_a_record_says_enough(variant: object) -> None:
     one = CATALOGUE[variant.name]  # type: ignore[attr-defined]
     assert one.about[0].islower() or one.about.split()[0] in one.about
     assert not one.about.endswith(".")
-    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.arithmetic)
+    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.last, one.arithmetic)
     assert any(change is not None for change in changes)
-    assert (one.kind == "reading") == (one.name in READINGS) == bool(one.ledger)
+    assert (one.kind == "reading") == (one.name in READINGS)
+    silent = {entry for entries in SILENT.values() for entry in entries}
+    assert one.ledger in (silent | {""} if one.kind != "reading" else {READINGS[one.name].ledger})
     assert (one.kind == "approximation") == (one.name in APPROXIMATIONS)
     assert all(link.startswith("https://") for link in one.links)
 

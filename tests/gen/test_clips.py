@@ -1,0 +1,72 @@
+"""A clip that a dtype does not hold asks for no more than a right implementation can give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from drawn import drawn_block
+
+from grucible.cases.expansion.expand import expand
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.semantics import StackedSemantics
+from grucible.cases.specs.spec_file import find_specs
+from grucible.gen.float64 import PreActivations
+from grucible.gen.gru import gru
+from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.stacks import stacks
+from grucible.gen.variants.emulated import Emulated, one_by_one, wide
+from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within
+from grucible.gen.variants.variant import Variant
+
+[CLIPS] = [spec for spec in find_specs() if spec.path == "openvino/gru_cell/clips"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "required", "arithmetic"),
+    [
+        (np.float16, "float16", Emulated(np.float16, one_by_one)),
+        (
+            ml_dtypes.bfloat16,
+            "bfloat16-gemm",
+            Emulated(ml_dtypes.bfloat16, wide, functions=np.float32),
+        ),
+    ],
+    ids=["float16", "bfloat16"],
+)
+def test_a_clip_that_is_rounded_to_the_dtype_is_no_failure(
+    kind: Any, required: str, arithmetic: Any
+) -> None:
+    """0.1 is no number of either; above 65504 there is none of float16's but infinity."""
+
+    def rounded(meant: StackedSemantics) -> StackedSemantics:
+        with np.errstate(over="ignore"):
+            return replace(meant, clip=meant.clip.astype(kind).astype(np.float64))
+
+    cases = expand(CLIPS, [np.dtype(kind).name], ["*lbr-*-clip*"])
+    cases = [case for case in cases if case.sizes == cases[0].sizes and "B" not in case.absent]
+    assert len({case.attributes["clip"] for case in cases}) == 4
+    block = drawn_block(cases, 0)
+    like = Variant("rounded", "rounded", semantics=rounded, arithmetic=arithmetic)
+    outputs = variant_outputs(block, stacks_of(block), [[like]])
+    assert within(outputs, block.answer.outputs, block.answer.tolerances[required]).all()
+
+
+def test_one_clip_is_among_the_pre_activations_and_the_least_of_all_binds() -> None:
+    """1.5 clips some and leaves some, 100000 none, 0.015625 nearly all."""
+    reached: dict[float, list[float]] = {}
+    for case in expand(CLIPS, ["float32"]):
+        inputs = {name: array[None] for name, array in draw_inputs(case, 0, 0).items()}
+        [stack] = stacks(OPERATORS[case.operator], [case.given], inputs)
+        seen = PreActivations(1)
+        gru(seen, stack.semantics, stack.inputs)
+        reached.setdefault(case.attributes["clip"], []).append(float(seen.largest[0]))
+    assert sorted(reached) == [0.015625, float(np.float32(0.1)), 1.5, 1e5]
+    assert float(np.finfo(np.float16).max) < 1e5
+    shares = {clip: np.mean(np.array(largest) > clip) for clip, largest in reached.items()}
+    assert shares[0.015625] == shares[float(np.float32(0.1))] == 1.0
+    assert shares[1.5] > 0.5
+    assert shares[1e5] == 0.0
