@@ -90,8 +90,9 @@ def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | 
 @click.command("runtimes")
 @click.option("--profile", "profiled", is_flag=True,
               help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
+@SELECT
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def runtimes_command(profiled: bool, as_json: bool) -> None:
+def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
     What each can do, feature by feature: `grucible profile`, and check/RUNTIMES.md.
@@ -101,6 +102,8 @@ def runtimes_command(profiled: bool, as_json: bool) -> None:
     from ...cases.errors import RuntimeNotUsable
     from ..runtimes.runtime import load_runtime, registered_runtimes
 
+    if select and not profiled:
+        raise click.UsageError("--select goes with --profile: it says what to ask")
     rows = []
     for point in registered_runtimes():
         try:
@@ -115,18 +118,18 @@ def runtimes_command(profiled: bool, as_json: bool) -> None:
         say(f"{row['name']}  {row['version'] or 'not installed'}")
         say(f"    {row['about']}")
         if profiled and row["version"]:
-            _say_profile(row["name"])
+            _say_profile(row["name"], select)
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")
 
 
-def _say_profile(name: str) -> None:
+def _say_profile(name: str, select: tuple[str, ...]) -> None:
     """What the runtime of this name can do, in a few lines."""
     import contextlib
 
     from ..observed.pool import RuntimePool
     from ..profiling.lines import summary_lines
-    from ..profiling.profile import profile
+    from ..profiling.profile import FEATURES, profile
 
     with contextlib.closing(RuntimePool(name, 120.0, 1)) as source:
-        for line in summary_lines(profile(source)):
+        for line in summary_lines(profile(source, select=select or FEATURES)):
             say(f"    {line}")

@@ -135,15 +135,15 @@ def diagnose(
 def _by_case(
     search: Search, rows: Sequence[tuple[str, str]], findings: Sequence[Finding], which: Array
 ) -> dict[str, Finding]:
-    """By id, the simplest that explains a case of `which`: of all variants in the findings the fewest, and of
-    equally few those that explain most."""
+    """By id, the simplest that explains a case of `which`: the fewest variants, and of equally few those that
+    the findings name, then those that explain most.
+
+    What others contradict is none of the findings. It may be right all the same of a case that asks for one
+    thing alone: reverse is ignored, say, though bidirectional is computed.
+    """
     known = {name for finding in findings for name in finding.names}
-    masks = {
-        names: (distance <= 1.0) & which
-        for names, distance in search.distances.items()
-        if known.issuperset(names)
-    }
-    order = sorted(masks, key=lambda names: (len(names), -int(masks[names].sum())))
+    masks = {names: (d <= 1.0) & which for names, d in search.distances.items()}
+    order = sorted(masks, key=lambda n: (len(n), not known.issuperset(n), -int(masks[n].sum())))
     found: dict[str, Finding] = {}
     for names in order:
         new = [

@@ -40,8 +40,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 UNUSABLE = [
     (
         "nonsense",
-        r"runtime 'nonsense' is unknown; expected one of onnx-reference, onnxruntime, onnxruntime-constant, "
-        r"onnxruntime-opset7, openvino, openvino-constant, openvino-default, or ",
+        r"runtime 'nonsense' is unknown; expected one of iree, mnn, mnn-kernel, onnx-reference, onnxruntime, "
+        r"onnxruntime-constant, .*, openvino-onnx-dynamic, tract, or ",
     ),
     ("", r"runtime '' is unknown|give one of --runtime"),
     ("rt_good:walk", r"rt_good has no function 'walk'"),
@@ -142,13 +142,22 @@ def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
 
 def test_registered_runtimes() -> None:
     assert [point.name for point in registered_runtimes()] == [
+        "iree",
+        "mnn",
+        "mnn-kernel",
         "onnx-reference",
         "onnxruntime",
         "onnxruntime-constant",
         "onnxruntime-opset7",
+        "opencv",
         "openvino",
         "openvino-constant",
         "openvino-default",
+        "openvino-dynamic",
+        "openvino-dynamic-parameters",
+        "openvino-onnx",
+        "openvino-onnx-dynamic",
+        "tract",
     ]
 
 
@@ -241,3 +250,23 @@ def test_not_callable(command: Command, modules: Path) -> None:
     place = HERE / "misbehaving.py"
     said = command("check", modules / "cell.h5", "--runtime", f"{place}:not_callable")
     assert "has no function 'not_callable'" in said.said_in_one_line()
+
+
+def test_what_those_installed_can_do(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    """In a few lines each; of the others, that they are not."""
+    pytest.importorskip("onnx")
+    here = {
+        "onnx-reference": "grucible.check.runtimes.onnx_reference:reference",
+        "none": "no_such:run",
+    }
+    registered(monkeypatch, **here)
+    ended = command("runtimes", "--profile", "--select", "onnx.GRU-14/plain/float32/[cf]*")
+    assert (ended.status, ended.err) == (0, "")
+    told = ended.out.splitlines()
+    assert told[0] == "none  not installed"
+    assert any(line.startswith("    onnx-reference ") and " wrong" in line for line in told)
+    assert any(line.startswith("      onnx.GRU-14: clip ignored: clip0.5") for line in told)
+
+
+def test_selecting_is_for_profiles(command: Command) -> None:
+    assert "--select goes with --profile" in command("runtimes", "--select", "*").said_in_one_line()
