@@ -17,6 +17,7 @@ from ..gen.tolerances.vacuity import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import Limits, can_be_caught, catches
 from ..gen.variants.variant import Variant
+from ..gen.variants.work import too_large
 from ..vectors.block import Block
 from ..vectors.find import find_vectors
 from ..vectors.reader import open_vectors
@@ -54,12 +55,14 @@ class Caught:
 class Score:
     """What vectors catch: by operator and variant, a `Caught` per dtype; `values` are those that any
     case of the operator has. `cases` counts them by operator and dtype, `undeciding` those whose required
-    tolerances say too little to decide (gen.tolerances.vacuity)."""
+    tolerances say too little to decide (gen.tolerances.vacuity), `left_out` those that are too large to be
+    computed under variants (gen.variants.work): they count as catching none."""
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
     values: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     cases: dict[tuple[str, str], int] = field(default_factory=dict)
     undeciding: dict[tuple[str, str], int] = field(default_factory=dict)
+    left_out: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def weak(self) -> list[tuple[str, str, str, int]]:
         """(operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
@@ -111,8 +114,11 @@ def score(
         rows = found.caught.setdefault(block.operator, {})
         for variant in _asked(block, misreading):
             rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
-        for variant, caught in catches(block, [misreading] if misreading else (), limits):
-            rows[variant.name][block.dtype].see(block, caught)
+        if too_large(block.question(0)):
+            found.left_out[key] = found.left_out.get(key, 0) + len(block)
+        else:
+            for variant, caught in catches(block, [misreading] if misreading else (), limits):
+                rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
     if misreading and not any(found.caught.values()):
         raise GrucibleError(

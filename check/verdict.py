@@ -13,7 +13,7 @@ from ..cases.selection import nothing_selected, selected
 from ..vectors.find import case_ids, find_vectors
 from .diagnosis.contradictions import Passed, contradicted
 from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import FailingBlock
+from .diagnosis.failing import Failing
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, Expectations, check_require, must_support
@@ -106,7 +106,10 @@ def judge(
 def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
     """The report on all that was seen, with what explains the failures."""
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
-    found = diagnose(seen.failing, held, lambda names: contradicted(seen.passed, names))
+    failing = seen.failing
+    found = diagnose(
+        failing.parts, held, lambda names: contradicted(seen.passed, names), failing.left_out
+    )
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(
@@ -134,7 +137,7 @@ class _Seen:
     diagnosis: bool
     recompute_share: float
     results: list[CaseResult] = field(default_factory=list)
-    failing: list[FailingBlock] = field(default_factory=list)
+    failing: Failing = field(default_factory=Failing)
     passed: list[Passed] = field(default_factory=list)
     grades: dict[str, Grade] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
@@ -157,7 +160,7 @@ class _Seen:
         found = judge_block(part.relative, part.block, part.observed, grade)
         self.results += [_foretold(one, self._expected, self.require) for one in found]
         if self.diagnosis:
-            self.failing += _failing(part, found, self.criteria[dtype])
+            _keep_failing(self.failing, part, found, self.criteria[dtype])
             self.passed += _passed(part, found)
 
     def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
@@ -184,10 +187,10 @@ def _foretold(result: CaseResult, expectations: Expectations, require: Sequence[
     )
 
 
-def _failing(
-    part: Slice, results: Sequence[CaseResult], criterion: Criterion
-) -> Iterator[FailingBlock]:
-    """The deciding cases of a slice that failed, with their inputs, which the slice may lack."""
+def _keep_failing(
+    failing: Failing, part: Slice, results: Sequence[CaseResult], criterion: Criterion
+) -> None:
+    """Keep the deciding cases of a slice that failed, with their inputs, which the slice may lack."""
     failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
     if not failed:
         return
@@ -195,7 +198,7 @@ def _failing(
     first = int(at.min())
     whole = part.stored.read(first, int(at.max()) + 1)
     outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
-    yield FailingBlock(whole.rows(at - first), outputs, criterion)
+    failing.add(whole.rows(at - first), outputs, criterion)
 
 
 def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:

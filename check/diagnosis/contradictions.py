@@ -14,11 +14,14 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.evaluate import catches
+from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.reader import open_vectors
 
 MOST_LOOKED_AT = 2048
 """Of more passed cases than this, as many are looked at, evenly taken: a variant of each costs 0.1 ms."""
+MOST_SPENT = 1 << 35
+"""The work that may go into that (gen.variants.work)."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,20 @@ class Passed:
 def contradicted(passed: Sequence[Passed], names: Collection[str]) -> Counter[str]:
     """By name of a variant, how many of the `passed` cases would have caught it.
 
-    Of more than MOST_LOOKED_AT cases it is an estimate, from as many.
+    Of more than MOST_LOOKED_AT cases it is an estimate, from as many. Those that are too large, and those
+    for which no work is left, are not looked at.
     """
     found: Counter[str] = Counter()
     total = sum(len(one.rows) for one in passed)
     if not names or not total:
         return found
     every = max(1.0, total / MOST_LOOKED_AT)
+    left = MOST_SPENT
     for block in _sampled(passed, every):
+        cost = work(block.question(0)) * len(block) * len(names)
+        if too_large(block.question(0)) or cost > left:
+            continue
+        left -= cost
         for variant, caught in catches(block, names):
             found[variant.name] += int(caught.sum())
     return Counter({name: round(count * every) for name, count in found.items()})

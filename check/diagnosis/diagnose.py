@@ -70,13 +70,15 @@ class Finding:
 @dataclass(frozen=True)
 class Diagnosis:
     """The findings, those that explain most first, how many failing cases none explains, and what
-    those have in common. `by_case` has, by id, the simplest explanation of a case."""
+    those have in common. `by_case` has, by id, the simplest explanation of a case. `not_tried` of the
+    unexplained were too large to be explained, or not looked at, or not for all that explains others."""
 
     findings: Sequence[Finding] = ()
     failed: int = 0
     unexplained: int = 0
     hints: Sequence[str] = ()
     by_case: Mapping[str, Finding] = field(default_factory=dict)
+    not_tried: int = 0
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
         """The diagnosis with the `cases` that failed because readings were not one."""
@@ -103,15 +105,17 @@ def diagnose(
     parts: Sequence[FailingBlock],
     arithmetic: Mapping[str, str],
     contradicted: Callable[[Collection[str]], Mapping[str, int]],
+    left_out: Sequence[tuple[str, str]] = (),
 ) -> Diagnosis:
-    """What explains the failing cases of `parts`.
+    """What explains the failing cases of `parts`; `left_out` are the dtypes and ids of more that failed.
 
     `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `contradicted` counts,
     for the variants of some names, the cases that would have caught them and passed.
     """
-    if not parts:
-        return Diagnosis()
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
+    rows += left_out
+    if not rows:
+        return Diagnosis()
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     sound = np.array([_sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
@@ -129,7 +133,9 @@ def diagnose(
     findings += _arithmetic(rows, held, ~explained | sound)
     findings.sort(key=lambda finding: -finding.explains)
     left = ~(explained | coarse)
-    return Diagnosis(findings, len(rows), int(left.sum()), hints(parts, left), by_case)
+    common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left)
+    not_tried = int((left & search.passed_over).sum())
+    return Diagnosis(findings, len(rows), int(left.sum()), common, by_case, not_tried)
 
 
 def _by_case(

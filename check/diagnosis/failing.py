@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import batches, loosest, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
+from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.difference import difference
 from ..judging.criterion import Criterion
@@ -20,6 +22,9 @@ NEARER = 0.25
 
 SPREAD = 3
 """So many times as many elements are finite in neither of two outputs as in one of them alone."""
+
+MOST_BYTES = 256 << 20
+"""What all failing cases that are kept to be explained may take; all that are shipped take less."""
 
 
 class FailingBlock:
@@ -31,6 +36,8 @@ class FailingBlock:
 
     def __init__(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
         self.block, self.observed, self.criterion = block, observed, criterion
+        self.work = work(block.question(0))
+        """What a variant of one case takes."""
         self.stacked = stacks_of(block)
         self._seen, self._right = _elements(observed, 1), _elements(block.answer.outputs, 1)
         tight, loose = criterion.admitted(block, STORED), loosest(block)
@@ -38,6 +45,14 @@ class FailingBlock:
 
     def __len__(self) -> int:
         return len(self.block)
+
+    @property
+    def bytes(self) -> int:
+        """What it holds, about: inputs, outputs and tolerances, and of the outputs four arrays in float64."""
+        answers = self.block.answers.values()
+        held = [self.block.inputs, self.observed, *(answer.outputs for answer in answers)]
+        held += [limits for answer in answers for limits in answer.tolerances.values()]
+        return sum(a.nbytes for arrays in held for a in arrays.values()) + 4 * self._seen.nbytes
 
     def rows(self, keep: Array) -> FailingBlock:
         """The rows `keep`, a mask or indices."""
@@ -85,6 +100,36 @@ class FailingBlock:
             nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
         explains = differ & nearer & (~wild).any(axis=-1) & (SPREAD * apart <= together)
         return np.where(explains, ratio.max(axis=-1), np.inf)
+
+
+@dataclass
+class Failing:
+    """The failing cases that are kept to be explained, and the (dtype, id) of those `left_out`: too large for
+    variants, or, where all together are larger than MOST_BYTES, those of most work."""
+
+    parts: list[FailingBlock] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    _held: int = 0
+
+    def add(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
+        """Keep the failing cases of a block, if there is room."""
+        if too_large(block.question(0)):
+            self._leave_out(block)
+            return
+        self.parts.append(FailingBlock(block, observed, criterion))
+        self._held += self.parts[-1].bytes
+        while self._held > MOST_BYTES:
+            place = max(range(len(self.parts)), key=lambda place: self.parts[place].work)
+            largest = self.parts.pop(place)
+            self._held -= largest.bytes
+            self._leave_out(largest.block)
+
+    def clear(self) -> None:
+        """Keep none."""
+        self.parts, self.left_out, self._held = [], [], 0
+
+    def _leave_out(self, block: Block) -> None:
+        self.left_out += [(block.dtype, case_id) for case_id in block.ids]
 
 
 def _elements(arrays: Arrays, leading: int) -> Array:

@@ -1,7 +1,8 @@
 """Searching for variants that explain failing cases: alone, several at once, and in coarse arithmetic.
 
 A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue; whatever
-explains one of them is then tried on all.
+explains one of them is then tried on all. What that takes is known before it is done (gen.variants.work),
+and where it is too much, it is done for the cases of least work.
 """
 
 from __future__ import annotations
@@ -20,14 +21,29 @@ from .failing import FailingBlock
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
+SEARCHING = 3 << 32
+"""The work that may go into looking for what explains cases of samples."""
+EXPLAINING = 1 << 37
+"""The work that may go into trying on all cases what explains one."""
+_SHARE = 2
+"""What is done next may take one half of what is left: there is something for what comes later."""
 Names = tuple[str, ...]
 
 
 class Search:
-    """What has been tried: by names of variants, the distance of every failing case."""
+    """What has been tried: by names of variants, the distance of every failing case.
+
+    `which` (n,) says what is to be explained; cases behind those of the parts are never looked at.
+    """
 
     def __init__(self, parts: Sequence[FailingBlock], which: Array) -> None:
         self.parts, self.which = parts, which
+        self.searching, self.explaining = SEARCHING, EXPLAINING
+        self.starts = np.cumsum([0, *map(len, parts)])
+        self.by_work = sorted(range(len(parts)), key=lambda place: parts[place].work)
+        self.passed_over = np.arange(len(which)) >= self.starts[-1]
+        """(n,) the cases on which something was not tried, for it took too long: what explains others, or, in
+        whatever case is left, what a stage of the search tries."""
         self.distances: dict[Names, Array] = {}
         self.loose: dict[Names, bool] = {}
         """What was tried in the coarsest arithmetic too, and whether it explained cases without."""
@@ -47,8 +63,8 @@ class Search:
         """Try every variant alone on samples, and on all what explains a sampled case."""
         wanted = [(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
         for _ in range(ROUNDS):
-            sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS)
             untried = [one for one in wanted if _names(one) not in self.distances]
+            sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS, len(untried))
             found = self._explaining(sample, untried)
             if not found:
                 return
@@ -65,20 +81,19 @@ class Search:
             (list(combinations(variants, 2)), 1),
         ]
         for pool, places in pools:
-            sample = self._sample(which & ~self.explained, places, 1)
-            if not sample:
-                return
+            sample = self._sample(which & ~self.explained, places, 1, len(pool))
             self._try(self._explaining(sample, pool))
         named: Counter[str] = Counter()
         for names, distance in self.distances.items():
             named.update(dict.fromkeys(names, int((distance <= 1.0).sum())))
         often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
-        sample = self._sample(which & ~self.explained, 1, 1)
-        self._try(self._explaining(sample, list(combinations(often, 3))))
+        pool = list(combinations(often, 3))
+        sample = self._sample(which & ~self.explained, 1, 1, len(pool))
+        self._try(self._explaining(sample, pool))
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
-        for place, part in self._sample(which & ~self.explained, 3, 2):
+        for place, part in self._sample(which & ~self.explained, 3, 2, len(CATALOGUE)):
             tried = [
                 (variant,)
                 for variant in variants_of(OPERATORS[part.block.operator])
@@ -121,27 +136,46 @@ class Search:
     def _try(self, several: Sequence[tuple[Variant, ...]], *, loose: bool = False) -> None:
         known = {names for tried in self.distances for names in (tried, tried[::-1])}
         new = [one for one in several if _names(one) not in known]
-        each = [
-            self._distances(place, part, new, loose=loose) for place, part in enumerate(self.parts)
-        ]
+        each = [np.full((len(new), len(part)), np.inf) for part in self.parts]
+        room = self.explaining // _SHARE
+        for place in self.by_work:
+            part = self.parts[place]
+            room -= (cost := part.work * len(part) * len(new))
+            if room < 0:
+                self.passed_over[self.starts[place] : self.starts[place + 1]] = True
+                continue
+            self.explaining -= cost
+            each[place] = self._distances(place, part, new, loose=loose)
+        behind = np.full(len(self.which) - self.starts[-1], np.inf)
         for number, one in enumerate(new):
-            self.distances[_names(one)] = np.concatenate([found[number] for found in each])
+            self.distances[_names(one)] = np.concatenate(
+                [*(found[number] for found in each), behind]
+            )
 
     def _sample(
-        self, which: Array, most_parts: int, most_rows: int
+        self, which: Array, most_parts: int, most_rows: int, tried: int
     ) -> list[tuple[int, FailingBlock]]:
-        """Some cases of some parts among `which`, evenly taken."""
-        starts = np.cumsum([0, *map(len, self.parts)])
+        """Some cases of some parts among `which`, evenly taken, that `tried` combinations of variants may be
+        tried on: those of least work, if on all of them it would take too long."""
         wanted = {}
         for place in range(len(self.parts)):
-            rows = np.flatnonzero(which[starts[place] : starts[place + 1]])
+            rows = np.flatnonzero(which[self.starts[place] : self.starts[place + 1]])
             if rows.size:
                 wanted[place] = rows
-        places = _evenly(np.array(list(wanted), int), most_parts)
-        return [
-            (place, self.parts[place].rows(_evenly(wanted[place], most_rows)))
-            for place in places.tolist()
-        ]
+        most = self.searching // _SHARE // max(1, tried)
+        places = _evenly(np.array(list(wanted), int), most_parts).tolist()
+        if not any(self.parts[place].work <= most for place in places):
+            places = [place for place in self.by_work if place in wanted][:most_parts]
+        sample = []
+        for place in sorted(places, key=self.by_work.index):
+            rows = _evenly(wanted[place], min(most_rows, most // self.parts[place].work))
+            if rows.size:
+                most -= len(rows) * self.parts[place].work
+                self.searching -= len(rows) * self.parts[place].work * tried
+                sample.append((place, self.parts[place].rows(rows)))
+        if not sample:
+            self.passed_over |= which
+        return sorted(sample, key=lambda one: one[0])
 
 
 def _names(variants: Sequence[Variant]) -> Names:

@@ -52,6 +52,7 @@ def report_value(report: Report) -> dict[str, Any]:
         },
         "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
         "unexplained": report.diagnosis.unexplained,
+        "not_tried": report.diagnosis.not_tried,
         "hints": list(report.diagnosis.hints),
         "readings": {
             ledger: {

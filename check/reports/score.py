@@ -32,6 +32,9 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
         if count:
             yield f"{count} cases decide nothing: {operator}, {dtype}; {REQUIRED[dtype]} arithmetic"
             yield "  admits more than the value for over half of their elements"
+    for (operator, dtype), count in found.left_out.items():
+        many = f"{count} case{'s' * (count > 1)}"
+        yield f"{many} too large to be computed under misreadings: {operator}, {dtype}"
     for operator, rows in found.caught.items():
         dtypes = [d for o, d in found.cases if o == operator]
         yield ""
@@ -78,6 +81,7 @@ def score_json(found: Score) -> str:
             operator: {
                 "cases": {d: n for (o, d), n in found.cases.items() if o == operator},
                 "undeciding": {d: n for (o, d), n in found.undeciding.items() if o == operator},
+                "left_out": {d: n for (o, d), n in found.left_out.items() if o == operator},
                 "misreadings": [
                     {
                         "name": name,

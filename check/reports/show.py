@@ -24,12 +24,15 @@ from ...cases.selection import matches
 from ...gen.formula import equations
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
+from ...gen.variants.work import too_large
 from ...vectors.block import Block
 from ...vectors.case import Case
 from ...vectors.find import find_vectors
 from ...vectors.reader import open_vectors
 
 _MOST_NAMED = 5
+_MOST_WHOLE = 1 << 20
+"""Of a larger array --full prints no more than the ends: its text would be some 10 MB."""
 
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
@@ -186,12 +189,15 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
         yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
         if dtype_name(array.dtype) == "bfloat16":
             array = array.astype(np.float32)
+        whole = full and array.size <= _MOST_WHOLE
+        if full and not whole:
+            yield f"    {array.size} numbers are too many to be printed whole; see: grucible export"
         # the fewest digits that tell the number from its neighbours, so that it can be copied
         text = np.array2string(
             array,
             max_line_width=76,
             floatmode="unique",
-            threshold=10**9 if full else 24,
+            threshold=_MOST_WHOLE if whole else 24,
             edgeitems=2,
         )
         yield from (f"    {line}" for line in text.splitlines() if line.strip())
@@ -210,7 +216,11 @@ def _tolerances(case: Case) -> Iterator[str]:
 
 
 def _caught(block: Block) -> Iterator[str]:
-    """The misreadings that the case of a block of one catches."""
+    """The misreadings that the case of a block of one catches; why they are not there, if it is too large."""
+    if too_large(block.question(0)):
+        yield ""
+        yield "which misreadings it catches is not computed: it is too large for that"
+        return
     names = [variant.name for variant, caught in catches(block) if caught[0]]
     if names:
         yield ""

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.operators.readings import READINGS, ReadingNames, about
-from ..diagnosis.diagnose import Diagnosis, Finding
 from ..judging.case_result import CaseResult
 from ..judging.expectations import of_invalid
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
+from .diagnosis import diagnosis_in_short, diagnosis_lines
 from .refusals import how_many_refused, in_short, refusal_lines
 from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
@@ -34,7 +34,7 @@ def report_lines(report: Report) -> Iterator[str]:
     total = len(report.results)
     anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
     yield f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
-    yield from _diagnosis(report)
+    yield from diagnosis_lines(report.diagnosis)
     yield from _table(report)
     yield from _arithmetic(report)
     yield from _readings(report)
@@ -82,7 +82,7 @@ def headline(report: Report) -> str:
         parts.append(accepted)
     if report.interrupted:
         parts.append("interrupted before the others")
-    return f"{report.verdict}: {', '.join(parts)}{_in_short(report.diagnosis)}"
+    return f"{report.verdict}: {', '.join(parts)}{diagnosis_in_short(report.diagnosis)}"
 
 
 def _reach(report: Report) -> Iterator[str]:
@@ -90,59 +90,6 @@ def _reach(report: Report) -> Iterator[str]:
     if report.counts["unsupported"]:
         for sentence in in_words(report.reach):
             yield from wrapped(sentence, indent=2, more=4)
-
-
-def _in_short(diagnosis: Diagnosis) -> str:
-    """The diagnosis as the end of the first line."""
-    if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
-        [finding] = diagnosis.findings
-        where = ", in some cases only" if _partly(finding) else ""
-        return f"; all failures are explained by: {finding.in_short}{where}"
-    if diagnosis.findings:
-        explained = diagnosis.failed - diagnosis.unexplained
-        count = len(diagnosis.findings)
-        findings = "one finding" if count == 1 else f"{count} findings together"
-        share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
-        return f"; {share} failures are explained by {findings}, see below"
-    return ""
-
-
-def _partly(finding: Finding) -> bool:
-    """Whether cases that would show it passed, more than roundings explain."""
-    return finding.contradicted > 0.05 * finding.explains
-
-
-def _diagnosis(report: Report) -> Iterator[str]:
-    diagnosis = report.diagnosis
-    if not diagnosis.failed:
-        return
-    yield ""
-    several = (
-        ", of which one may count under several findings" if len(diagnosis.findings) > 1 else ""
-    )
-    yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
-    for finding in diagnosis.findings:
-        yield from wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
-        if finding.alternatives:
-            yield from wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
-        if _partly(finding):
-            told = f"{finding.contradicted} cases that would show it passed"
-            yield from wrapped(f"not everywhere: {told}", indent=8)
-        if finding.silent:
-            entries = ", ".join(finding.silent)
-            told = f"(ledger: {entries}, owner's runtime; the text is silent)"
-            yield from wrapped(told, indent=8, cut=False)
-        yield from (f"        {link}" for link in finding.links[:2])
-    if diagnosis.unexplained:
-        yield f"{diagnosis.unexplained:6}  unexplained"
-        for hint in diagnosis.hints:
-            yield from wrapped(hint, indent=8)
-
-
-def _listing(finding: Finding) -> str:
-    shown = "; ".join(finding.sentence(names) for names in finding.alternatives[:3])
-    more = len(finding.alternatives) - 3
-    return f"{shown}; and {more} more" if more > 0 else shown
 
 
 def _table(report: Report) -> Iterator[str]:

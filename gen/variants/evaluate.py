@@ -19,7 +19,7 @@ from .catalogue import variants_of
 from .compute import compute
 from .variant import Variant
 
-BATCH_BYTES = 64 << 20
+BATCH_BYTES = 32 << 20
 
 
 def stacks_of(block: Block) -> list[Stack]:
@@ -50,8 +50,10 @@ def variant_outputs(
 def batches(
     block: Block, combinations: Sequence[Sequence[Variant]]
 ) -> Iterator[Sequence[Sequence[Variant]]]:
-    """The combinations in batches whose outputs for a block take no more than BATCH_BYTES."""
-    one = sum(8 * array.size for array in block.answer.outputs.values())
+    """The combinations in batches of which neither the outputs for a block nor the inputs, of which each
+    may have others, take more than BATCH_BYTES."""
+    arrays = (block.answer.outputs, block.inputs)
+    one = max(sum(8 * array.size for array in each.values()) for each in arrays)
     size = max(1, BATCH_BYTES // max(1, one))
     return (combinations[start : start + size] for start in range(0, len(combinations), size))
 

@@ -1,0 +1,64 @@
+"""What a diagnosis found, as a person reads it: in the report's first line, and below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..diagnosis.diagnose import Diagnosis, Finding
+from .wrapping import wrapped
+
+
+def diagnosis_in_short(diagnosis: Diagnosis) -> str:
+    """The diagnosis as the end of the first line."""
+    if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
+        [finding] = diagnosis.findings
+        where = ", in some cases only" if _partly(finding) else ""
+        return f"; all failures are explained by: {finding.in_short}{where}"
+    if diagnosis.findings:
+        explained = diagnosis.failed - diagnosis.unexplained
+        count = len(diagnosis.findings)
+        findings = "one finding" if count == 1 else f"{count} findings together"
+        share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
+        return f"; {share} failures are explained by {findings}, see below"
+    return ""
+
+
+def _partly(finding: Finding) -> bool:
+    """Whether cases that would show it passed, more than roundings explain."""
+    return finding.contradicted > 0.05 * finding.explains
+
+
+def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    """What explains the failures, what explains others as well, and what is left."""
+    if not diagnosis.failed:
+        return
+    yield ""
+    several = (
+        ", of which one may count under several findings" if len(diagnosis.findings) > 1 else ""
+    )
+    yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
+    for finding in diagnosis.findings:
+        yield from wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
+        if finding.alternatives:
+            yield from wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
+        if _partly(finding):
+            told = f"{finding.contradicted} cases that would show it passed"
+            yield from wrapped(f"not everywhere: {told}", indent=8)
+        if finding.silent:
+            entries = ", ".join(finding.silent)
+            told = f"(ledger: {entries}, owner's runtime; the text is silent)"
+            yield from wrapped(told, indent=8, cut=False)
+        yield from (f"        {link}" for link in finding.links[:2])
+    if diagnosis.unexplained:
+        yield f"{diagnosis.unexplained:6}  unexplained"
+        if diagnosis.not_tried:
+            told = f"{diagnosis.not_tried} of them too large to be explained, or not looked at"
+            yield from wrapped(told, indent=8)
+        for hint in diagnosis.hints:
+            yield from wrapped(hint, indent=8)
+
+
+def _listing(finding: Finding) -> str:
+    shown = "; ".join(finding.sentence(names) for names in finding.alternatives[:3])
+    more = len(finding.alternatives) - 3
+    return f"{shown}; and {more} more" if more > 0 else shown

@@ -1,0 +1,40 @@
+"""How much work it is to compute a variant of a case, known before any is done.
+
+A unit is about a nanosecond. It is the shapes that say it, so whoever asks can leave out what would take
+too long, and gets the same on every machine.
+"""
+
+from __future__ import annotations
+
+from ...cases.operators.known import OPERATORS
+from ...cases.pose import sizes_of
+from ...cases.question import Question
+
+MOST_WORK = 1 << 25
+"""A case of more work than this is computed under no variants: the whole catalogue of it would take longer
+than some 5 s. The largest of those shipped has two thirds of that."""
+_COPIES = 8
+"""Of every weight, whatever the steps: it is converted, copied for the variant, and compared."""
+_OF_A_STATE, _OF_A_STEP, _OF_A_CASE = 100, 10_000, 20_000
+
+
+def work(question: Question) -> int:
+    """The units of work of one variant of a case: each weight in every step of every row, and the rest."""
+    operator = OPERATORS[question.operator]
+    axes = {operator.sizes[symbol]: length for symbol, length in sizes_of(question).items()}
+    hidden, directions = axes["hidden"], len(question.semantics.directions)
+    steps = axes.get("time", 1)
+    rows = axes["batch"] * steps
+    weights = 3 * hidden * (axes["input"] + hidden) * directions
+    states = rows * hidden * directions
+    return (
+        weights * (rows + _COPIES)
+        + _OF_A_STATE * states
+        + _OF_A_STEP * steps * directions
+        + _OF_A_CASE
+    )
+
+
+def too_large(question: Question) -> bool:
+    """Whether a case is too large to be computed under variants."""
+    return work(question) > MOST_WORK
