@@ -83,13 +83,26 @@ class Search:
         for pool, places in pools:
             sample = self._sample(which & ~self.explained, places, 1, len(pool))
             self._try(self._explaining(sample, pool))
+        self._three(which, variants)
+
+    def _three(self, which: Array, variants: Sequence[Variant]) -> None:
+        """Try three at once: of those that explain most, and the two pairs that do with any other."""
+        explain = {names: int((far <= 1.0).sum()) for names, far in self.distances.items()}
         named: Counter[str] = Counter()
-        for names, distance in self.distances.items():
-            named.update(dict.fromkeys(names, int((distance <= 1.0).sum())))
+        for names, count in explain.items():
+            named.update(dict.fromkeys(names, count))
         often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
+        pairs = sorted((n for n in explain if len(n) == 2), key=lambda n: -explain[n])[:2]
         pool = list(combinations(often, 3))
-        sample = self._sample(which & ~self.explained, 1, 1, len(pool))
-        self._try(self._explaining(sample, pool))
+        for pair in pairs:
+            both = [CATALOGUE[name] for name in pair]
+            pool += [(*both, one) for one in variants if one.name not in pair]
+        for _ in range(ROUNDS):
+            sample = self._sample(which & ~self.explained, 3, 2, len(pool))
+            found = self._explaining(sample, pool)
+            if not found:
+                return
+            self._try(found)
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
