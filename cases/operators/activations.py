@@ -204,7 +204,10 @@ FUNCTIONS: dict[str, Function] = {
             rounding=lambda a, _, fitted: (fitted.tanh[0] + 4.0, (fitted.tanh[1] + 4.0) * a, 0.0),
             underflow=lambda a, _: a,
             default=(1.0, 1.0),
-            mistakes=(Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),),
+            mistakes=(
+                Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),
+                Mistake("scaled-tanh-as-relu", "relu", _RELU),
+            ),
         ),
         Function(
             "hard-sigmoid",
@@ -222,6 +225,7 @@ FUNCTIONS: dict[str, Function] = {
             default=(0.2, 0.5),
             mistakes=(
                 Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
+                Mistake("hard-sigmoid-as-relu", "relu", _RELU),
                 Mistake("hard-sigmoid-unclamped", "alpha v + beta, not held to [0, 1]",
                         ("affine", _GIVEN, _GIVEN)),
             ),
@@ -251,7 +255,10 @@ FUNCTIONS: dict[str, Function] = {
             slopes=_softsign_slopes,
             shape=lambda *_: Shape(2.0, math.inf, 2.0),
             rounding=lambda *_: (3.0, 0.0, 0.0),  # 1 + |v|, the quotient
-            mistakes=(Mistake("softsign-as-tanh", "tanh", _TANH),),
+            mistakes=(
+                Mistake("softsign-as-tanh", "tanh", _TANH),
+                Mistake("softsign-as-relu", "relu", _RELU),
+            ),
         ),
         Function(
             "softplus",
