@@ -25,7 +25,7 @@ COMMANDS = {
         1,
         "weak: 1 of 2 times",
     ),
-    "runtimes": (["runtimes"], 0, "onnx-reference"),
+    "runtimes": (["runtimes"], 0, "iree"),
     "cases": (["cases", "vectors"], 2, ""),
     "gen": (["gen", "nothing.yaml", "-o", "out"], 2, ""),
 }

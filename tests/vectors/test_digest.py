@@ -30,13 +30,11 @@ from .handmade import (
     tolerance_sha256,
 )
 
-CORE_FILES = [
-    "bnnsgraph/gru/core.h5",
-    "onnx/gru/core.h5",
-    "openvino/gru_cell/core.h5",
-    "openvino/gru_sequence/core.h5",
-    "openvino/gru_sequence/core_with_zero.h5",
-]
+FOLDERS = ("bnnsgraph/gru", "onnx/gru", "openvino/gru_cell", "openvino/gru_sequence")
+CORE_FILES = sorted(
+    [f"{folder}/{name}.h5" for folder in FOLDERS for name in ("core", "plain", "plain_sizes")]
+    + ["openvino/gru_sequence/core_with_zero.h5"]
+)
 BLOCK = REQUIRED.path
 READ = f"{AMBIGUOUS.path}/readings/{READING}/outputs"
 

@@ -138,7 +138,7 @@ def test_an_input_left_out_is_not_there() -> None:
 
 def test_without_a_path_the_core_vectors() -> None:
     ids = [case.id for case in load_vectors()]
-    assert len(ids) == len(set(ids)) == 584 + 360 + 244
+    assert len(ids) == len(set(ids)) == 584 + 360 + 244 + 546 + 115
     assert ids == list(case_ids(None))
     assert ids == [case.id for case in grucible.load_vectors(str(CORE))]
 
