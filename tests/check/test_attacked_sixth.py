@@ -187,3 +187,22 @@ def test_a_case_that_hangs_on_subnormals_or_a_zero_s_sign_is_nonportable() -> No
     assert "marked as" not in str(differing(replace(block, inputs=inputs)))
     zeros = {n: a * np.float16(0) for n, a in block.inputs.items()}  # with the signs of the numbers
     assert "marked as" not in str(differing(replace(block, inputs=zeros)))
+
+
+@pytest.mark.parametrize(("dtype", "far", "half"), [("f8", -1e4, 2.0**-53), ("f4", -1e5, 2.0**-24)])
+def test_an_answer_that_cannot_be_rounded_is_no_answer(
+    dtype: str, far: float, half: float, tmp_path: Path, command: Command
+) -> None:
+    """It lies between two numbers, nearer to neither than any precision tells."""
+    numbers = {"X": [[1]], "initial_hidden_state": [[5]], "W": [[far], [0], [1]],
+               "R": [[0], [0], [0]], "B": [0, 0, half]}  # fmt: skip
+    (tmp_path / "ties").mkdir()
+    tie = tmp_path / "ties/tie.npz"
+    np.savez(tie, **{n: np.array(a, dtype) for n, a in numbers.items()})
+    asked = ["--operator", CELL, "--attributes",
+             '{"hidden_size": 1, "activations": ["sigmoid", "relu"]}']  # fmt: skip
+    why = "an output could not be rounded at the highest precision"
+    assert why in command("answer", tie, *asked).said_in_one_line()
+    out = tmp_path / "out.h5"
+    imported = command("import", tie.parent, "--from", "npz", "-o", out, *asked)
+    assert why in imported.said_in_one_line()
