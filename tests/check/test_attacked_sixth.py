@@ -12,6 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
+from grucible import Question, verify
+from grucible.cases.dtypes import Array
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.pose import pose
 from grucible.check.diagnosis import failing, search
@@ -206,3 +208,25 @@ def test_an_answer_that_cannot_be_rounded_is_no_answer(
     out = tmp_path / "out.h5"
     imported = command("import", tie.parent, "--from", "npz", "-o", out, *asked)
     assert why in imported.said_in_one_line()
+
+
+@pytest.mark.parametrize(("rtol", "atol"), [("nan", "0"), ("0", "nan"), ("inf", "0"), ("0", "inf")])
+def test_a_score_by_no_number_is_refused(rtol: str, atol: str, command: Command) -> None:
+    said = command("score", "--rtol", rtol, "--atol", atol).said_in_one_line()
+    assert "expected a finite number, not negative" in said
+
+
+def test_what_a_runtime_sets_in_numpy_ends_with_its_answer() -> None:
+    """`verify` calls it in this process, where nothing of ours is to raise."""
+
+    def run(question: Question) -> dict[str, Array]:
+        with np.errstate(all="ignore"):
+            tiny = {n: np.nextafter(np.zeros(t.shape, t.dtype), t.dtype.type(1))
+                    for n, t in question.outputs.items()}  # fmt: skip
+        np.seterr(all="raise")
+        return tiny
+
+    before = np.geterr()
+    found = verify(runtime=run, select=["openvino.GRU*/float64/*", "openvino.GRU*/float16/*"])
+    assert found.verdict == "does not conform"
+    assert np.geterr() == before
