@@ -331,3 +331,15 @@ def test_vectors_and_outputs_do_not_replace_each_other(tmp_path: Path, command: 
     assert command("gen", spec, "-o", tmp_path).status == 0
     spec.write_text(spec.read_text().replace("[{}]", "[{clip: 0.5}]"))
     assert command("gen", spec, "-o", tmp_path).status == 0  # an earlier version of the same
+
+
+def test_an_id_that_a_question_would_not_keep_is_refused(tmp_path: Path, command: Command) -> None:
+    """The lines of a question end where their text ends."""
+    path = cell_file(tmp_path / "v.h5", {"batch_size": 1, "input_size": 1, "hidden_size": 1})
+    with h5py.File(path, "r+") as file:
+        [case_id] = file["float32/b/id"][:]
+        del file["float32/b/id"]
+        file["float32/b/id"] = np.array([case_id + b" "])
+        write_digests(file)
+    said = command("check", path, "--runtime", NUMPY).said_in_one_line()
+    assert f"'{CELL}/huge/float32/0 ' ends with a space" in said
