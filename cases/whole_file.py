@@ -8,6 +8,7 @@ import glob
 import hashlib
 import os
 import platform
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -35,13 +36,15 @@ def replace_file(path: Path, data: bytes) -> None:
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of what stands at `path` when the block ends, on the disk before it
-    appears; where the block raises, what was there stays."""
+    appears, with the permissions of what it replaces; where the block raises, what was there stays."""
     temporary = _temporary(path, str(os.getpid()))
     try:
         with temporary.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.errors import GrucibleError
 from ..cases.selection import nothing_selected, selected
@@ -56,10 +58,11 @@ def verify(
     source = FromRuntime(described(name, runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
-    return judge(
-        path, source, criteria, select, expectations,
-        require=require, diagnosis=diagnosis, strict=strict,
-    )  # fmt: skip
+    with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):  # numpy's own
+        return judge(
+            path, source, criteria, select, expectations,
+            require=require, diagnosis=diagnosis, strict=strict,
+        )  # fmt: skip
 
 
 def judge(

@@ -61,8 +61,8 @@ def open_block(
 def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:
     """The ids of a block, of which nothing else is looked at.
 
-    Raises VectorFileError unless each is there once and begins with `<operator>/<theme>/<dtype>/`, and
-    the operator has the dtype.
+    Raises VectorFileError unless each is there once, begins with `<operator>/<theme>/<dtype>/` and is a line
+    as a question has it, and the operator has the dtype.
     """
     if dtype not in operator.dtypes():
         known = ", ".join(operator.dtypes())
@@ -76,6 +76,8 @@ def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[
             raise VectorFileError(f"{group.where}/id: {case_id!r} does not begin with {prefix}")
         if not case_id.isprintable():
             raise VectorFileError(f"{group.where}/id: {case_id!r} is not printable text")
+        if case_id.endswith(" "):
+            raise VectorFileError(f"{group.where}/id: {case_id!r} ends with a space")
     return ids
 
 

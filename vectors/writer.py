@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .block import Block, BlockKey, canonical_json
 from .block_reader import TOGETHER
 from .digest import DIGESTS, file_digest
-from .hdf5.attributes import write_text_attribute
+from .hdf5.attributes import Value, attribute, write_text_attribute
 from .hdf5.opening import FORMAT_VERSION, VECTORS
 from .hdf5.seal import sealed
 from .hdf5.writing import atomic_file, write_array, write_texts
@@ -81,6 +83,38 @@ def write_digests(file: Any) -> Sequence[str]:
     return taken
 
 
+class Held(NamedTuple):
+    """What a vector file holds: cases of an operator and theme, `imported` or generated."""
+
+    operator: Value
+    theme: Value
+    imported: bool
+
+    def __str__(self) -> str:
+        made = "imported" if self.imported else "generated"
+        return f"vectors of {self.operator}, theme {self.theme}, {made}"
+
+
+def _imported(made_from: Value) -> bool:
+    """Whether vectors were made from questions of somebody else's, by what they say of it."""
+    try:
+        return "imported" in json.loads(str(made_from))
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _holds_others(mine: Held, file: Any) -> str:
+    """Why vectors do not replace what an open file holds: outputs, or vectors that are not an earlier version
+    of the same. One that does not open may be one."""
+    if file is None:
+        return ""
+    if attribute(file, "format") != VECTORS:
+        return "holds outputs; name another place for the vectors"
+    made_from = attribute(file, "made_from")
+    theirs = Held(attribute(file, "operator"), attribute(file, "theme"), _imported(made_from))
+    return "" if theirs == mine else f"holds other {theirs}; name another place for {mine}"
+
+
 @contextlib.contextmanager
 def new_vector_file(
     path: Path,
@@ -98,7 +132,8 @@ def new_vector_file(
     made from, so that a later `gen` can tell whether it
     would make the same again.
     """
-    with atomic_file(path, sealed) as file:
+    why_not = partial(_holds_others, Held(operator, theme, _imported(made_from)))
+    with atomic_file(path, sealed, why_not) as file:
         write_text_attribute(file, "format", VECTORS)
         file.attrs["format_version"] = FORMAT_VERSION
         write_text_attribute(file, "operator", operator)

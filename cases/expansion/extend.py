@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import errno
+import os
 from pathlib import Path
 
 import yaml
@@ -11,6 +13,7 @@ from ..errors import SpecError
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering
 from ..specs.yaml_source import Document, parse
+from ..whole_file import replace_file, writing_to
 from .counts import check_counts
 from .covering_arrays import missing_rows
 
@@ -19,7 +22,8 @@ def extend(spec: CaseSpecFile) -> int:
     """Add to each covering array in the file of `spec` the rows it lacks; returns how many.
 
     Not a character of what is there changes, but for the brackets of `rows: []`. Raises SpecError
-    where no row can hold a pair, and where `rows` is not a list with a row per line.
+    where no row can hold a pair, and where `rows` is not a list with a row per line; GrucibleError where
+    the file cannot be written, and then it stays as it was.
     """
     check_counts(spec)
     text, wanted = spec.document.text, copy.deepcopy(spec.document.value)
@@ -32,8 +36,11 @@ def extend(spec: CaseSpecFile) -> int:
             added += len(rows)
     if added:
         _verify(spec, text, wanted)
-        with Path(spec.document.name).open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        path = Path(spec.document.name)
+        with writing_to(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            replace_file(path.resolve(), text.encode("utf-8"))
     return added
 
 

@@ -79,10 +79,12 @@ def score_command(
 def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | None:
     """What is admitted in place of the derived tolerances; None where they are kept."""
     from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
+    from ..judging.criterion import chosen_criteria
 
     if (rtol is not None or atol is not None) and pairs:
         raise click.UsageError("--pairs does not go with --rtol and --atol")
     if rtol is not None or atol is not None:
+        chosen_criteria(rtol=rtol, atol=atol)  # finite
         return by_pair(Pair(rtol or 0.0, atol or 0.0))
     return by_own_pairs if pairs else None
 

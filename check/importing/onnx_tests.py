@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
@@ -113,10 +113,19 @@ def _case(
     graph_outputs = [port.name for port in model.graph.output]
     if not set(graph_outputs) <= set(wanted):
         raise NotAsked("gives outputs that are not the GRU's")
+    if len(set(graph_outputs)) < len(graph_outputs):
+        raise NotAsked("lists an output twice")
+    if len(outputs) > len(graph_outputs):
+        raise NotAsked(f"has {len(outputs)} outputs for {len(graph_outputs)} of the model")
     try:
         question = pose(GRU, given, tensors, outputs=[wanted[port] for port in graph_outputs])
     except QuestionError as error:
         raise NotAsked(str(error)) from None
+    for port in model.graph.input:
+        _check_declared(port, held[port.name].shape, held[port.name].dtype)
+    for port in model.graph.output:
+        asked = question.outputs[wanted[port.name]]
+        _check_declared(port, asked.shape, asked.dtype)
     named = case_id(GRU, theme, question.dtype, name)
     question = replace(question, id=named)
     expected = {
@@ -125,7 +134,25 @@ def _case(
     return ForeignCase(named, lambda: question, lambda: expected)
 
 
+def _check_declared(port: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise NotAsked where the model declares an input or output of another dtype or shape than it has."""
+    declared = port.type.tensor_type
+    if declared.elem_type:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type)
+        if kind != dtype:
+            raise NotAsked(f"declares a tensor as {dtype_name(kind)} that is {dtype_name(dtype)}")
+    if not declared.HasField("shape"):
+        return
+    lengths = [one.dim_value if one.HasField("dim_value") else None for one in declared.shape.dim]
+    if len(lengths) != len(shape) or any(
+        length not in (None, real) for length, real in zip(lengths, shape, strict=True)
+    ):
+        raise NotAsked("declares a tensor of another shape than it has")
+
+
 def _gru(model: onnx.ModelProto) -> Any:
+    if model.functions:
+        raise NotAsked("defines functions of its own")
     nodes = list(model.graph.node)
     if not any(node.op_type == "GRU" for node in nodes):
         raise NotAsked("is no GRU")
@@ -147,8 +174,11 @@ def _value(attribute: Any) -> Any:
 
 
 def _tensors(folder: Path, kind: str) -> list[Array]:
-    """The tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set."""
-    return list(_numbered(folder, kind))
+    """The tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set. Raises NotAsked for others."""
+    found = list(_numbered(folder, kind))
+    if len(list(folder.glob(f"{kind}_*.pb"))) > len(found):
+        raise NotAsked(f"has {kind}s that are not numbered from 0 on")
+    return found
 
 
 def _numbered(folder: Path, kind: str) -> Iterator[Array]:

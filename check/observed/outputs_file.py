@@ -16,10 +16,10 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import VectorFileError
 from ...vectors.block import Block
-from ...vectors.hdf5.attributes import write_text_attribute
+from ...vectors.hdf5.attributes import attribute, write_text_attribute
 from ...vectors.hdf5.folder import Folder
-from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, damage_of, open_file
-from ...vectors.hdf5.writing import atomic_file, write_array, write_texts
+from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, VECTORS, damage_of, open_file
+from ...vectors.hdf5.writing import atomic_file, check_replaceable, write_array, write_texts
 from ...vectors.reader import VectorFile
 from .source import Observed, Status
 
@@ -206,10 +206,22 @@ class OutputsWriter:
             start += len(part)
 
 
+def check_outputs_place(path: Path) -> None:
+    """Raise VectorFileError where outputs are not to stand: in the place of vectors, or of what is not
+    grucible's."""
+    check_replaceable(path, _holds_vectors)
+
+
+def _holds_vectors(file: Any) -> str:
+    """Why outputs do not replace an open file, or a damaged one of vectors, in whatever version."""
+    holds = file is None or attribute(file, "format") == VECTORS
+    return "is a vector file; name another place for the outputs" if holds else ""
+
+
 @contextlib.contextmanager
 def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
     """An outputs file being written; it appears at `path`, whole, when the block ends without error."""
-    with atomic_file(path) as file:
+    with atomic_file(path, why_not=_holds_vectors) as file:
         write_text_attribute(file, "format", OUTPUTS)
         file.attrs["format_version"] = FORMAT_VERSION
         write_text_attribute(file, "runtime", runtime)

@@ -8,15 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-import h5py
-
-from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.selection import nothing_selected
 from ...vectors.find import find_vectors
-from ...vectors.hdf5.attributes import attribute
-from ...vectors.hdf5.opening import VECTORS
 from .observations import observations
-from .outputs_file import OutputsWriter, new_outputs_file
+from .outputs_file import OutputsWriter, check_outputs_place, new_outputs_file
 from .source import Source
 
 
@@ -35,8 +30,8 @@ def record(
     nothing = True
     for file, relative in find_vectors(vectors, select):
         path = out if vectors is not None and vectors.is_file() else out / relative
-        if path.is_file() and _holds_vectors(path):
-            raise GrucibleError(f"{path}: is a vector file; name another place for the outputs")
+        if path.is_file():
+            check_outputs_place(path)
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None
@@ -54,12 +49,3 @@ def record(
             yield str(path), counts
     if nothing:
         raise nothing_selected(select)
-
-
-def _holds_vectors(path: Path) -> bool:
-    """Whether the file says that it does, in whatever version."""
-    try:
-        with h5py.File(path, "r") as file:
-            return attribute(file, "format") == VECTORS
-    except (OSError, VectorFileError):  # no HDF5 file, or outputs as h5py writes a text
-        return False

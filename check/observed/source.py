@@ -97,7 +97,10 @@ class Answering(Protocol):
 
 
 class FromRuntime:
-    """Outputs of a runtime in this process: an exception is one case's error."""
+    """Outputs of a runtime in this process: an exception is one case's error.
+
+    It is called with numpy's handling of errors that holds where this is made.
+    """
 
     needs_inputs = True
     ahead = 1
@@ -105,6 +108,7 @@ class FromRuntime:
     def __init__(self, runtime: Runtime) -> None:
         self.name, self.version = runtime.name, runtime.version
         self._runtime = runtime
+        self._errors = np.geterr()
 
     def check_blocks(self, vectors: VectorFile) -> None:
         """A runtime has just the cases it is asked."""
@@ -124,7 +128,8 @@ class FromRuntime:
     def _answer(self, question: Question) -> Reply:
         here = _working_directory()
         try:
-            return returned(self._runtime, _copied(question))
+            with np.errstate(**self._errors):  # what it sets there is its own
+                return returned(self._runtime, _copied(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges

@@ -100,6 +100,8 @@ def answered(drawn: Drawn) -> Answered:
     outputs, undecided = _exact(drawn, left)
     reasons |= dict.fromkeys(left[undecided].tolist(), UNROUNDED)
     kept = left[~undecided]
+    if not kept.size:
+        return Answered(kept, {}, reasons)
     at = np.searchsorted(places, kept)
     answers = {
         reading: _answer(

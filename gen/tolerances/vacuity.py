@@ -83,4 +83,4 @@ def _computed(answer: Answer, name: str) -> Array:
 
 
 def _count(elements: Array) -> Array:
-    return np.asarray(np.count_nonzero(elements.reshape(len(elements), -1), axis=1))
+    return np.asarray(np.count_nonzero(elements, axis=tuple(range(1, elements.ndim))))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,3 +135,28 @@ def test_rows_taken_from_a_shipped_array_come_back_as_others(tmp_path: Path) -> 
     added, after = extended(tmp_path, before)
     assert len(lines_added(before, after)) == added > 0
     assert len(expand(load_spec(tmp_path / "theme.yaml", "theme"))) == 4 * (len(rows) - 10 + added)
+
+
+def test_a_spec_that_cannot_be_written_stays(tmp_path: Path) -> None:
+    """A disk that is full: the rows are written beside the spec, and it is replaced when they are whole."""
+    file = tmp_path / "theme.yaml"
+    file.write_text(HEAD + VALUES + "      rows: []\n")
+    file.chmod(0o640)
+    before = file.read_bytes()
+    code = (
+        "import resource, signal; from pathlib import Path\n"
+        "from grucible.cases.specs.spec_file import load_spec\n"
+        "from grucible.cases.expansion.extend import extend\n"
+        f"spec = load_spec(Path({str(file)!r}), 'theme')\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+        "try:\n    extend(spec)\nexcept Exception as error:\n    raise SystemExit(str(error))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert ended.stderr == f"{file}: cannot be written (File too large)\n"
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+    assert extend(load_spec(file, "theme")) > 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import h5py
 import numpy as np
 import pytest
 
+from grucible import Question, verify
+from grucible.cases.dtypes import Array
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.pose import pose
 from grucible.check.diagnosis import failing, search
@@ -20,6 +23,7 @@ from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants import work
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.vectors.block import Block
+from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.hdf5.attributes import write_text_attribute
 from grucible.vectors.writer import write_digests
 
@@ -187,3 +191,155 @@ def test_a_case_that_hangs_on_subnormals_or_a_zero_s_sign_is_nonportable() -> No
     assert "marked as" not in str(differing(replace(block, inputs=inputs)))
     zeros = {n: a * np.float16(0) for n, a in block.inputs.items()}  # with the signs of the numbers
     assert "marked as" not in str(differing(replace(block, inputs=zeros)))
+
+
+@pytest.mark.parametrize(("dtype", "far", "half"), [("f8", -1e4, 2.0**-53), ("f4", -1e5, 2.0**-24)])
+def test_an_answer_that_cannot_be_rounded_is_no_answer(
+    dtype: str, far: float, half: float, tmp_path: Path, command: Command
+) -> None:
+    """It lies between two numbers, nearer to neither than any precision tells."""
+    numbers = {"X": [[1]], "initial_hidden_state": [[5]], "W": [[far], [0], [1]],
+               "R": [[0], [0], [0]], "B": [0, 0, half]}  # fmt: skip
+    (tmp_path / "ties").mkdir()
+    tie = tmp_path / "ties/tie.npz"
+    np.savez(tie, **{n: np.array(a, dtype) for n, a in numbers.items()})
+    asked = ["--operator", CELL, "--attributes",
+             '{"hidden_size": 1, "activations": ["sigmoid", "relu"]}']  # fmt: skip
+    why = "an output could not be rounded at the highest precision"
+    assert why in command("answer", tie, *asked).said_in_one_line()
+    out = tmp_path / "out.h5"
+    imported = command("import", tie.parent, "--from", "npz", "-o", out, *asked)
+    assert why in imported.said_in_one_line()
+
+
+@pytest.mark.parametrize(("rtol", "atol"), [("nan", "0"), ("0", "nan"), ("inf", "0"), ("0", "inf")])
+def test_a_score_by_no_number_is_refused(rtol: str, atol: str, command: Command) -> None:
+    said = command("score", "--rtol", rtol, "--atol", atol).said_in_one_line()
+    assert "expected a finite number, not negative" in said
+
+
+def test_what_a_runtime_sets_in_numpy_ends_with_its_answer() -> None:
+    """`verify` calls it in this process, where nothing of ours is to raise."""
+
+    def run(question: Question) -> dict[str, Array]:
+        with np.errstate(all="ignore"):
+            tiny = {n: np.nextafter(np.zeros(t.shape, t.dtype), t.dtype.type(1))
+                    for n, t in question.outputs.items()}  # fmt: skip
+        np.seterr(all="raise")
+        return tiny
+
+    select = ["openvino.GRU*/core/float64/*", "openvino.GRU*/core/float16/*"]
+    before = np.geterr()
+    assert verify(runtime=run, select=select).verdict == "does not conform"
+    assert np.geterr() == before
+    with np.errstate(all="raise"):  # and so where the caller set it
+        assert verify(runtime=run, select=select).verdict == "does not conform"
+
+
+def _twice(model: Any, _: Path) -> None:
+    model.graph.output.append(model.graph.output[0])
+
+
+def _more(_: Any, data: Path) -> None:
+    shutil.copy(data / "output_0.pb", data / "output_2.pb")
+
+
+def _not_numbered(_: Any, data: Path) -> None:
+    (data / "output_0.pb").rename(data / "output_7.pb")
+
+
+def _redefined(model: Any, _: Path) -> None:
+    model.functions.add(name="GRU", domain="")
+
+
+def _other_dtype(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.elem_type = 10  # float16
+
+
+def _other_shape(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_twice, "lists an output twice"),
+        (_more, "has 3 outputs for 2 of the model"),
+        (_not_numbered, "has outputs that are not numbered from 0 on"),
+        (_redefined, "defines functions of its own"),
+        (_other_dtype, "declares a tensor as float16 that is float32"),
+        (_other_shape, "declares a tensor of another shape than it has"),
+    ],
+)
+def test_an_onnx_test_that_is_not_what_it_seems_is_left_out(
+    change: Callable[[Any, Path], None], says: str, tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    select = "onnx.GRU-14/core/float32/nodir-noact-nohidden_size"
+    export_vectors(None, folder, "onnx", select=[select])
+    [path] = folder.rglob("model.onnx")
+    asked = ["import", "--from", "onnx", folder, "-o", tmp_path / "v.h5"]
+    assert command(*asked).status == 0
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model, path.parent / "test_data_set_0")
+    path.write_bytes(model.SerializeToString())
+    said = command(*asked).said_in_one_line()
+    assert f"there is no case to import; 1 left out: {says}" in said
+
+
+def _npz(folder: Path, batch: int = 1) -> Path:
+    """A folder of one .npz file with a question of GRUCell-3 and an output that is expected."""
+    folder.mkdir()
+    inputs = {"X": (batch, 1), "initial_hidden_state": (batch, 1), "W": (3, 1), "R": (3, 1),
+              "B": (3,), "Ho": (batch, 1)}  # fmt: skip
+    np.savez(folder / "a.npz", **{n: np.full(s, 0.5, "f4") for n, s in inputs.items()})
+    return folder
+
+
+def test_vectors_and_outputs_do_not_replace_each_other(tmp_path: Path, command: Command) -> None:
+    npz = ["--from", "npz", "--operator", CELL, "--attributes", '{"hidden_size": 1}']
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "operator: openvino.GRUCell-3\nabout: one\ndtypes: [float32]\n"
+        "sizes: {batch_size: 1, input_size: 1, hidden_size: 1}\ncases:\n  - list: [{}]\n"
+    )
+
+    def refused(*arguments: object) -> str:
+        files = {path: path.read_bytes() for path in tmp_path.rglob("*.h5")}
+        said = command(*arguments).said_in_one_line()
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*.h5")} == files
+        return said
+
+    first = ["import", _npz(tmp_path / "n1"), *npz, "-o", tmp_path / "foo.h5"]
+    assert command(*first).status == 0
+    assert command(*first).status == 0  # of the same cases, again
+    vectors, outputs = tmp_path / "foo.h5", tmp_path / "foo.outputs.h5"
+    said = refused("import", tmp_path / "n1", *npz, "-o", outputs)
+    assert "holds outputs; name another place for the vectors" in said
+    other = ["import", _npz(tmp_path / "n2"), *npz, "-o"]
+    said = refused(*other, vectors)
+    assert "foo.h5: holds other vectors of openvino.GRUCell-3, theme n1, imported; name" in said
+    outputs.rename(tmp_path / "spec.h5")
+    assert "holds outputs" in refused("gen", spec, "-o", tmp_path)
+    shutil.copy(vectors, tmp_path / "spec.h5")
+    assert "theme n1, imported; name" in refused("gen", spec, "-o", tmp_path)
+    shutil.copy(vectors, tmp_path / "bar.outputs.h5")
+    said = refused(*other, tmp_path / "bar.h5")
+    assert "bar.outputs.h5: is a vector file; name another place for the outputs" in said
+    (tmp_path / "spec.h5").unlink()
+    assert command("gen", spec, "-o", tmp_path).status == 0
+    spec.write_text(spec.read_text().replace("[{}]", "[{clip: 0.5}]"))
+    assert command("gen", spec, "-o", tmp_path).status == 0  # an earlier version of the same
+
+
+def test_an_id_that_a_question_would_not_keep_is_refused(tmp_path: Path, command: Command) -> None:
+    """The lines of a question end where their text ends."""
+    path = cell_file(tmp_path / "v.h5", {"batch_size": 1, "input_size": 1, "hidden_size": 1})
+    with h5py.File(path, "r+") as file:
+        [case_id] = file["float32/b/id"][:]
+        del file["float32/b/id"]
+        file["float32/b/id"] = np.array([case_id + b" "])
+        write_digests(file)
+    said = command("check", path, "--runtime", NUMPY).said_in_one_line()
+    assert f"'{CELL}/huge/float32/0 ' ends with a space" in said

@@ -17,15 +17,21 @@ from ...cases.whole_file import prepare_place, replace_file, writing_to
 from .attributes import attribute, write_text_attribute
 from .seal import has_seal
 
+WhyNot = Callable[[h5py.File | None], str]
+"""Why an open file of ours is not replaced, "" where it is; None is a vector file that does not open."""
+
+_NOT_OURS = "is there already, and holds no vectors or outputs; name another place"
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
 @contextlib.contextmanager
 def atomic_file(
-    path: Path, last: Callable[[bytes], bytes] = lambda image: image
+    path: Path,
+    last: Callable[[bytes], bytes] = lambda image: image,
+    why_not: WhyNot = lambda _: "",
 ) -> Iterator[h5py.File]:
     """A new HDF5 file that takes the place of `path`, whole, when the block ends without error; `last` makes
-    of its bytes those that are written.
+    of its bytes those that are written, and `why_not` says what it does not replace.
 
     It is built in memory, for where the disk is full the HDF5 library crashes, and then written to a
     temporary file beside `path`. On any error, Ctrl-C included, that is removed and what stood at `path`
@@ -34,7 +40,7 @@ def atomic_file(
     """
     with writing_to(path):
         prepare_place(path)
-        _check_replaceable(path)
+        check_replaceable(path, why_not)
     with h5py.File(
         path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
     ) as file:
@@ -42,29 +48,30 @@ def atomic_file(
         file.flush()
         image = file.id.get_file_image()
     with writing_to(path):
-        _check_replaceable(path)  # somebody may have put something there
+        check_replaceable(path, why_not)  # somebody may have put something there
         replace_file(path, last(image))
 
 
-def _check_replaceable(path: Path) -> None:
-    """Raise VectorFileError for what stands at `path` if grucible did not write it: a program's source,
-    somebody's weights. A damaged vector file may be replaced."""
-    if path.exists() and path.stat().st_size and not is_hdf5(path):
+def check_replaceable(path: Path, why_not: WhyNot) -> None:
+    """Raise VectorFileError for what stands at `path` if grucible did not write it, as a program's source or
+    somebody's weights, or if `why_not` says so. A damaged vector file may be replaced by another."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    if not is_hdf5(path):
         raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
-    if path.exists() and path.stat().st_size and not _is_ours(path):
-        raise VectorFileError(
-            f"{path}: is there already, and holds no vectors or outputs; name another place"
-        )
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether an HDF5 file says, as grucible writes it, that it holds vectors or outputs. One that cannot be
-    opened, because it is damaged or somebody writes it, is ours if it has our seal."""
     try:
         with h5py.File(path, "r") as file:
-            return str(attribute(file, "format")).startswith("grucible ")
-    except OSError:
-        return has_seal(path)
+            why = why_not(file) if _is_ours(file) else _NOT_OURS
+    except OSError:  # it is damaged, or somebody writes it: those that have our seal are vectors
+        why = why_not(None) if has_seal(path) else _NOT_OURS
+    if why:
+        raise VectorFileError(f"{path}: {why}")
+
+
+def _is_ours(file: h5py.File) -> bool:
+    """Whether an HDF5 file says, as grucible writes it, that it holds vectors or outputs."""
+    try:
+        return str(attribute(file, "format")).startswith("grucible ")
     except VectorFileError:  # a text as h5py writes a str: somebody else's
         return False
 
