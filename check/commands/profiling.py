@@ -22,7 +22,8 @@ from .options import MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_ov
 @click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--page", type=GivenPath(dir_okay=False), metavar="FILE",
-              help="Write a page that shows them side by side, in Markdown.")  # fmt: skip
+              help="Write a page that shows them side by side, in Markdown; only what is not right "
+              "is printed then.")  # fmt: skip
 @TIMEOUT
 @MEMORY
 def profile_command(
@@ -38,13 +39,18 @@ def profile_command(
     """Show what a runtime can do, feature by feature: right, refused, wrong or crashed.
 
     It is asked the plain questions of VECTORS, each of one feature; without VECTORS, of the core
-    vectors. With --select other cases, each a feature by itself. It decides nothing: the exit status
-    is 0 whatever is found.
+    vectors: some 10 seconds. With --select other cases, each a feature by itself. The names of features
+    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0 whatever is found.
+
+    \b
+    grucible profile --runtime my_gru:run
+    grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
     from ..observed.pool import RuntimePool
     from ..profiling.lines import profile_lines, profiles_json
     from ..profiling.page import page_lines
     from ..profiling.profile import FEATURES, profile
+    from ..profiling.summary import summary_lines
 
     if page:
         check_replaceable(page, PAGE)
@@ -57,13 +63,15 @@ def profile_command(
             progress_over_cases(f"asking {name}", vectors, wanted) as progress,
         ):
             found.append(profile(source, vectors, wanted, progress.advance))
-        if as_json or page:
+        if as_json:
             continue
-        for line in ["", *profile_lines(found[-1], full=full)][number == 0 :]:
+        told = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
+        for line in ["", *told][number == 0 :]:
             say(line)
     if page:
         words = [word for name in runtimes for word in ("--runtime", name)]
         command = shlex.join(["grucible", "profile", *words, "--page", page.name])
         replace_text(page, "".join(f"{line}\n" for line in page_lines(found, command)), PAGE)
+        say(f"{page}: written", err=as_json)
     if as_json:
         put(profiles_json(found))

@@ -129,8 +129,8 @@ def _say_profile(name: str, select: tuple[str, ...]) -> None:
     import contextlib
 
     from ..observed.pool import RuntimePool
-    from ..profiling.lines import summary_lines
     from ..profiling.profile import FEATURES, profile
+    from ..profiling.summary import summary_lines
 
     with contextlib.closing(RuntimePool(name, 120.0, 1)) as source:
         for line in summary_lines(profile(source, select=select or FEATURES)):

@@ -93,7 +93,7 @@ class Search:
             named.update(dict.fromkeys(names, count))
         often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
         pairs = sorted((n for n in explain if len(n) == 2), key=lambda n: -explain[n])[:2]
-        pool = list(combinations(often, 3))
+        pool: list[tuple[Variant, ...]] = list(combinations(often, 3))
         for pair in pairs:
             both = [CATALOGUE[name] for name in pair]
             pool += [(*both, one) for one in variants if one.name not in pair]

@@ -3,70 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ...cases.operators.known import OPERATORS
-from ...gen.tolerances.classes import CLASSES
-from ...vectors.case import REQUIRED
 from ..refusals.refusal import Refusal
+from ..reports.messages import masked
 from ..reports.wrapping import WIDTH, clipped, head_and_tail, wrapped
-from .row import AGAIN, Profile, Row, Status
+from .row import AGAIN, Profile, Row
+from .summary import coarse, refused_whole, summary_lines
 
-STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
 _FEATURE, _CELL = 24, 14
 _MANY = 8
 """So many features of equal cells, one behind the other, are told as one line."""
-_NAMED = 5
 TOLD = {
     "obvious": "accepted, as if nothing were wrong",
     "garbage": "accepted, with other numbers",
     "crash": "crashed, or hung",
 }
 """What is said of an invalid question that was not refused, by its outcome."""
-_LEGEND = (
-    "right, or the class of arithmetic it is right to; refused: declared unsupported, or an error; "
-    "wrong: numbers that no arithmetic gives; crashed: a death, or no answer; malformed: outputs of "
-    "other names, shapes or dtypes; missing: not asked any more"
-)
+_LEGEND = {
+    "right": "within what the dtype's own arithmetic admits",
+    "float32 …": "right, in no better arithmetic than this",
+    "wrong": "numbers that no arithmetic gives",
+    "refused": "declared unsupported, or an error",
+    "crashed": "a death, or no answer in time",
+    "malformed": "outputs of other names, shapes or dtypes",
+    "missing": "not asked any more, after too many deaths",
+    "–": "no such question",
+}
 
 
 def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     """The lines of a profile: what is wrong first, then a table for each operator; with `full`, a line for
     each feature."""
     yield from summary_lines(profile)
-    for operator in dict.fromkeys(row.operator for row in profile.rows):
+    whole = refused_whole(profile)
+    for operator in dict.fromkeys(r.operator for r in profile.rows if r.operator not in whole):
         yield ""
         yield from _table(operator, [r for r in profile.rows if r.operator == operator], full)
     yield from _refusals(profile.refusals)
     yield ""
-    yield from wrapped(_LEGEND, indent=0)
-
-
-def summary_lines(profile: Profile) -> Iterator[str]:
-    """How many features have each status, and what is silently wrong."""
-    counts = Counter(row.status for row in profile.rows)
-    told = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-    yield f"{profile.runtime} {profile.version}".rstrip() + f": {told}"
-    yield from _silent(profile.rows)
-
-
-def _silent(rows: Sequence[Row]) -> Iterator[str]:
-    """What is wrong without a word, by what it looks like."""
-    wrong = [row for row in rows if row.status == "wrong"]
-    if not wrong:
-        return
-    yield "silently wrong:"
-    for operator in dict.fromkeys(row.operator for row in wrong):
-        mine = [row for row in wrong if row.operator == operator]
-        for misreading in dict.fromkeys(row.misreading for row in mine):
-            features = list(dict.fromkeys(r.feature for r in mine if r.misreading == misreading))
-            said = misreading or "nothing known explains it"
-            told = ", ".join(features[:_NAMED])
-            more = f" and {len(features) - _NAMED} more" if len(features) > _NAMED else ""
-            yield from wrapped(f"{operator}: {said}: {told}{more}", indent=2, more=6, cut=False)
+    yield from (f"{word:11}{told}" for word, told in _LEGEND.items())
+    first = next((r for r in profile.rows if r.status == "wrong"), profile.rows[0])
+    yield f"what is asked: grucible show {first.cases[0]}"
 
 
 def _refusals(found: Sequence[Refusal]) -> Iterator[str]:
@@ -114,17 +95,12 @@ def _cell(row: Row | None, notes: dict[str, int]) -> str:
     if row is None:
         return "–"
     if row.status == "right":
-        return "right" if row.arithmetic == REQUIRED[row.dtype] or _finer(row) else row.arithmetic
-    said = row.misreading or row.message
+        return row.arithmetic if coarse(row) else "right"
+    said = row.misreading if row.status == "wrong" else row.message
     if not said:
         return row.status
-    return f"{row.status} {notes.setdefault(said, len(notes) + 1)}"
-
-
-def _finer(row: Row) -> bool:
-    """Whether the arithmetic is better than the dtype asks for."""
-    names = [one.name for one in CLASSES[row.dtype]]
-    return names.index(row.arithmetic) < names.index(REQUIRED[row.dtype])
+    alike = {masked(note): number for note, number in notes.items()}
+    return f"{row.status} {alike.get(masked(said)) or notes.setdefault(said, len(notes) + 1)}"
 
 
 def runs(cells: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], Sequence[str]]]:

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.operators.known import OPERATORS
-from .lines import STATUSES, TOLD, runs
+from .lines import TOLD, runs
 from .row import Profile, Row
+from .summary import STATUSES
 
 TITLE = "# What runtimes can do"
 _HEAD = """\
 Each runtime was asked the plain questions of the core vectors: a baseline, and then one feature at a time.
-The names of features are those of [case ids](../cases/README.md#what-ids-say). A runtime that knows one
-operator is asked the others' questions too, wherever these can be put as its own; what cannot is *refused*.
+The names of features are the parts of case ids ("What ids say" in grucible's cases/README.md). A runtime that
+knows one operator is asked the others' questions too, wherever these can be put as its own; what cannot is
+*refused*. Of what must be refused, only that is counted which a text forbids.
 
 *right*: within the tolerances of some class of arithmetic. *refused*: declared unsupported, or an error.
 *wrong*: numbers that no arithmetic gives, without a word; the number leads to what they look like.

@@ -24,6 +24,8 @@ from .row import PLAIN, SIZES, Profile, Row, row_of
 
 FEATURES = (f"*/{PLAIN}/*", f"*/{SIZES}/*")
 """The globs of the questions that ask for one feature at a time."""
+_COARSER = ("float64=float32",)
+"""What failures are held to: a mistake is told though float64 is computed in float32 besides."""
 
 
 def profile(
@@ -39,7 +41,7 @@ def profile(
     is among them, so are the operator's questions that must be refused, in the first dtype. `advance(n)` as
     cases are judged. Raises GrucibleError for vectors that cannot be used, and where nothing is selected.
     """
-    report = judge(vectors, source, chosen_criteria(), select, advance=advance)
+    report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     rows += asked_again(source, vectors, rows, advance)
     return Profile(source.name, source.version, rows, _refusals(source, rows))

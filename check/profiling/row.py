@@ -25,7 +25,8 @@ class Row:
     that a case needs; *refused* where the runtime declares it unsupported or raises an error; *wrong* where
     it gives numbers that no arithmetic does; *crashed* where it dies or does not answer; *malformed* where
     outputs have other names, shapes or dtypes; *missing* where it was not asked any more. `misreading` says
-    what the wrong numbers look like, "" where nothing does. `message` is what the runtime said.
+    what the wrong numbers look like, "" where nothing does. `message` is what the runtime said, or which
+    element is off.
     """
 
     operator: str
@@ -65,8 +66,15 @@ def row_of(result: CaseResult, misreading: str) -> Row:
         cases=(result.id,),
         arithmetic=result.arithmetic if status == "right" else "",
         misreading=misreading if status == "wrong" else "",
-        message="" if status in ("right", "wrong") else result.message,
+        message=_message(result, status),
     )
+
+
+def _message(result: CaseResult, status: Status) -> str:
+    """What the runtime said; of wrong numbers, which element is off."""
+    if status == "right":
+        return ""
+    return f"{result.where}: {result.message}" if status == "wrong" else result.message
 
 
 def _status(result: CaseResult) -> Status:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.operators.readings import READINGS, ReadingNames, about
 from ..judging.case_result import CaseResult
 from ..judging.expectations import of_invalid
@@ -14,11 +12,11 @@ from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import Report
 from .diagnosis import diagnosis_in_short, diagnosis_lines
+from .messages import masked
 from .refusals import how_many_refused, in_short, refusal_lines
 from .wrapping import WIDTH, clipped, head_and_tail, wrapped
 
 _SHOWN = 10
-_VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
 BASIS = {
     "text": "the specification's text",
     "owner": "the owner's runtime, or the one that all test against",
@@ -185,7 +183,7 @@ def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
     yield title
     alike: dict[str, list[CaseResult]] = {}
     for result in results:
-        alike.setdefault(_masked(result.message), []).append(result)
+        alike.setdefault(masked(result.message), []).append(result)
     groups = sorted(alike.values(), key=lambda cases: -len(cases))
     for cases in groups[:_SHOWN]:
         yield from wrapped(head_and_tail(cases[0].message, 3 * WIDTH), indent=2)
@@ -194,11 +192,6 @@ def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
             yield f"    and {len(cases) - 1} more"
     if len(groups) > _SHOWN:
         yield f"  … and {len(groups) - _SHOWN} other messages; --report json=FILE has all of them"
-
-
-def _masked(message: str) -> str:
-    """A message without its numbers and dtypes."""
-    return _VARYING.sub("#", message)
 
 
 def _missing(results: Sequence[CaseResult]) -> Iterator[str]:

@@ -89,6 +89,24 @@ def test_two_mistakes_are_told_apart() -> None:
     assert found["default"].status == "right"
 
 
+def test_a_mistake_is_told_though_float64_is_computed_in_float32() -> None:
+    """As in the other dtypes, and what is refused altogether is told once."""
+
+    def both(question: Question) -> Any:
+        if question.operator != "openvino.GRUSequence-5":
+            raise Unsupported("sequences alone")
+        outputs = run(_without(question, "clip"))
+        return {n: a.astype(np.float32).astype(a.dtype) for n, a in outputs.items()}
+
+    found = of(both, ("openvino.*/plain/float64/*",))
+    wrong = {row.feature: row.misreading for row in found.rows if row.status == "wrong"}
+    assert wrong == dict.fromkeys(["clip0.5", "lbr-clip0.5", "clip0.5-ragged"], "clip ignored")
+    lines = list(profile_lines(found))
+    assert "  refused altogether: openvino.GRUCell-3" in lines
+    assert not [line for line in lines if line.startswith("openvino.GRUCell-3")]
+    assert lines[-1] == "what is asked: grucible show openvino.GRUSequence-5/plain/float64/clip0.5"
+
+
 def test_a_crash_is_no_refusal(command: Command) -> None:
     runtime = f"{Path(__file__).parent / 'misbehaving.py'}:segfaults_on_clip"
     select = ["--select", "openvino.GRUCell-3/plain/float32/[cdl]*"]
@@ -159,9 +177,11 @@ def test_the_table_fits_and_says_what_is_wrong_first() -> None:
 
     lines = list(profile_lines(of(ignores)))
     assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("mine: ")
-    assert "3 wrong" in lines[0]
-    assert lines[2].startswith("  openvino.GRUSequence-5: clip ignored: clip0.5, lbr-clip0.5")
+    assert lines[0] == "mine"
+    assert lines[1].startswith("  openvino.GRUSequence-5: ")
+    assert "3 wrong" in lines[1]
+    assert lines[2:4] == ["silently wrong:", "  openvino.GRUSequence-5"]
+    assert lines[4].startswith("    clip ignored: clip0.5, lbr-clip0.5")
     [row] = [line for line in lines if line.startswith("  lbr-clip0.5")]
     assert row.split() == ["lbr-clip0.5", "wrong", "1"]
 
@@ -174,6 +194,7 @@ def test_an_arithmetic_that_is_coarser_is_named() -> None:
 
     found = of(single, ("openvino.GRUCell-3/plain/float64/[dl]*",))
     assert {row.arithmetic for row in found.rows if row.feature != AGAIN} == {"float32"}
+    assert "    float64 computed in float32: 7 features" in list(profile_lines(found))
     told = json.loads(profiles_json([found]))
     assert told["profiles"][0]["rows"][0]["arithmetic"] == "float32"
 
