@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 
 from .errors import GrucibleError
 
+PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
+"""The themes that ask for one feature at a time; the second for one size."""
 _WILD = re.compile(r"[*?[]")
 
 

@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..cases.errors import VectorFileError
-from ..cases.selection import may_select
+from ..cases.selection import PLAIN, may_select
 from .case import Case
 from .reader import open_vectors
 
 CORE = Path(__file__).parent
-PLAIN = "plain"
-"""What the names of the themes begin with that ask for one feature at a time."""
 
 
 def find_vectors(path: Path | None, select: Sequence[str] = ()) -> list[tuple[Path, str]]:

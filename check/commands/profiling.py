@@ -40,7 +40,8 @@ def profile_command(
 
     It is asked the plain questions of VECTORS, each of one feature; without VECTORS, of the core
     vectors: some 10 seconds. With --select other cases, each a feature by itself. The names of features
-    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0 whatever is found.
+    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0 whatever is found,
+    and 2 where a runtime does not load.
 
     \b
     grucible profile --runtime my_gru:run
@@ -69,9 +70,18 @@ def profile_command(
         for line in ["", *told][number == 0 :]:
             say(line)
     if page:
-        words = [word for name in runtimes for word in ("--runtime", name)]
-        command = shlex.join(["grucible", "profile", *words, "--page", page.name])
-        replace_text(page, "".join(f"{line}\n" for line in page_lines(found, command)), PAGE)
+        told = page_lines(found, _command(vectors, runtimes, select, page))
+        replace_text(page, "".join(f"{line}\n" for line in told), PAGE)
         say(f"{page}: written", err=as_json)
     if as_json:
         put(profiles_json(found))
+
+
+def _command(
+    vectors: Path | None, runtimes: tuple[str, ...], select: tuple[str, ...], page: Path
+) -> str:
+    """The command that makes a page again."""
+    words = [str(vectors)] if vectors else []
+    words += [word for name in runtimes for word in ("--runtime", name)]
+    words += [word for glob in select for word in ("--select", glob)]
+    return shlex.join(["grucible", "profile", *words, "--page", page.name])

@@ -104,6 +104,8 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
     from ...cases.errors import RuntimeNotUsable
     from ..runtimes.runtime import load_runtime, registered_runtimes
 
+    if profiled and as_json:
+        raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
     if select and not profiled:
         raise click.UsageError("--select goes with --profile: it says what to ask")
     rows = []

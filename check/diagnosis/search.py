@@ -82,7 +82,7 @@ class Search:
         ]
         for pool, places in pools:
             sample = self._sample(which & ~self.explained, places, 1, len(pool))
-            self._try(self._explaining(sample, pool))
+            self._try(_with_smaller(self._explaining(sample, pool)))
         self._three(which, variants)
 
     def _three(self, which: Array, variants: Sequence[Variant]) -> None:
@@ -102,7 +102,7 @@ class Search:
             found = self._explaining(sample, pool)
             if not found:
                 return
-            self._try(found)
+            self._try(_with_smaller(found))
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
@@ -189,6 +189,13 @@ class Search:
         if not sample:
             self.passed_over |= which
         return sorted(sample, key=lambda one: one[0])
+
+
+def _with_smaller(several: Sequence[tuple[Variant, ...]]) -> list[tuple[Variant, ...]]:
+    """Combinations, and what is left of each without one of its variants: where that explains a case, what
+    was left out has no part in it."""
+    smaller = {part for one in several for part in combinations(one, len(one) - 1) if part}
+    return [*several, *sorted(smaller, key=_names)]
 
 
 def _names(variants: Sequence[Variant]) -> Names:

@@ -7,12 +7,15 @@ from the question before, or memory that is not written, shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ...cases.dtypes import Arrays
+from ...cases.selection import PLAIN
+from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ...vectors.find import find_vectors
 from ...vectors.reader import open_vectors
@@ -20,7 +23,7 @@ from ..judging.criterion import chosen_criteria
 from ..judging.grade import Grade
 from ..judging.judge import judge_block
 from ..observed.source import Observed, Source
-from .row import AGAIN, PLAIN, Row, row_of
+from .row import AGAIN, Row, Status, row_of
 from .stale import what_is_left
 
 
@@ -55,25 +58,33 @@ def _row(
 ) -> Row:
     blocks = _blocks(vectors, ids)
     before: list[_Asked] = []
-    found: Row | None = None
+    answers: list[Row] = []
     for case_id in (*ids, *reversed(ids)):
         block = blocks[case_id]
         observed = source.ask("", block)()
         one = _judged(block, observed, before)
-        if found is None or (found.status == "right" and one.status != "right"):
-            found = one
-        before.append(_Asked(block, observed.outputs))
+        answers.append(one)
+        if observed.status[0] == "ok":
+            before.append(_Asked(block, observed.outputs))
         advance(1)
-    assert found is not None
-    cases = found.cases if found.status != "right" else tuple(ids)
-    told = {"feature": AGAIN, "cases": cases}
-    return Row(**{**vars(found), **told})
+    worst = max(answers, key=_badness)
+    cases = worst.cases if worst.status != "right" else tuple(ids)
+    return replace(worst, feature=AGAIN, cases=cases)
+
+
+def _badness(row: Row) -> tuple[int, int]:
+    """Of several answers the one to tell: a wrong one before all others, of right ones the coarsest."""
+    order: tuple[Status, ...] = ("right", "missing", "refused", "malformed", "crashed", "wrong")
+    classes = [one.name for one in CLASSES[row.dtype]]
+    return order.index(row.status), classes.index(row.arithmetic) if row.arithmetic else 0
 
 
 def _judged(block: Block, observed: Observed, before: Sequence[_Asked]) -> Row:
     """The row of one answer, and what a wrong one looks like."""
     grade = Grade(block.dtype, chosen_criteria()[block.dtype])
     [result] = judge_block("", block, observed, grade)
+    if result.verdict not in ("passed", "failed") or result.arithmetic:
+        return row_of(result, "")
     earlier = [one.outputs for one in before]
     last = before[-1] if before else None
     return row_of(result, what_is_left(block, observed.outputs, last and last.block, earlier))

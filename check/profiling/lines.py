@@ -9,6 +9,7 @@ from typing import Any
 
 from ...cases.operators.known import OPERATORS
 from ..refusals.refusal import Refusal
+from ..reports.json import refusal_value
 from ..reports.messages import masked
 from ..reports.wrapping import WIDTH, clipped, head_and_tail, wrapped
 from .row import AGAIN, Profile, Row
@@ -56,11 +57,12 @@ def _refusals(found: Sequence[Refusal]) -> Iterator[str]:
     if not asked:
         return
     yield ""
-    yield "questions that must be refused, or that a text leaves open (?):"
+    yield "what must be refused, in one dtype (?: the text leaves open what happens):"
     for operator in dict.fromkeys(one.operator for one in asked):
         mine = [one for one in asked if one.operator == operator]
-        refused = sum(one.outcome == "refused" for one in mine)
-        yield f"  {operator}: {refused} of {len(mine)} refused"
+        must = [one for one in mine if one.decides]
+        refused = sum(one.outcome == "refused" for one in must)
+        yield f"  {operator}: {refused} of {len(must)} refused"
         for outcome, told in TOLD.items():
             names = [f"{r.defect}{'' if r.decides else '?'}" for r in mine if r.outcome == outcome]
             if names:
@@ -99,6 +101,8 @@ def _cell(row: Row | None, notes: dict[str, int]) -> str:
     said = row.misreading if row.status == "wrong" else row.message
     if not said:
         return row.status
+    if row.status == "wrong":
+        return f"{row.status} {notes.setdefault(said, len(notes) + 1)}"
     alike = {masked(note): number for note, number in notes.items()}
     return f"{row.status} {alike.get(masked(said)) or notes.setdefault(said, len(notes) + 1)}"
 
@@ -122,7 +126,7 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
             {
                 "runtime": {"name": one.runtime, "version": one.version},
                 "rows": [_row(row) for row in one.rows],
-                "refusals": [_refusal(refusal) for refusal in one.refusals],
+                "refusals": [refusal_value(refusal) for refusal in one.refusals],
             }
             for one in profiles
         ],
@@ -133,18 +137,3 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
 def _row(row: Row) -> dict[str, Any]:
     told = asdict(row) | {"cases": list(row.cases)}
     return told | {"arithmetic": row.arithmetic or None, "misreading": row.misreading or None}
-
-
-def _refusal(one: Refusal) -> dict[str, Any]:
-    names = (
-        "id",
-        "operator",
-        "dtype",
-        "defect",
-        "about",
-        "ledger",
-        "outcome",
-        "decides",
-        "message",
-    )
-    return {name: getattr(one, name) for name in names}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
+from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...cases.specs.spec_file import SHIPPED, find_specs
 from ...gen.variants.catalogue import CATALOGUE
 from ..judging.case_result import CaseResult
@@ -20,9 +21,9 @@ from ..refusals.refusal import Refusal
 from ..report import Report
 from ..verdict import judge
 from .again import asked_again
-from .row import PLAIN, SIZES, Profile, Row, row_of
+from .row import Profile, Row, row_of
 
-FEATURES = (f"*/{PLAIN}/*", f"*/{SIZES}/*")
+FEATURES = (f"*/{PLAIN}/*", f"*/{PLAIN_SIZES}/*")
 """The globs of the questions that ask for one feature at a time."""
 _COARSER = ("float64=float32",)
 """What failures are held to: a mistake is told though float64 is computed in float32 besides."""
@@ -76,6 +77,8 @@ def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
 @cache
 def _places() -> dict[str, int]:
     """The place of each case of the shipped specs of plain questions."""
-    found = sorted(SHIPPED.glob(f"*/*/{PLAIN}.yaml")) + sorted(SHIPPED.glob(f"*/*/{SIZES}.yaml"))
+    found = sorted(SHIPPED.glob(f"*/*/{PLAIN}.yaml")) + sorted(
+        SHIPPED.glob(f"*/*/{PLAIN_SIZES}.yaml")
+    )
     ids = [case.id for spec in find_specs(tuple(found)) for case in expand(spec)]
     return {case_id: place for place, case_id in enumerate(ids)}

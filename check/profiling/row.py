@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...cases.selection import PLAIN, PLAIN_SIZES
 from ..judging.case_result import CaseResult
 from ..refusals.refusal import Refusal
 
 Status = Literal["right", "refused", "wrong", "crashed", "malformed", "missing"]
-PLAIN, SIZES = "plain", "plain_sizes"
-"""The themes that ask for one feature at a time; the second for one size."""
 
 AGAIN = "asked again"
 """The feature of answering a question right that was answered right before."""
@@ -52,7 +51,7 @@ class Profile:
 def feature_of(case_id: str) -> str:
     """The feature that a case is about: the last part of its id, behind its theme if that is none of ours."""
     _, theme, _, what = case_id.split("/", 3)
-    return what if theme in (PLAIN, SIZES) else f"{theme}/{what}"
+    return what if theme in (PLAIN, PLAIN_SIZES) else f"{theme}/{what}"
 
 
 def row_of(result: CaseResult, misreading: str) -> Row:

@@ -18,8 +18,11 @@ from ...vectors.difference import difference
 def what_is_left(
     block: Block, outputs: Arrays, last: Block | None, earlier: Sequence[Arrays]
 ) -> str:
-    """In a sentence, what the `outputs` of a block of one case hold of questions asked before; "" where
-    nothing is to be seen. `last` is the block asked before it, `earlier` what was answered before."""
+    """In a sentence, what the wrong `outputs` of a block of one case hold of questions asked before.
+
+    `last` is the block asked before it, `earlier` what was answered before, each with a first axis of
+    length 1.
+    """
     operator = OPERATORS[block.operator]
     if last is not None and (state := _final_state(last, earlier[-1])) is not None:
         kept = state_kept(state)

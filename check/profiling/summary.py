@@ -71,7 +71,8 @@ def _section(
         alike: dict[str, list[Row]] = {}
         for row in rows:
             if row.operator == operator:
-                alike.setdefault(said(row) if not dtypes else masked(said(row)), []).append(row)
+                message = said(row) if row.status in ("right", "wrong") else masked(said(row))
+                alike.setdefault(message, []).append(row)
         for members in alike.values():
             told = head_and_tail(said(members[0]), 2 * WIDTH)
             where = _features(members) if dtypes else f"{len(members)} features"

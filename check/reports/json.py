@@ -65,7 +65,7 @@ def report_value(report: Report) -> dict[str, Any]:
             for ledger, followed in report.readings_followed.items()
         },
         "cases": [_case(result) for result in report.results],
-    } | ({"refusals": [_refusal(one) for one in report.refusals]} if report.refusals else {})
+    } | ({"refusals": [refusal_value(one) for one in report.refusals]} if report.refusals else {})
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:
@@ -126,7 +126,8 @@ def _case(result: CaseResult) -> dict[str, Any]:
     return case
 
 
-def _refusal(one: Refusal) -> dict[str, Any]:
+def refusal_value(one: Refusal) -> dict[str, Any]:
+    """What became of an invalid question, as JSON has it."""
     told = asdict(one)
     told["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
     return told

@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import tempfile
 from collections.abc import Iterator
+
+_TIME = re.compile(r"\[\d\d:\d\d:\d\d\]")
+"""What begins the lines in which MNN's converter says what it does."""
 
 
 @contextlib.contextmanager
@@ -26,4 +30,4 @@ def printed() -> Iterator[list[str]]:
             os.close(kept)
             file.seek(0)
             lines = file.read().decode(errors="replace").splitlines()
-            held.append(" ".join(line for line in lines if not line.startswith("[")))  # a time
+            held.append(" ".join(line for line in lines if not _TIME.match(line)))

@@ -199,6 +199,44 @@ def test_an_arithmetic_that_is_coarser_is_named() -> None:
     assert told["profiles"][0]["rows"][0]["arithmetic"] == "float32"
 
 
+def test_a_name_that_has_no_part_in_it_is_not_told() -> None:
+    """Of two mistakes at once, a case that shows one of them has that one alone."""
+
+    def two(question: Question) -> Any:
+        lengths = np.full_like(question.inputs["sequence_lengths"], question.inputs["X"].shape[1])
+        return run(_with_inputs(_without(question, "clip"), sequence_lengths=lengths))
+
+    for name, row in rows(of(two)).items():
+        if row.status == "wrong" and row.feature != AGAIN:
+            assert ("clip ignored" in row.misreading) == ("clip0.5" in name), name
+            assert ("lengths ignored" in row.misreading) == (
+                name.endswith(("ragged", "ones", "zero", "first", "last"))
+            ), name
+
+
+def test_asked_again_tells_the_worst() -> None:
+    """A wrong answer before a refusal, and of right ones the coarsest arithmetic."""
+
+    def worse(_: _Stateful, question: Question) -> Outputs:
+        what = question.id.rpartition("/")[2]
+        if what == "default":
+            raise ValueError("out of memory")
+        return {n: np.full_like(a, 9) if what == "reverse" else a for n, a in run(question).items()}
+
+    again = rows(of(_Stateful(worse)))[AGAIN]
+    assert (again.status, again.cases) == (
+        "wrong",
+        ("openvino.GRUSequence-5/plain/float32/reverse",),
+    )
+
+    def coarser(_: _Stateful, question: Question) -> Outputs:
+        return {n: a * np.float32(1 + 2.0**-12) for n, a in run(question).items()}
+
+    again = rows(of(_Stateful(coarser)))[AGAIN]
+    assert again.status == "right"
+    assert again.arithmetic not in ("float64", "float32")
+
+
 def _without(question: Question, attribute: str) -> Question:
     given = {name: value for name, value in question.given.items() if name != attribute}
     return Question(
