@@ -145,8 +145,9 @@ def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_read
     )
     zeros, absent = expand(load_spec(tmp_path / "theme.yaml", "theme"))
     assert zeros.id.endswith("-zeroinitial_h-zero-first")
-    assert (zeros.tier, zeros.absent, zeros.zeros) == ("required", frozenset(), {"initial_h"})
-    assert (absent.absent, absent.zeros) == ({"initial_h"}, frozenset())
+    h0 = frozenset({"initial_h"})
+    assert (zeros.tier, zeros.absent, zeros.zeros) == ("required", frozenset(), h0)
+    assert (absent.absent, absent.zeros) == (h0, frozenset())
 
 
 def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def run_last_in_time(question: Question) -> dict[str, Array]:
     a = question.attributes
     if a["direction"] == "reverse" and not a["outputSequence"]:
         x = question.inputs["x"][-1:]
-        first = replace(question, inputs=question.inputs | {"x": x})
+        first = replace(question, inputs={**question.inputs, "x": x})
         outputs["output"] = _gru(first, before=False, time_aligned=False)["output"]
     return outputs
 
@@ -66,7 +66,7 @@ def run_sum_but_for_n(question: Question) -> dict[str, Array]:
     hidden = question.inputs["initialHiddenStates"].shape[-1]
     bias = question.inputs["inputBias"].copy()
     bias[:hidden] = bias[2 * hidden :] = 0
-    changed = replace(question, inputs=question.inputs | {"inputBias": bias})
+    changed = replace(question, inputs={**question.inputs, "inputBias": bias})
     return _gru(changed, before=False, time_aligned=False)
 
 

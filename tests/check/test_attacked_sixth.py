@@ -202,7 +202,8 @@ def test_an_answer_that_cannot_be_rounded_is_no_answer(
                "R": [[0], [0], [0]], "B": [0, 0, half]}  # fmt: skip
     (tmp_path / "ties").mkdir()
     tie = tmp_path / "ties/tie.npz"
-    np.savez(tie, **{n: np.array(a, dtype) for n, a in numbers.items()})
+    arrays: Any = {n: np.array(a, dtype) for n, a in numbers.items()}
+    np.savez(tie, **arrays)
     asked = ["--operator", CELL, "--attributes",
              '{"hidden_size": 1, "activations": ["sigmoid", "relu"]}']  # fmt: skip
     why = "an output could not be rounded at the highest precision"
@@ -293,7 +294,8 @@ def _npz(folder: Path, batch: int = 1) -> Path:
     folder.mkdir()
     inputs = {"X": (batch, 1), "initial_hidden_state": (batch, 1), "W": (3, 1), "R": (3, 1),
               "B": (3,), "Ho": (batch, 1)}  # fmt: skip
-    np.savez(folder / "a.npz", **{n: np.full(s, 0.5, "f4") for n, s in inputs.items()})
+    arrays: Any = {n: np.full(s, 0.5, "f4") for n, s in inputs.items()}
+    np.savez(folder / "a.npz", **arrays)
     return folder
 
 

@@ -46,7 +46,7 @@ def test_a_draw_whose_pre_activations_pass_50_is_drawn_again() -> None:
     assert len(core) == 4
     [again] = drawn_block([grown], 0).cases()
     for case in (*core, again):
-        assert 20 < _largest(case.inputs, case.attributes) <= 50
+        assert 20 < _largest(dict(case.inputs), case.attributes) <= 50
 
 
 def _largest(inputs: Arrays, attributes: Mapping[str, Any]) -> float:

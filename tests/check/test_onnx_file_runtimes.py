@@ -80,7 +80,7 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in (("plain", PLAIN), ("turned", TURNED), ("sizes", SIZES)):
         specs.append(root / f"{name}.yaml")
         specs[-1].write_text(text)
-    expanded = expand_all(find_specs(specs), (), ())
+    expanded = expand_all(find_specs(tuple(specs)), (), ())
     plans = plan_files(expanded, root / "out", seed=0, dtypes=(), select=())
     assert all(file.made for file in make_files(plans, 1, lambda _: None))
     return root / "out"

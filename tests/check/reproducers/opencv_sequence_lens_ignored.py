@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import onnx.parser
 
-feeds = {"X": np.ones((2, 1, 1), np.float32), "sequence_lens": np.array([1], np.int32)}
+X, lengths = np.ones((2, 1, 1), np.float32), np.array([1], np.int32)
 model = onnx.parser.parse_model("""
     <ir_version: 10, opset_import: ["": 14]>
     gru (float[2,1,1] X, int32[1] sequence_lens) => (float[2,1,1,1] Y, float[1,1,1] Y_h)
@@ -12,8 +12,8 @@ model = onnx.parser.parse_model("""
     { Y, Y_h = GRU <hidden_size = 1> (X, W, R, , sequence_lens) }
 """)
 net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
-for name, array in feeds.items():
-    net.setInput(array, name)
+net.setInput(X, "X")
+net.setInput(lengths, "sequence_lens")
 Y, Y_h = net.forward(["Y", "Y_h"])
 first, second = np.tanh(1) / 2, np.tanh(1) * 3 / 4  # z = 1/2
 print(Y.ravel(), Y_h.ravel(), "expected", np.array([first, 0]), np.array([first]))
