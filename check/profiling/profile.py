@@ -12,6 +12,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...cases.specs.spec_file import SHIPPED, find_specs
 from ...gen.variants.catalogue import CATALOGUE
+from ..diagnosis.search import Names
 from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
 from ..observed.pool import RuntimePool
@@ -25,6 +26,8 @@ from .row import Profile, Row, row_of
 
 FEATURES = (f"*/{PLAIN}/*", f"*/{PLAIN_SIZES}/*")
 """The globs of the questions that ask for one feature at a time."""
+_OTHERS = 2
+"""So many other explanations are told, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
 """What failures are held to: a mistake is told though float64 is computed in float32 besides."""
 
@@ -63,8 +66,15 @@ def _misreading(report: Report, result: CaseResult) -> str:
     finding = report.diagnosis.by_case.get(result.id)
     if finding is None:
         return ""
-    mistakes = tuple(name for name in finding.names if CATALOGUE[name].kind != "reading")
-    return replace(finding, operator=result.operator).sentence(mistakes)
+    meant = replace(finding, operator=result.operator)
+    said = meant.sentence(_mistakes(finding.names))
+    others = [meant.sentence(_mistakes(names)) for names in finding.alternatives[:_OTHERS]]
+    return "; or, as far as these cases tell: ".join([said, *others])
+
+
+def _mistakes(names: Names) -> Names:
+    """Without the accepted readings that are followed besides."""
+    return tuple(name for name in names if CATALOGUE[name].kind != "reading")
 
 
 def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
