@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
 SELECT = click.option("--select", multiple=True, metavar="GLOB",
                       help="Only cases whose id matches. Repeatable.")  # fmt: skip
-TIMEOUT = click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS",
+TIMEOUT_SECONDS = 120.0
+TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
                        type=click.FloatRange(min=0, min_open=True), callback=seconds,
                        help="How long the runtime may take over one case.")  # fmt: skip
 JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",

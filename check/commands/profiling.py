@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from pathlib import Path
 
@@ -47,23 +46,17 @@ def profile_command(
     grucible profile --runtime my_gru:run
     grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
-    from ..observed.pool import RuntimePool
     from ..profiling.lines import profile_lines, profiles_json
     from ..profiling.page import page_lines
-    from ..profiling.profile import FEATURES, profile
+    from ..profiling.profile import FEATURES, profile_of
     from ..profiling.summary import summary_lines
 
     if page:
         check_replaceable(page, PAGE)
     found = []
     for number, name in enumerate(runtimes):
-        source = RuntimePool(name, timeout, 1, memory)
-        wanted = select or FEATURES
-        with (
-            contextlib.closing(source),
-            progress_over_cases(f"asking {name}", vectors, wanted) as progress,
-        ):
-            found.append(profile(source, vectors, wanted, progress.advance))
+        with progress_over_cases(f"asking {name}", vectors, select or FEATURES) as progress:
+            found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
         if as_json:
             continue
         told = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)

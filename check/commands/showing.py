@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.terminal import put, say
-from .options import SELECT, VECTORS, progress_over_cases
+from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases
 
 if TYPE_CHECKING:
     from ...gen.variants.evaluate import Limits
@@ -128,12 +128,8 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
 def _say_profile(name: str, select: tuple[str, ...]) -> None:
     """What the runtime of this name can do, in a few lines."""
-    import contextlib
-
-    from ..observed.pool import RuntimePool
-    from ..profiling.profile import FEATURES, profile
+    from ..profiling.profile import profile_of
     from ..profiling.summary import summary_lines
 
-    with contextlib.closing(RuntimePool(name, 120.0, 1)) as source:
-        for line in summary_lines(profile(source, select=select or FEATURES)):
-            say(f"    {line}")
+    for line in summary_lines(profile_of(name, None, select, TIMEOUT_SECONDS)):
+        say(f"    {line}")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.operators.known import OPERATORS
+from ..reports.page import page_head
 from .lines import TOLD, runs
 from .row import Profile, Row
 from .summary import STATUSES, coarse
@@ -28,14 +29,7 @@ again*: those that were right twice more, in this order and in the reverse of it
 
 def page_lines(profiles: Sequence[Profile], command: str) -> Iterator[str]:
     """The page; `command` made it."""
-    yield TITLE
-    yield ""
-    yield from _HEAD.splitlines()
-    yield ""
-    yield "This page was made by"
-    yield ""
-    yield f"    {command}"
-    yield ""
+    yield from page_head(TITLE, _HEAD, command)
     yield "| runtime | version | " + " | ".join(STATUSES) + " | of what must be refused |"
     yield "| --- | --- |" + " ---: |" * len(STATUSES) + " --- |"
     for one in profiles:

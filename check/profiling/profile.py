@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -49,6 +50,23 @@ def profile(
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     rows += asked_again(source, vectors, rows, advance)
     return Profile(source.name, source.version, rows, _refusals(source, rows))
+
+
+def profile_of(
+    name: str,
+    vectors: Path | None,
+    select: Sequence[str],
+    timeout: float,
+    memory: int | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Profile:
+    """The profile of the runtime called `name`, in one process: it is asked in a known order.
+
+    A question may take `timeout` seconds, the address space of the process `memory` bytes. Without `select`
+    all features. Raises RuntimeNotUsable where the runtime does not load, else as `profile`.
+    """
+    with contextlib.closing(RuntimePool(name, timeout, 1, memory)) as source:
+        return profile(source, vectors, select or FEATURES, advance)
 
 
 def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Refusal]:

@@ -17,6 +17,7 @@ from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import Score, score
 from ..verdict import judge
+from .page import page_head
 from .terminal import headline
 
 TITLE = "# Other people's suites"
@@ -81,14 +82,7 @@ the suite lets pass; a dash, that none of its cases is of a dtype in which it is
 
 def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
     """The page, in Markdown; `command` made it."""
-    yield TITLE
-    yield ""
-    yield from _HEAD.splitlines()
-    yield ""
-    yield "This page was made by"
-    yield ""
-    yield f"    {command}"
-    yield ""
+    yield from page_head(TITLE, _HEAD, command)
     yield "| suite | operator | cases | admits | their numbers | misreadings that it notices |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for one in suites:
