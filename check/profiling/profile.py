@@ -27,6 +27,9 @@ from .row import Profile, Row, row_of
 
 FEATURES = (f"*/{PLAIN}/*", f"*/{PLAIN_SIZES}/*")
 """The globs of the questions that ask for one feature at a time."""
+REFUSING_SECONDS = 2.0
+"""How long a runtime may take over a question that it must refuse: some wait for ever for what a wrong shape
+lets them expect."""
 _OTHERS = 2
 """So many other explanations are told, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
@@ -38,18 +41,20 @@ def profile(
     vectors: Path | None = None,
     select: Sequence[str] = FEATURES,
     advance: Callable[[int], None] = lambda _: None,
+    refusing: RuntimePool | None = None,
 ) -> Profile:
     """What the runtime behind `source` makes of each feature, by the vectors at a path (None: the core).
 
     Every selected case is a feature, or shares one. Those of theme `plain` are asked twice more in the first
     dtype that is right, so that state which is kept, and memory which is not written, shows. Where a baseline
-    is among them, so are the operator's questions that must be refused, in the first dtype. `advance(n)` as
-    cases are judged. Raises GrucibleError for vectors that cannot be used, and where nothing is selected.
+    is among them, so are the operator's questions that must be refused, in the first dtype; they are asked of
+    `refusing`, the same runtime, where it is given. `advance(n)` as cases are judged. Raises GrucibleError
+    for vectors that cannot be used, and where nothing is selected.
     """
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     rows += asked_again(source, vectors, rows, advance)
-    return Profile(source.name, source.version, rows, _refusals(source, rows))
+    return Profile(source.name, source.version, rows, _refusals(refusing or source, rows))
 
 
 def profile_of(
@@ -65,8 +70,12 @@ def profile_of(
     A question may take `timeout` seconds, the address space of the process `memory` bytes. Without `select`
     all features. Raises RuntimeNotUsable where the runtime does not load, else as `profile`.
     """
-    with contextlib.closing(RuntimePool(name, timeout, 1, memory)) as source:
-        return profile(source, vectors, select or FEATURES, advance)
+    soon = min(timeout, REFUSING_SECONDS)
+    with (
+        contextlib.closing(RuntimePool(name, timeout, 1, memory)) as source,
+        contextlib.closing(RuntimePool(name, soon, 1, memory)) as refusing,
+    ):
+        return profile(source, vectors, select or FEATURES, advance, refusing)
 
 
 def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Refusal]:

@@ -123,6 +123,21 @@ def test_a_crash_is_no_refusal(command: Command) -> None:
     }  # fmt: skip
 
 
+def test_who_waits_for_ever_on_what_must_be_refused_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """As a program does that waits for the bytes of a shape it took for granted."""
+    monkeypatch.setattr("grucible.check.profiling.profile.REFUSING_SECONDS", 0.2)
+    runtime = f"{Path(__file__).parent / 'misbehaving.py'}:waits_for_more_rows"
+    ended = command("profile", "--runtime", runtime, "--select",
+                    "openvino.GRUCell-3/plain/float32/default", "--json")  # fmt: skip
+    [found] = ended.report["profiles"]
+    outcomes = {one["defect"]: one for one in found["refusals"]}
+    assert outcomes["X-batch_size-more"]["outcome"] == "crash"
+    assert outcomes["X-batch_size-more"]["message"] == "no answer in 0.2 s; stopped"
+    assert {row["status"] for row in found["rows"]} == {"right"}
+
+
 class _Stateful:
     """Right when it is asked a question for the first time; `change` is what becomes of the next time."""
 
