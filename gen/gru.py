@@ -101,7 +101,8 @@ class Step(NamedTuple):
 
 
 Alter = Callable[[str, Array], Array]
-"""What a misreading makes of a quantity of a step, by its name in Step; see gen.variants."""
+"""What a misreading makes of a quantity of a step, by its name in Step, or `h`: the state before it, as the
+blend takes it; see gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
@@ -131,7 +132,7 @@ def step(
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
-    state = alter("state", arithmetic.blend(z, t, h))
+    state = alter("state", arithmetic.blend(z, t, alter("h", h)))
     return Step(a_z=a_z, a_r=a_r, a_h=a_h, z=z, r=r, t=t, u=u, state=state)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import batches, loosest, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
@@ -85,14 +85,11 @@ class FailingBlock:
         """The distances of what variants give, (c, n, elements), `alone` where one variant gives it."""
         kind, seen, right = FLOAT_TYPES[self.block.dtype], self._seen, self._right
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            scale = np.maximum(1.0, _largest(given) / _largest(right))
             given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
-            room = _wider(limit) * scale[..., None]
-            room = np.where((limit == 0) & (given == 0), 0.0, room)  # padding that stays zero
-            room = room + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
+            admitted = room(limit, given, right, kind)
             wild, other = ~np.isfinite(seen), ~np.isfinite(given)
             off = np.where(wild | other, 0.0, np.abs(seen - given))
-            ratio = np.where(off == 0.0, 0.0, off / room)  # 0 of two NaN
+            ratio = np.where(off == 0.0, 0.0, off / admitted)  # 0 of two NaN
             tell = alone | ~(wild | other)
             wrong = np.where(tell, difference(seen, right), 0.0)
             differ = (tell & ~(difference(given, right) <= 0.5 * limit)).any(axis=-1)
@@ -130,6 +127,17 @@ class Failing:
 
     def _leave_out(self, block: Block) -> None:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]
+
+
+def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
+    """(c, n, elements) what is admitted of what variants give: `limit` (n, elements), or eight times the
+    median of that in the case, larger by as much as what they give is larger, and one rounding."""
+    scale = np.maximum(1.0, _largest(given) / _largest(right))
+    admitted = _wider(limit) * scale[..., None]
+    admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
+    return np.asarray(
+        admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
+    )
 
 
 def _elements(arrays: Arrays, leading: int) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...cases.operators.readings import READINGS
 from ...cases.operators.signature import Operator
 from .cell import CELL_VARIANTS
@@ -48,8 +50,7 @@ CATALOGUE: dict[str, Variant] = {
     for variant in (
         *WEIGHT_VARIANTS,
         *CELL_VARIANTS,
-        *SEQUENCE_VARIANTS,
-        *LAYOUT_VARIANTS,
+        *(replace(one, between_steps=True) for one in (*SEQUENCE_VARIANTS, *LAYOUT_VARIANTS)),
         *_PRECISION,
         *_READINGS,
     )

@@ -21,6 +21,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..float64 import Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
+from .families import CHANGED_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
 HandedOut = tuple[Array, Array, Array]
@@ -36,6 +37,11 @@ class WiderFloat64(Float64):
     def _of(self, one: Activation, a: Array) -> Array:
         if one.name in OTHER_FUNCTIONS:
             return np.asarray(OTHER_FUNCTIONS[one.name](a))
+        if one.name in CHANGED_FUNCTIONS:
+            asked, where, form = CHANGED_FUNCTIONS[one.name]
+            if where == "argument":
+                return super()._of(Activation(asked), form.of(a, one.alpha))
+            return form.of(super()._of(Activation(asked), a), one.alpha)
         return super()._of(one, a)
 
 
@@ -63,10 +69,15 @@ class _Changed:
         return found
 
     @property
+    def advance(self) -> Any:
+        """How one of the variants takes the steps, or None."""
+        return next((v.advance for v in self.variants if v.advance), None)
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What must be the same of all that is stacked."""
         agreed = tuple(getattr(self.meant, name) for name in AGREED)
-        return (*agreed, frozenset(self.inputs.b), id(self.arithmetic))
+        return (*agreed, frozenset(self.inputs.b), id(self.arithmetic), id(self.advance))
 
     @property
     def bytes(self) -> int:
@@ -121,11 +132,15 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     count = len(together[0].inputs.x)
     rows = [slice(count * i, count * (i + 1)) for i in range(len(together))]
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
+    arithmetic, alter = together[0].arithmetic, partial(_altered, alters)
+    semantics = _stacked_semantics([one.meant for one in together])
+    advance = together[0].advance
     y, ho = gru(
-        together[0].arithmetic,
-        _stacked_semantics([one.meant for one in together]),
+        arithmetic,
+        semantics,
         _stacked_inputs([one.inputs for one in together]),
-        alter=partial(_altered, alters),
+        alter=alter,
+        advance=advance(arithmetic, semantics, alter) if advance else None,
     )
     return ((y[at], ho[at]) for at in rows)
 

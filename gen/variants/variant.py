@@ -15,7 +15,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ...cases.operators.signature import Operator
-from ..gru import Alter
+from ..gru import Advance, Alter
 
 Kind = Literal["misreading", "approximation", "precision", "reading"]
 Outputs = tuple[Array, Array]
@@ -43,7 +43,10 @@ class Variant:
     variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's), `order`
     the order of gates that must not be its own. `links` are reports of real implementations that were wrong in this way, `ledger` the entry of a
     reading, or of the point that a misreading gets wrong where a text is silent on it. Each change is None where there is none. `alter` is made from the semantics as asked for;
+    `advance` takes the steps in another way, from the arithmetic, what is meant and what is altered.
     `last` is what an output holds that is the last state alone, where that is not ho.
+
+    `between_steps` says that it changes the first state, which steps are taken, or what rows share.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
     precision the required classes that it is `worse_than`, and the `arithmetic` it computes in.
@@ -60,8 +63,10 @@ class Variant:
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
     alter: Callable[[StackedSemantics], Alter] | None = None
+    advance: Callable[[Any, StackedSemantics, Alter], Advance] | None = None
     outputs: Callable[[Evaluated], Outputs] | None = None
     last: Callable[[Evaluated], Array] | None = None
+    between_steps: bool = False
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
@@ -70,6 +75,11 @@ class Variant:
     def about_for(self, operator: Operator) -> str:
         """`about` in the operator's own words."""
         return self.about.format_map(_words(operator))
+
+    @property
+    def within_a_step(self) -> bool:
+        """Whether a step from a known state tells it: nothing is changed but inputs, and what a step does."""
+        return not (self.outputs or self.last or self.between_steps)
 
     def means_something_for(self, operator: Operator) -> bool:
         """Whether the operator has what the variant is about."""

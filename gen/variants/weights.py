@@ -209,6 +209,6 @@ WEIGHT_VARIANTS = (
     Variant("B-shared", "the first direction's {b} used for both", needs=("axis.direction", "b"),
             inputs=_of_first_direction("b")),
     Variant("h0-shared", "the first direction's {h0} used for both",
-            needs=("axis.direction",), inputs=_of_first_direction("h0")),
+            needs=("axis.direction",), between_steps=True, inputs=_of_first_direction("h0")),
 )  # fmt: skip
 """Gate orders, biases, transposition, tails, directions' weights."""

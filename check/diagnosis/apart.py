@@ -1,0 +1,68 @@
+"""What tells two groups apart: the simplest condition that is true of all of one and of none of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...cases.dtypes import Array
+
+FEWEST = 3
+"""So many of each group at least, or anything tells them apart."""
+FEWEST_REAL = 12
+"""So many of each where the condition is a threshold of a real number."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Something that is known of every member of both groups: `values` (n,).
+
+    `words` say a condition on it, by the comparison (`==`, `>=`, `<`); {value} stands for what it is compared
+    with. Comparisons that it has no words for are not tried. Of a `real` one, the value is between those of
+    the two groups.
+    """
+
+    values: Array
+    words: Mapping[str, str | Callable[[float], str]]
+    real: bool = False
+
+
+def conditions(features: Sequence[Feature], group: Array) -> Iterator[str]:
+    """The conditions that are true of all members of the group (n,) and of no other, in the order of the
+    features; none where there are too few members of either."""
+    if min(group.sum(), (~group).sum()) < FEWEST:
+        return
+    for feature in features:
+        if feature.real and min(group.sum(), (~group).sum()) < FEWEST_REAL:
+            continue
+        yield from _of_feature(feature, group)
+
+
+def _of_feature(feature: Feature, group: Array) -> Iterator[str]:
+    inside, outside = feature.values[group], feature.values[~group]
+    if not (np.isfinite(inside).all() and np.isfinite(outside).all()):
+        return
+    least, most = inside.min(), inside.max()
+    if "==" in feature.words and least == most and not (outside == least).any():
+        yield _said(feature.words["=="], least)
+    if ">=" in feature.words and least > outside.max():
+        yield _said(feature.words[">="], _between(outside.max(), least, feature.real))
+    if "<" in feature.words and most < outside.min():
+        yield _said(feature.words["<"], _between(most, outside.min(), feature.real))
+
+
+def _between(low: float, high: float, real: bool) -> float:
+    """The number of fewest digits between two; of whole numbers, the higher."""
+    if not real:
+        return high
+    for digits in range(1, 17):
+        middle = float(f"{(low + high) / 2:.{digits}g}")
+        if low < middle < high:
+            return middle
+    return high
+
+
+def _said(words: str | Callable[[float], str], value: float) -> str:
+    return words(value) if callable(words) else words.replace("{value}", f"{value:g}")

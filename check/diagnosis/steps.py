@@ -1,0 +1,161 @@
+"""One step at a time: from the observed state before a step, the state that the step should give.
+
+Where Y gives every state, or where there is one step, each step of a failing case can be looked at by
+itself: a step that is wrong by itself is told from one that inherits what was wrong before it, and what
+explains it needs no error to be carried along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.layout import GruInputs, shared_outputs
+from ...cases.operators.readings import STORED
+from ...gen.gru import in_order, processing_order
+from ...gen.stacks import Stack
+from ...gen.variants.compute import compute
+from ...gen.variants.variant import Variant
+from .failing import FailingBlock, room
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Every step of some failing cases as a case of its own: n cases, their directions, batch · time rows.
+
+    `inputs` are those of one step from the observed state before it, `seen` the observed states after it,
+    `limits` what is admitted of them, all (n, direction, rows, hidden) with the rows of one time axis behind
+    one another; `taken` (n, rows) says which steps there are. `number` (n, direction, rows) is the step's
+    number in the order of processing, `row` (rows,) the row of the batch.
+    """
+
+    part: FailingBlock
+    stack: Stack
+    inputs: GruInputs
+    seen: Array
+    limits: Array
+    taken: Array
+    number: Array
+    row: Array
+
+    def given(self, several: Sequence[Sequence[Variant]]) -> Array:
+        """(c, n, direction, rows, hidden) the states after each step under combinations of variants."""
+        found = compute(several, self.stack.semantics, self.inputs)
+        return np.stack([y[..., 0, :] for y, _, _ in found])
+
+    @cached_property
+    def right(self) -> Array:
+        """(n, direction, rows, hidden) the right states after each step."""
+        return np.asarray(self.given([[]])[0])
+
+    @cached_property
+    def wrong(self) -> Array:
+        """(n, direction, rows, hidden) which states are wrong by themselves."""
+        return ~self.near(self.right[None])[0] & self.taken[:, None, :, None]
+
+    def near(self, given: Array) -> Array:
+        """(c, …) which observed states are as near to what is given as the criterion admits."""
+        kind = FLOAT_TYPES[self.part.block.dtype]
+        flat = (len(given), len(self.seen), -1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            limit = self.limits.reshape(len(self.seen), -1)
+            admitted = room(limit, given.reshape(flat), self.right.reshape(len(self.seen), -1), kind)
+            off = np.abs(self.seen - given)
+            same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
+            return same | (off <= admitted.reshape(given.shape))
+
+    def every_row(self) -> Steps:
+        """The same, with a step of every row, past its length too."""
+        ones = np.ones_like(self.inputs.lengths)
+        return replace(self, inputs=replace(self.inputs, lengths=ones))
+
+    def rows(self, which: Array) -> Steps:
+        """The steps of some of the rows."""
+        return replace(
+            self,
+            inputs=replace(
+                self.inputs,
+                x=self.inputs.x[:, which],
+                h0=self.inputs.h0[:, :, which],
+                lengths=self.inputs.lengths[:, which],
+            ),
+            seen=self.seen[:, :, which],
+            limits=self.limits[:, :, which],
+            taken=self.taken[:, which],
+            number=self.number[:, :, which],
+            row=self.row[which],
+        )
+
+    def only(self, cases: Array) -> Steps:
+        """The steps of some of the cases."""
+        return replace(
+            self,
+            stack=self.stack.only(cases),
+            inputs=self.inputs.rows(cases),
+            seen=self.seen[cases],
+            limits=self.limits[cases],
+            taken=self.taken[cases],
+            number=self.number[cases],
+        )
+
+
+def steps_of(part: FailingBlock) -> list[Steps]:
+    """The steps of the cases of a block; nothing where the states between them were not handed out."""
+    operator, block = OPERATORS[part.block.operator], part.block
+    attributes = operator.with_defaults(block.given[0])
+    seen = _states(shared_outputs(operator, attributes, part.observed))
+    limits = _states(
+        shared_outputs(operator, attributes, part.criterion.admitted(block, STORED))
+    )
+    if seen is None or limits is None:
+        return []
+    return [
+        _steps(part, stack, seen[stack.rows].astype(np.float64), limits[stack.rows])
+        for stack in part.stacked
+        if stack.inputs.x.shape[-2] == seen.shape[-2]
+    ]
+
+
+def _states(shared: Arrays) -> Array | None:
+    """(n, direction, batch, time, hidden) every state, as far as the outputs hold them."""
+    if "y" in shared:
+        return shared["y"]
+    return shared["ho"][..., None, :] if "ho" in shared else None
+
+
+def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array) -> Steps:
+    inputs, time = stack.inputs, seen.shape[-2]
+    before, number = np.empty_like(seen), np.empty(seen.shape[:-1], np.int64)
+    limits, seen = limits.copy(), seen.copy()
+    for d, direction in enumerate(stack.semantics.directions):
+        order = processing_order(direction, inputs.lengths, time)
+        if stack.semantics.y_order == "processing":
+            seen[:, d], limits[:, d] = in_order(seen[:, d], order), in_order(limits[:, d], order)
+        steps = in_order(seen[:, d], order)
+        h0 = inputs.h0[:, d, :, None, :].astype(np.float64)
+        before[:, d] = in_order(np.concatenate([h0, steps[..., :-1, :]], axis=-2), order)
+        number[:, d] = np.arange(time) if order is None else order
+    rows = (len(seen), seen.shape[1], -1)
+    taken = (np.arange(time) < inputs.lengths[..., None]).reshape(len(seen), -1)
+    return Steps(
+        part=part,
+        stack=stack,
+        inputs=GruInputs(
+            x=inputs.x.reshape(len(seen), -1, 1, inputs.x.shape[-1]),
+            h0=before.reshape(*rows, seen.shape[-1]),
+            lengths=taken.astype(np.int64),
+            w=inputs.w,
+            r=inputs.r,
+            b=inputs.b,
+        ),
+        seen=seen.reshape(*rows, seen.shape[-1]),
+        limits=limits.reshape(*rows, seen.shape[-1]).astype(np.float64),
+        taken=taken,
+        number=number.reshape(rows),
+        row=np.repeat(np.arange(seen.shape[2]), time),
+    )

@@ -1,0 +1,196 @@
+"""Steps that are written down wrongly: what somebody may type in place of one of the GRU's expressions.
+
+These are in no catalogue, and no vectors are held to catch them: they are tried where nothing in the
+catalogue explains a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ..float64 import Float64
+from ..gru import Advance, Alter, step
+from .variant import Variant
+
+Quantities = Mapping[str, Array]
+"""What is known of a step so far, by name (gen.gru.Step), and `h`, the state before it."""
+Expression = Callable[[Quantities], Array]
+
+QUANTITIES = {
+    "a_z": "the update gate's pre-activation",
+    "a_r": "the reset gate's pre-activation",
+    "a_h": "the candidate's pre-activation",
+    "z": "the update gate zt",
+    "r": "the reset gate rt",
+    "t": "the candidate ht",
+    "u": "what the reset gate multiplies",
+    "h": "Ht-1 in the blend",
+    "state": "the new state Ht",
+}
+"""The quantities of a step, in words."""
+
+
+def _expressed(**changes: Expression) -> Callable[[StackedSemantics], Alter]:
+    """Quantities by other expressions of what is known of the step by then."""
+
+    def bound(_: StackedSemantics) -> Alter:
+        known: dict[str, Array] = {}
+
+        def alter(name: str, value: Array) -> Array:
+            known[name] = value
+            if name in changes:
+                known[name] = changes[name](known)
+            return known[name]
+
+        return alter
+
+    return bound
+
+
+def _blended(name: str, formula: str, blend: Expression) -> Variant:
+    return Variant(
+        f"blend-{name}", f"the new state computed as Ht = {formula}", alter=_expressed(state=blend)
+    )
+
+
+def _functions(of: str, s: StackedSemantics) -> Any:
+    """The activations of the first direction, by case: of the candidate, or of the gates."""
+    return (s.g if of == "t" else s.f)[0]
+
+
+def _activated_twice(of: str, s: StackedSemantics) -> Alter:
+    functions = _functions(of, s)
+
+    def alter(name: str, value: Array) -> Array:
+        if name != of:
+            return value
+        return Float64().activation(functions, value, s.clip)
+
+    return alter
+
+
+def _not_activated(of: str, s: StackedSemantics) -> Alter:
+    before = {"z": "a_z", "r": "a_r", "t": "a_h"}[of]
+    known: dict[str, Array] = {}
+
+    def alter(name: str, value: Array) -> Array:
+        known[name] = value
+        return np.clip(known[before], -s.clip, s.clip) if name == of else value
+
+    return alter
+
+
+def _in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
+    """Unit after unit is computed and written into the state that the next unit reads."""
+
+    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
+        new = old.copy()
+        for unit in range(new.shape[-1]):
+            new[..., unit] = step(arithmetic, semantics, d, wx, new, alter).state[..., unit]
+        return new
+
+    return advance
+
+
+def _candidate_in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
+    """The candidate of unit after unit reads the new state of the units before; the gates are computed
+    before any of that."""
+
+    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
+        gates = step(arithmetic, semantics, d, wx, old, alter)
+        new = old.copy()
+
+        def kept(name: str, value: Array) -> Array:
+            return alter(name, {"z": gates.z, "r": gates.r}.get(name, value))
+
+        for unit in range(new.shape[-1]):
+            new[..., unit] = step(arithmetic, semantics, d, wx, new, kept).state[..., unit]
+        return new
+
+    return advance
+
+
+def _inputs_scaled_by_reset(q: Quantities) -> Array:
+    return q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"])
+
+
+_GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
+
+EXPRESSIONS = (
+    _blended("t+zh", "ht + zt (.) Ht-1", lambda q: q["t"] + q["z"] * q["h"]),
+    _blended("(1-z)t+h", "(1 - zt) (.) ht + Ht-1", lambda q: (1 - q["z"]) * q["t"] + q["h"]),
+    _blended("(1-z)t", "(1 - zt) (.) ht, without Ht-1", lambda q: (1 - q["z"]) * q["t"]),
+    _blended("zh", "zt (.) Ht-1, without ht", lambda q: q["z"] * q["h"]),
+    _blended("zt", "zt (.) ht, without Ht-1", lambda q: q["z"] * q["t"]),
+    _blended("zt+h", "zt (.) ht + Ht-1", lambda q: q["z"] * q["t"] + q["h"]),
+    _blended("t+h", "ht + Ht-1", lambda q: q["t"] + q["h"]),
+    _blended("z(t+h)", "zt (.) (ht + Ht-1)", lambda q: q["z"] * (q["t"] + q["h"])),
+    _blended("z(h-t)", "zt (.) (Ht-1 - ht)", lambda q: q["z"] * (q["h"] - q["t"])),
+    _blended("(1-z)t-zh", "(1 - zt) (.) ht - zt (.) Ht-1",
+             lambda q: (1 - q["z"]) * q["t"] - q["z"] * q["h"]),
+    _blended("(1+z)t+zh", "(1 + zt) (.) ht + zt (.) Ht-1",
+             lambda q: (1 + q["z"]) * q["t"] + q["z"] * q["h"]),
+    _blended("(z-1)t+zh", "(zt - 1) (.) ht + zt (.) Ht-1",
+             lambda q: (q["z"] - 1) * q["t"] + q["z"] * q["h"]),
+    _blended("(1-z)t+rh", "(1 - zt) (.) ht + rt (.) Ht-1",
+             lambda q: (1 - q["z"]) * q["t"] + q["r"] * q["h"]),
+    _blended("(1-r)t+zh", "(1 - rt) (.) ht + zt (.) Ht-1",
+             lambda q: (1 - q["r"]) * q["t"] + q["z"] * q["h"]),
+    _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
+             lambda q: (1 - q["r"]) * q["t"] + q["r"] * q["h"]),
+    _blended("(1-z)t+zrh", "(1 - zt) (.) ht + zt (.) rt (.) Ht-1",
+             lambda q: (1 - q["z"]) * q["t"] + q["z"] * q["r"] * q["h"]),
+    _blended("(1-z)t+(1-z)h", "(1 - zt) (.) (ht + Ht-1)", lambda q: (1 - q["z"]) * (q["t"] + q["h"])),
+    _blended("(1-z)h+h", "(1 - zt) (.) Ht-1, without ht", lambda q: (1 - q["z"]) * q["h"]),
+    Variant("state-kept-as-it-was", "the state left as it was before the step",
+            alter=_expressed(state=lambda q: q["h"])),
+    Variant("state-zero", "the state left zero", alter=_expressed(state=lambda q: 0 * q["h"])),
+    Variant("state-g", "the activation of the candidate applied to the new state too",
+            alter=partial(_activated_twice, "state")),
+    Variant("z-for-r", "the update gate used where the reset gate belongs", alter=_expressed(r=lambda q: q["z"])),
+    *(
+        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", alter=_expressed(**{gate: lambda q, g=gate: q[g] ** 2}))
+        for gate in ("z", "r")
+    ),
+    *(
+        Variant(f"{gate}-activated-twice", f"the activation of {words} applied twice",
+                alter=partial(_activated_twice, gate))
+        for gate, words in _GATES.items()
+    ),
+    *(
+        Variant(f"{gate}-not-activated", f"the activation of {words} left out",
+                alter=partial(_not_activated, gate))
+        for gate, words in _GATES.items()
+    ),
+    Variant("reset-of-sum", "rt multiplies the input's part of the candidate too", needs=("reset",),
+            alter=_expressed(a_h=_inputs_scaled_by_reset)),
+    Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
+            alter=_expressed(t=lambda q: q["r"] * q["t"])),
+    Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),
+    Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
+            advance=_in_place),
+    Variant("candidate-in-place", "the state updated in place, unit after unit: the candidate of later units reads "
+            "the new state of earlier ones", advance=_candidate_in_place),
+)  # fmt: skip
+"""Other blends, gates that are confused, activations left out or applied twice, updates in place."""
+
+
+def one_step_of(inputs: GruInputs) -> GruInputs:
+    """Every step of every row as a row of its own that starts from h0: x (batch · time, 1, input)."""
+    *stacked, batch, time, size = inputs.x.shape
+    at = np.arange(time) < inputs.lengths[..., None]
+    return GruInputs(
+        x=inputs.x.reshape(*stacked, batch * time, 1, size),
+        h0=np.repeat(inputs.h0, time, axis=-2),
+        lengths=at.reshape(*stacked, batch * time).astype(np.int64),
+        w=inputs.w,
+        r=inputs.r,
+        b=inputs.b,
+    )

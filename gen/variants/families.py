@@ -1,0 +1,152 @@
+"""Families: variants with a number in them, which a search fits to what was observed.
+
+A family is a sentence with a number, such as "the update gate zt multiplied by 0.5". Its members are
+variants like any other, named by family and number: `z-scaled=0.5`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ..gru import Alter
+from .expressions import QUANTITIES
+from .forms import FORMS, SCALED, Form, told
+from .operands import GATES
+from .variant import Variant
+
+
+@dataclass(frozen=True)
+class Family:
+    """Variants that differ in the number of a form.
+
+    `subject` is what the form is of, in words, as in Variant.about; `made` gives what a member changes,
+    as fields of Variant.
+    """
+
+    name: str
+    subject: str
+    form: Form
+    made: Callable[[float], dict[str, Any]]
+    needs: tuple[str, ...] = ()
+    between_steps: bool = False
+
+    def member(self, number: float) -> Variant:
+        """The variant with this number."""
+        return Variant(
+            f"{self.name}={number:.17g}",
+            f"{self.subject} {told(self.form, number)}",
+            needs=self.needs,
+            between_steps=self.between_steps,
+            **self.made(number),
+        )
+
+
+def _altered(names: tuple[str, ...], form: Form, number: float) -> dict[str, Any]:
+    def alter(name: str, value: Array) -> Array:
+        return form.of(value, number) if name in names else value
+
+    def bound(_: StackedSemantics) -> Alter:
+        return alter
+
+    return {"alter": bound}
+
+
+def _of_quantities() -> Iterator[Family]:
+    """Every form of each quantity of a step, of both gates, and of the pre-activations."""
+    groups = {name: ((name,), words) for name, words in QUANTITIES.items()} | {
+        "gates": (("z", "r"), "both gates zt and rt"),
+        "pre-activations": (("a_z", "a_r", "a_h"), "every pre-activation"),
+        "pre-activations-of-gates": (("a_z", "a_r"), "the pre-activations of both gates"),
+    }
+    for group, (names, words) in groups.items():
+        for form in FORMS:
+            yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
+
+
+def _function(name: str, number: float) -> dict[str, Any]:
+    asked = name.partition("-")[0]
+
+    def instead(given: Activation) -> Activation:
+        return Activation(name, number) if given.name == asked else given
+
+    def change(s: StackedSemantics) -> StackedSemantics:
+        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
+        return replace(s, f=f, g=g)
+
+    return {"semantics": change}
+
+
+CHANGED_FUNCTIONS: dict[str, tuple[str, str, Form]] = {
+    f"{asked}-{where}-{form.name}": (asked, where, form)
+    for asked in ("sigmoid", "tanh", "relu")
+    for where in ("argument", "result")
+    for form in FORMS
+}
+"""What members of families compute in place of a function, by name: which one, of what it is a form (its
+argument or its result), and the form, whose number is the function's alpha."""
+
+
+def _of_functions() -> Iterator[Family]:
+    """Every form of the argument and of the result of the functions that have no parameters."""
+    for name, (asked, where, form) in CHANGED_FUNCTIONS.items():
+        subject = f"the {where} of {asked}"
+        yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
+
+
+def _scaled(field: str, parts: str, number: float) -> dict[str, Any]:
+    """A field of the inputs times a number: all of it, or the parts of some gates."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        given = getattr(inputs, field)
+        found: Any
+        if isinstance(given, dict):
+            found = {
+                p: number * a.astype(np.float64) if p[-1] in parts else a for p, a in given.items()
+            }
+        else:
+            found = number * given.astype(np.float64)
+        changed: dict[str, Any] = {field: found}
+        return replace(inputs, **changed)
+
+    return {"inputs": change}
+
+
+def _of_inputs() -> Iterator[Family]:
+    """Every input times a number, and the parts of each gate."""
+    yield Family("x-scaled", "{x}", SCALED, partial(_scaled, "x", ""))
+    yield Family("h0-scaled", "{h0}", SCALED, partial(_scaled, "h0", ""), between_steps=True)
+    for field in ("w", "r", "b"):
+        needs = ("b",) if field == "b" else ()
+        whole = partial(_scaled, field, "zrh")
+        yield Family(f"{field}-scaled", f"{{{field}}}", SCALED, whole, needs)
+        for gate, words in GATES.items():
+            subject = f"{words}'s part of {{{field}}}"
+            yield Family(
+                f"{field}-{gate}-scaled", subject, SCALED, partial(_scaled, field, gate), needs
+            )
+
+
+def _clip_scaled(number: float) -> dict[str, Any]:
+    factor = max(abs(number), 1e-300)  # infinity, no clip, stays so
+    return {"semantics": lambda s: replace(s, clip=s.clip * factor)}
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        *_of_quantities(),
+        *_of_functions(),
+        *_of_inputs(),
+        Family("clip-scaled", "{clip}", SCALED, _clip_scaled, needs=("clip",)),
+    )
+}
+"""All families, by name."""

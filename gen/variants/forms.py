@@ -1,0 +1,63 @@
+"""Forms: what may happen to a quantity, with a number in it: a factor, a shift, a limit, a coarser grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...cases.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Form:
+    """What becomes of values, as a function of them and of a number.
+
+    `about` completes "the update gate …" and has {number} for it. `tried` are the numbers that a search
+    starts from, in order; if it is `fitted`, it goes on between those.
+    """
+
+    name: str
+    about: str
+    of: Callable[[Array, float], Array]
+    tried: tuple[float, ...]
+    fitted: bool = True
+
+
+def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Numbers from low to high, of which each is as many times the one before."""
+    return tuple(np.geomspace(low, high, count).tolist())
+
+
+_POSITIVE = _spread(2**-10, 16.0, 29)
+_SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 16))), *_spread(1e-4, 4.0, 16))
+
+SCALED = Form(
+    "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 49).tolist())
+)
+FORMS = (
+    SCALED,
+    Form("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),
+    Form("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
+    Form("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:16], *_POSITIVE)),
+    Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:16], *_POSITIVE)),
+    Form("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
+         _spread(2**-20, 1.0, 41)),
+    Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
+         (0.0, 0.001, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, -1.0, 2.0)),
+    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n,
+         (8, 10, 16, 32, 64, 100, 127, 128, 255, 256, 512, 1000, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
+         fitted=False),
+    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n,
+         (8, 10, 16, 32, 64, 100, 127, 128, 255, 256, 512, 1000, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
+         fitted=False),
+)  # fmt: skip
+"""What may happen to a quantity of a step, to the argument of a function, to its result."""
+
+_WORDS = {("scaled", 0.0): "left out", ("scaled", -1.0): "negated"}
+
+
+def told(form: Form, number: float) -> str:
+    """What the form does with this number, in words."""
+    return _WORDS.get((form.name, number)) or form.about.replace("{number}", f"{number:.6g}")

@@ -1,0 +1,23 @@
+"""Every variant that there is a name for: of the catalogue, beyond it, and the members of families."""
+
+from __future__ import annotations
+
+from ...cases.operators.signature import Operator
+from .catalogue import CATALOGUE, variants_of
+from .expressions import EXPRESSIONS
+from .families import FAMILIES
+from .operands import OPERANDS
+from .variant import Variant
+
+UNLISTED: dict[str, Variant] = {variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS)}
+"""What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
+
+
+def variant_called(name: str) -> Variant:
+    """The variant of a name; KeyError for a name that none has."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    if name in UNLISTED:
+        return UNLISTED[name]
+    family, _, number = name.rpartition("=")
+    return FAMILIES[family].member(float(number))

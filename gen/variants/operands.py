@@ -1,0 +1,217 @@
+"""The right step on wrong operands: weights, biases, states and inputs of other gates, units and times.
+
+As those of `expressions`, these are in no catalogue: they are tried where nothing in it explains a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ..gru import in_order, processing_order
+from .expressions import one_step_of
+from .variant import Evaluated, Outputs, Variant
+from .weights import Change
+
+GATES = {"z": "the update gate", "r": "the reset gate", "h": "the candidate"}
+_PARTS = ("", "w", "r")
+"""What stands before a gate's letter in the name of its bias: the sum, or one of two."""
+
+
+def _copied(field: str, to: str, of: str) -> Change:
+    """What is `field` of one gate, taken from another."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        found: Arrays = dict(getattr(inputs, field))
+        prefixes = _PARTS if field == "b" else ("",)
+        for prefix in prefixes:
+            if prefix + of in found and prefix + to in found:
+                found[prefix + to] = found[prefix + of]
+        changed: dict[str, Any] = {field: found}
+        return replace(inputs, **changed)
+
+    return change
+
+
+def _copies() -> Iterator[Variant]:
+    """The weights or biases of one gate used for another."""
+    for field in ("w", "r", "b"):
+        for to in GATES:
+            for of in GATES:
+                if to != of:
+                    yield Variant(
+                        f"{field}-{to}-of-{of}",
+                        f"{GATES[of]}'s part of {{{field}}} used for {GATES[to]} too",
+                        needs=("b",) if field == "b" else (),
+                        inputs=_copied(field, to, of),
+                    )
+
+
+def _each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        parts: Arrays = getattr(inputs, field)
+        new: dict[str, Any] = {
+            field: {part: changed(a) if part[-1] in gates else a for part, a in parts.items()}
+        }
+        return replace(inputs, **new)
+
+    return change
+
+
+def _of_gates(
+    field: str, name: str, told: str, changed: Callable[[Array], Array], alone: str = "zrh"
+) -> Iterator[Variant]:
+    """A change of one field of all gates, and of each of `alone`."""
+    needs = ("b",) if field == "b" else ()
+    yield Variant(
+        f"{field}-{name}", f"{{{field}}} {told}", needs=needs, inputs=_each(field, "zrh", changed)
+    )
+    for gate in alone:
+        yield Variant(
+            f"{field}-{gate}-{name}",
+            f"{GATES[gate]}'s part of {{{field}}} {told}",
+            needs=needs,
+            inputs=_each(field, gate, changed),
+        )
+
+
+def _first_unit(b: Array) -> Array:
+    return np.broadcast_to(b[..., :1], b.shape)
+
+
+def _first_row(m: Array) -> Array:
+    return np.broadcast_to(m[..., :1, :], m.shape)
+
+
+def _first_column(m: Array) -> Array:
+    return np.broadcast_to(m[..., :, :1], m.shape)
+
+
+def _rolled(by: int) -> Callable[[Array], Array]:
+    return lambda b: np.roll(b, by, axis=-1)
+
+
+def _without_tail(width: int) -> Callable[[Array], Array]:
+    """Columns past the last whole group of `width` zero; nothing where there is no whole group."""
+
+    def change(m: Array) -> Array:
+        whole = m.shape[-1] // width * width
+        return np.where(np.arange(m.shape[-1]) < (whole or m.shape[-1]), m, 0)
+
+    return change
+
+
+def _first_columns(count: int) -> Callable[[Array], Array]:
+    return lambda m: np.where(np.arange(m.shape[-1]) < count, m, 0)
+
+
+def _diagonal(m: Array) -> Array:
+    return m * np.eye(m.shape[-1], dtype=m.dtype)
+
+
+def _in_time(place: Callable[[Array], Array]) -> Change:
+    """x of another step, as a function of the number of the step in processing order; those of all
+    directions alike, so it is told where they agree."""
+
+    def change(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
+        time = inputs.x.shape[-2]
+        order = processing_order(s.directions[0], inputs.lengths, time)
+        last = np.maximum(inputs.lengths[..., None] - 1, 0)
+        taken = np.clip(place(np.arange(time)), 0, last)
+        x = np.take_along_axis(in_order(inputs.x, order), taken[..., None], axis=-2)
+        return replace(inputs, x=in_order(x, order))
+
+    return change
+
+
+def _capped_lengths(most: int) -> Change:
+    return lambda inputs, _: replace(inputs, lengths=np.minimum(inputs.lengths, most))
+
+
+def _each_from_h0(seen: Evaluated) -> Outputs:
+    """Every step starts from h0."""
+    y, _ = seen.again(one_step_of(seen.inputs))
+    y = y[..., 0, :].reshape(seen.y.shape)
+    at = np.maximum(seen.inputs.lengths - 1, 0)[:, None, :, None, None]
+    reverse = (np.array(seen.semantics.directions).T != "forward")[:, :, None, None, None]
+    last = np.take_along_axis(y, np.where(reverse, 0, at), axis=-2)[..., 0, :]
+    return y, np.where(seen.inputs.lengths[:, None, :, None] > 0, last, seen.ho)
+
+
+def _before(seen: Evaluated) -> Outputs:
+    """Y of each step holds the state before it."""
+    y = np.zeros_like(seen.y)
+    for d, direction in enumerate(seen.semantics.directions):
+        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
+        steps = in_order(seen.y[:, d], order)
+        h0 = seen.inputs.h0[:, d, :, None, :].astype(np.float64)
+        y[:, d] = in_order(np.concatenate([h0, steps[..., :-1, :]], axis=-2), order)
+    past = np.arange(y.shape[-2]) >= seen.inputs.lengths[..., None]
+    return np.where(past[:, None, :, :, None], 0.0, y), seen.ho
+
+
+def _first_of_batch(array: Array) -> Array:
+    return np.asarray(np.broadcast_to(array[:, :, :1], array.shape))
+
+
+OPERANDS = (
+    *_copies(),
+    *_of_gates("b", "of-first-unit", "of the first hidden unit used for all", _first_unit),
+    *_of_gates("b", "late", "taken one hidden unit late", _rolled(1)),
+    *_of_gates("b", "early", "taken one hidden unit early", _rolled(-1)),
+    *_of_gates("b", "reversed", "taken from the last hidden unit to the first", lambda b: b[..., ::-1]),
+    *_of_gates("w", "of-first-unit", "of the first hidden unit used for all", _first_row),
+    *_of_gates("r", "of-first-unit", "of the first hidden unit used for all", _first_row),
+    *_of_gates("r", "diagonal", "taken as if all but its diagonal were zero", _diagonal),
+    *_of_gates("w", "first-column", "of the first input feature used for all", _first_column, ""),
+    *_of_gates("r", "first-column", "of the first column used for all", _first_column, ""),
+    *(
+        Variant(f"r-{gate}-transposed", f"{GATES[gate]}'s part of {{r}} transposed",
+                inputs=_each("r", gate, lambda m: m.swapaxes(-1, -2)))
+        for gate in "zr"
+    ),
+    *(
+        variant
+        for width in (2, 4, 8, 16)
+        for field, of in (("w", "input features"), ("r", "hidden units"))
+        for variant in _of_gates(field, f"tail-of-{width}", f"cut off behind the last whole group of {width} {of}",
+                                 _without_tail(width))
+    ),
+    *(
+        variant
+        for count in (1, 2, 3, 4, 8, 16, 32, 64)
+        for field, of in (("w", "input features"), ("r", "hidden units"))
+        for variant in _of_gates(field, f"first-{count}", f"of no more than the first {count} {of} used",
+                                 _first_columns(count), "")
+    ),
+    Variant("x-one-late", "{x} of the step before taken", needs=("axis.time",), between_steps=True,
+            inputs=_in_time(lambda n: n - 1)),
+    Variant("x-one-early", "{x} of the step after taken", needs=("axis.time",), between_steps=True,
+            inputs=_in_time(lambda n: n + 1)),
+    Variant("x-of-first-step", "{x} of the first step taken for every step", needs=("axis.time",), between_steps=True,
+            inputs=_in_time(lambda n: 0 * n)),
+    *(
+        Variant(f"steps-up-to-{count}", f"no more than the first {count} steps taken", needs=("axis.time",),
+                between_steps=True, inputs=_capped_lengths(count))
+        for count in (1, 2, 3, 4, 8, 16, 32)
+    ),
+    Variant("each-from-h0", "every step started from {h0} instead of the state before it", needs=("axis.time",),
+            outputs=_each_from_h0),
+    Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),
+            outputs=_before),
+    Variant("Y-of-first-row", "{y} of the first row of the batch written for every row", needs=("axis.time",),
+            outputs=lambda seen: (_first_of_batch(seen.y), seen.ho)),
+    Variant("Ho-of-first-row", "{ho} of the first row of the batch written for every row",
+            outputs=lambda seen: (seen.y, _first_of_batch(seen.ho))),
+    Variant("Y-zero", "{y} left zero", needs=("axis.time",), outputs=lambda seen: (0 * seen.y, seen.ho)),
+    Variant("Ho-zero", "{ho} left zero", outputs=lambda seen: (seen.y, 0 * seen.ho)),
+    Variant("Ho-h0", "{h0} handed out as {ho}", needs=("axis.time",),
+            outputs=lambda seen: (seen.y, seen.inputs.h0.astype(np.float64))),
+)  # fmt: skip
+"""Weights and biases of other gates and units, tails, inputs of other steps, outputs of other rows."""
