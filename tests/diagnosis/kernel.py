@@ -52,7 +52,7 @@ class Direction(NamedTuple):
     clip: float
     reset_after: bool
     backwards: bool
-    index: int
+    number: int
 
 
 class Task(NamedTuple):
@@ -201,7 +201,9 @@ class Kernel:
 
     def pre_activation(self, x: Array, h: Array, p: Direction, gate: int) -> Array:
         """Of z or r."""
-        return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + p.wb[gate] + p.rb[gate]
+        return np.asarray(
+            self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + p.wb[gate] + p.rb[gate]
+        )
 
     def update_gate(self, x: Array, h: Array, p: Direction) -> Array:
         return self.activated(p.f, self.pre_activation(x, h, p, Z), p)
@@ -212,15 +214,15 @@ class Kernel:
     def recurrent(self, h: Array, reset: Array, p: Direction) -> Array:
         """What the candidate takes from the state."""
         if p.reset_after:
-            return reset * (self.product(h, p.r[H]) + p.rb[H])
-        return self.product(reset * h, p.r[H]) + p.rb[H]
+            return np.asarray(reset * (self.product(h, p.r[H]) + p.rb[H]))
+        return np.asarray(self.product(reset * h, p.r[H]) + p.rb[H])
 
     def candidate(self, x: Array, h: Array, reset: Array, p: Direction) -> Array:
         v = self.product(x, p.w[H]) + self.recurrent(h, reset, p) + p.wb[H]
         return self.activated(p.g, v, p)
 
     def blend(self, z: Array, new: Array, h: Array) -> Array:
-        return (1 - z) * new + z * h
+        return np.asarray((1 - z) * new + z * h)
 
     def step(self, x: Array, h: Array, p: Direction) -> Array:
         """The state after a step: [batch, hidden]."""
@@ -235,7 +237,7 @@ class Kernel:
         return np.maximum(lengths - 1 - step, 0) if p.backwards else np.full_like(lengths, step)
 
     def start(self, task: Task, p: Direction) -> Array:
-        return np.array(task.h0[p.index])
+        return np.array(task.h0[p.number])
 
     def direction(self, task: Task, p: Direction) -> tuple[Array, Array]:
         """The states of one direction, [time, batch, hidden], and the last of each row, [batch, hidden]."""

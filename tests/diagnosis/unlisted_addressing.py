@@ -40,7 +40,7 @@ class InputOneStepLate(Kernel):
 
 class BackwardsFromForwards(Kernel):
     def start(self, task: Task, p: Direction) -> Array:
-        return super().start(task, p) if p.index == 0 else self.state
+        return super().start(task, p) if p.number == 0 else self.state
 
     def last(self, task: Task, y: Array, h: Array) -> Array:
         self.state = h
@@ -73,7 +73,9 @@ class BiasRunsOn(Kernel):
         flat = (p.wb + p.rb).ravel()
         hidden = h.shape[1]
         at = gate * hidden + np.arange(len(x) * hidden).reshape(len(x), hidden)
-        return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + flat[at % flat.size]
+        return np.asarray(
+            self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + flat[at % flat.size]
+        )
 
 
 class InterleavedGates(Kernel):
@@ -106,7 +108,9 @@ class StateBeforeInput(Kernel):
 
     def pre_activation(self, x: Array, h: Array, p: Direction, gate: int) -> Array:
         weights = np.concatenate([p.w[gate], p.r[gate]], axis=1)
-        return self.product(np.concatenate([h, x], axis=1), weights) + p.wb[gate] + p.rb[gate]
+        return np.asarray(
+            self.product(np.concatenate([h, x], axis=1), weights) + p.wb[gate] + p.rb[gate]
+        )
 
 
 class InputBiasTwice(Kernel):
@@ -121,7 +125,7 @@ class ResetFromNewState(Kernel):
         z = self.update_gate(x, h, p)
         kept = z * h
         reset = self.reset_gate(x, kept, p)
-        return (1 - z) * self.candidate(x, kept, reset, p) + kept
+        return np.asarray((1 - z) * self.candidate(x, kept, reset, p) + kept)
 
 
 class RowsShareReset(Kernel):

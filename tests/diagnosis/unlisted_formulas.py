@@ -27,7 +27,7 @@ class TanhFromSigmoid(Kernel):
 
 class LinearSigmoid(Kernel):
     def sigmoid(self, v: Array) -> Array:
-        return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
+        return np.asarray(np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1))
 
 
 class SigmoidCappedAtThree(Kernel):
@@ -85,7 +85,7 @@ class KeepFactor(Kernel):
 
 class ScaledScores(Kernel):
     def recurrent(self, h: Array, reset: Array, p: Direction) -> Array:
-        return super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1]))
+        return np.asarray(super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1])))
 
 
 class NegatedReset(Kernel):
@@ -108,7 +108,7 @@ class ResetOnInput(Kernel):
 
 class BlendSign(Kernel):
     def blend(self, z: Array, new: Array, h: Array) -> Array:
-        return new + z * (h + new)
+        return np.asarray(new + z * (h + new))
 
 
 class OldStateWhole(Kernel):
@@ -127,7 +127,7 @@ class ResetOldStateBlended(Kernel):
 
 class ClipFromBelowAlone(Kernel):
     def clipped(self, v: Array, clip: float) -> Array:
-        return np.maximum(v, -v.dtype.type(clip))
+        return np.asarray(np.maximum(v, -v.dtype.type(clip)))
 
 
 class ClipAsWidth(Kernel):

@@ -39,7 +39,7 @@ class SigmoidTable(Kernel):
 class PadeTanh(Kernel):
     def tanh(self, v: Array) -> Array:
         v = np.clip(v, -3, 3)
-        return v * (27 + v * v) / (27 + 9 * v * v)
+        return np.asarray(v * (27 + v * v) / (27 + 9 * v * v))
 
 
 class FastExp(Kernel):
@@ -68,7 +68,7 @@ class FixedPointGates(Kernel):
     """Gates as unsigned 8-bit fractions."""
 
     def update_gate(self, x: Array, h: Array, p: Direction) -> Array:
-        return np.rint(super().update_gate(x, h, p) * 255) / 255
+        return np.asarray(np.rint(super().update_gate(x, h, p) * 255) / 255)
 
 
 PRECISION = (

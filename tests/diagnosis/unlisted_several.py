@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import Array, Direction, Kernel, Task
+from .kernel import Array, Direction, H, Kernel, Task, Z
 from .unlisted_formulas import ClipAsWidth, ForgetBias, LeakingRelu, TanhFromSigmoid
 from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
 
@@ -47,7 +47,7 @@ class AbsoluteReluAndLastTime(Kernel):
         return np.abs(v)
 
     def last(self, task: Task, y: Array, h: Array) -> Array:  # noqa: ARG002
-        return y[task.lengths.max() - 1]
+        return np.asarray(y[task.lengths.max() - 1])
 
 
 class ShortPassBareResetScaledTanh(Kernel):
@@ -81,6 +81,38 @@ class SteepSigmoidAndStateInCandidate(Kernel):
         return super().recurrent(h, reset, p) + np.float32(0.5) * h
 
 
+class UpdateBiasInResetAndCappedState(Kernel):
+    def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        return super().reset_gate(x, h, p._replace(wb=p.wb[[Z, Z, H]], rb=p.rb[[Z, Z, H]]))
+
+    def blend(self, z: Array, new: Array, h: Array) -> Array:
+        return np.clip(super().blend(z, new, h), -0.5, 0.5)
+
+
+class KerasSigmoidAndSecondFromZero(Kernel):
+    def sigmoid(self, v: Array) -> Array:
+        return np.asarray(np.clip(np.float32(0.2) * v + np.float32(0.5), 0, 1))
+
+    def start(self, task: Task, p: Direction) -> Array:
+        return super().start(task, p) * (p.number == 0)
+
+
+class SharedUpdateAndUnclippedCandidate(Kernel):
+    def update_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        return np.broadcast_to(super().update_gate(x, h, p)[:1], h.shape)
+
+    def candidate(self, x: Array, h: Array, reset: Array, p: Direction) -> Array:
+        return super().candidate(x, h, reset, p._replace(clip=np.inf))
+
+
+class CandidateWeightsInResetAndHalfUpdate(Kernel):
+    def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        return super().reset_gate(x, h, p._replace(r=p.r[[Z, H, H]]))
+
+    def blend(self, z: Array, new: Array, h: Array) -> Array:
+        return super().blend(z / 2, new, h)
+
+
 SEVERAL = (
     WrongGru("half-tanh-and-running-y", SEQUENCE,
              ("tanh is 2 sigmoid(v) - 1, which is tanh(v/2)",
@@ -110,6 +142,22 @@ SEVERAL = (
              ("sigmoid is (1 + tanh(v))/2, which is sigmoid(2v)",
               "half the old state is added to the candidate's pre-activation, a residual of another cell"),
              "several", "", SteepSigmoidAndStateInCandidate),
+    WrongGru("update-bias-in-reset-and-capped-state", SEQUENCE,
+             ("the reset gate adds the update gate's bias instead of its own",
+              "the new state is held to [-0.5, 0.5]"),
+             "several", "", UpdateBiasInResetAndCappedState),
+    WrongGru("keras-sigmoid-and-second-from-zero", ONNX,
+             ("sigmoid is 0.2 v + 0.5 held to [0, 1]",
+              "the second direction of bidirectional starts from zeros"),
+             "several", "", KerasSigmoidAndSecondFromZero),
+    WrongGru("shared-update-and-unclipped-candidate", CELL,
+             ("the update gate of row 0 is broadcast to all rows",
+              "the candidate's pre-activation is not clipped"),
+             "several", "", SharedUpdateAndUnclippedCandidate),
+    WrongGru("candidate-weights-in-reset-and-half-update", ONNX,
+             ("the reset gate multiplies the state by the candidate's R",
+              "the update gate is halved in the blend"),
+             "several", "", CandidateWeightsInResetAndHalfUpdate),
     WrongGru("short-pass-bare-reset-scaled-tanh", SEQUENCE,
              ("rows of more than two steps end one step early",
               "the reset gate leaves out its recurrent product",

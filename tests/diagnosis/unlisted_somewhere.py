@@ -107,6 +107,15 @@ class UnclippedWhereNegative(Kernel):
         return np.where(over, super().clipped(v, clip), v)
 
 
+class SingleStepsWithoutReset(Kernel):
+    def direction(self, task: Task, p: Direction) -> tuple[Array, Array]:
+        self.single = task.lengths[:, None] == 1
+        return super().direction(task, p)
+
+    def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        return np.where(self.single, h.dtype.type(1), super().reset_gate(x, h, p))
+
+
 class StaleY(Kernel):
     """Y's buffer of each shape is kept, and only times within a row's length are written."""
 
@@ -115,7 +124,7 @@ class StaleY(Kernel):
 
     def direction(self, task: Task, p: Direction) -> tuple[Array, Array]:
         y, last = super().direction(task, p)
-        buffer = self.kept.setdefault((p.index, *y.shape), np.zeros_like(y))
+        buffer = self.kept.setdefault((p.number, *y.shape), np.zeros_like(y))
         written = np.arange(len(y))[:, None] < task.lengths
         buffer[written] = y[written]
         return buffer.copy(), last
@@ -130,7 +139,7 @@ class CarriedState(Kernel):
 
     def start(self, task: Task, p: Direction) -> Array:
         h = super().start(task, p)
-        self.key = (p.index, *h.shape)
+        self.key = (p.number, *h.shape)
         return self.kept.get(self.key, h).astype(h.dtype)
 
     def last(self, task: Task, y: Array, h: Array) -> Array:
@@ -197,6 +206,9 @@ SOMEWHERE = (
     WrongGru("full-lengths-from-zero", SEQUENCE,
              ("where all rows have the full length, a fast path starts from zeros instead of the initial state",),
              "data", "questions whose rows all have seq_length steps", FullLengthsFromZero),
+    WrongGru("single-steps-without-reset", SEQUENCE,
+             ("rows of length 1 are computed by a fast path that takes the reset gate as 1",),
+             "data", "rows of length 1", SingleStepsWithoutReset),
     WrongGru("clip-by-largest", CELL,
              ("a row is clipped only if one of its pre-activations is above clip; below -clip is not looked for",),
              "data", "rows that fall below -clip and never rise above clip", UnclippedWhereNegative),
