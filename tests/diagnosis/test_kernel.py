@@ -1,0 +1,64 @@
+"""The kernel conforms, and each wrong GRU fails, by an arithmetic of its own and without the judge's diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+import pytest
+
+from grucible import Case, load_vectors, verify
+
+from .kernel import Array, right
+from .unlisted import UNLISTED
+from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
+
+OPERATORS = (CELL, SEQUENCE, ONNX)
+
+
+@cache
+def float32_cases() -> dict[str, list[Case]]:
+    """The required float32 cases of the core vectors, by operator."""
+    found: dict[str, list[Case]] = {operator: [] for operator in OPERATORS}
+    for case in load_vectors():
+        if case.dtype == "float32" and case.tier == "required" and case.operator in found:
+            found[case.operator].append(case)
+    return found
+
+
+def passes(case: Case, outputs: Mapping[str, Array]) -> bool:
+    """Whether every element is as near as float32 arithmetic must come."""
+    admitted = case.answer.tolerances["float32"]
+    return all(
+        bool((np.abs(np.float64(outputs[name]) - expected) <= admitted[name]).all())
+        for name, expected in case.answer.outputs.items()
+    )
+
+
+def failing(wrong: WrongGru) -> list[str]:
+    """The ids of the cases that a wrong GRU fails, one object asked all of them in turn."""
+    kernel = wrong.kernel()
+    cases = float32_cases()[wrong.operator]
+    return [case.id for case in cases if not passes(case, kernel(case.question))]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_right_kernel_conforms(operator: str) -> None:
+    report = verify(runtime=right, select=[f"{operator}/core*/float32/*", f"{operator}/plain/*"])
+    assert report.exit_status == 0
+    assert report.counts["passed"] > 80
+    assert set(report.counts) <= {"passed", "unsupported"}
+
+
+@pytest.mark.parametrize("wrong", UNLISTED, ids=lambda wrong: wrong.name)
+def test_a_wrong_gru_fails(wrong: WrongGru) -> None:
+    assert len(failing(wrong)) >= 3
+
+
+def test_the_list_is_as_it_says() -> None:
+    assert len({wrong.name for wrong in UNLISTED}) == len(UNLISTED) >= 48
+    assert len({wrong.kernel for wrong in UNLISTED}) == len(UNLISTED)
+    for wrong in UNLISTED:
+        assert (len(wrong.mistakes) > 1) == (wrong.kind == "several"), wrong.name
+        assert wrong.place or wrong.kind not in ("place", "data", "stateful"), wrong.name
