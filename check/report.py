@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ..cases.commands.interrupts import INTERRUPTED
 from ..cases.operators.readings import ReadingNames
-from .diagnosis.diagnose import Diagnosis
+from .diagnosis.finding import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
 from .judging.grade import Grade

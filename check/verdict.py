@@ -13,7 +13,7 @@ from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.errors import GrucibleError
 from ..cases.selection import nothing_selected, selected
 from ..vectors.find import case_ids, find_vectors
-from .diagnosis.contradictions import Passed, contradicted
+from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .judging.case_result import CaseResult
@@ -110,9 +110,7 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     """The report on all that was seen, with what explains the failures."""
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing = seen.failing
-    found = diagnose(
-        failing.parts, held, lambda names: contradicted(seen.passed, names), failing.left_out
-    )
+    found = diagnose(failing.parts, held, Passing(seen.passed), failing.left_out)
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(

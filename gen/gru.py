@@ -118,6 +118,7 @@ def step(
     alter: Alter = lambda _, value: value,
 ) -> Step:
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
+    kept = alter("h", h)
     a_z = alter("a_z", _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"]))
     a_r = alter("a_r", _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"]))
     f, g = semantics.f[d.index], semantics.g[d.index]
@@ -132,7 +133,7 @@ def step(
         a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
-    state = alter("state", arithmetic.blend(z, t, alter("h", h)))
+    state = alter("state", arithmetic.blend(z, t, kept))
     return Step(a_z=a_z, a_r=a_r, a_h=a_h, z=z, r=r, t=t, u=u, state=state)
 
 

@@ -149,7 +149,9 @@ def _sought(steps: Steps, family: Family, low: float, high: float) -> float:
 
 def _with_few_digits(steps: Steps, family: Family, number: float) -> Iterator[Variant]:
     """The member with the fewest digits that gives every wrong state of all cases, or of some, if any does."""
-    numbers = list(dict.fromkeys([*(float(f"{number:.{d}g}") for d in range(1, DIGITS + 1)), number]))
+    rounded = [round(number, digits) for digits in range(DIGITS)]
+    rounded += [float(f"{number:.{digits}g}") for digits in range(1, DIGITS + 1)]
+    numbers = list(dict.fromkeys([*(one + 0.0 for one in rounded), number]))
     members = [family.member(one) for one in numbers]
     explained = explains(steps, members).sum(axis=1)
     if explained.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,26 +34,52 @@ class Passed:
     rows: Array
 
 
-def contradicted(passed: Sequence[Passed], names: Collection[str]) -> Counter[str]:
-    """By name of a variant, how many of the `passed` cases would have caught it.
+class Passing:
+    """The cases that passed, or, of very many, some of them, evenly taken.
 
-    Of more than MOST_LOOKED_AT cases it is an estimate, from as many. Those that are too large, and those
-    for which no work is left, are not looked at.
+    Those that are too large, and those for which no work is left, contradict nothing.
     """
-    found: Counter[str] = Counter()
-    total = sum(len(one.rows) for one in passed)
-    if not names or not total:
-        return found
-    every = max(1.0, total / MOST_LOOKED_AT)
-    left = MOST_SPENT
-    for block in _sampled(passed, every):
+
+    def __init__(self, passed: Sequence[Passed]) -> None:
+        self._passed = passed
+        total = sum(len(one.rows) for one in passed)
+        self.every = max(1.0, total / MOST_LOOKED_AT)
+        """How many there are for each that is looked at."""
+        self.counts = Counter[str]()
+        """By dtype, how many cases passed."""
+        for one in passed:
+            self.counts[one.block.partition("/")[0]] += len(one.rows)
+        self._left = MOST_SPENT
+        self._known: dict[str, list[Array]] = {}
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The cases that are looked at."""
+        return list(_sampled(self._passed, self.every))
+
+    def caught(self, names: Collection[str]) -> dict[str, list[Array]]:
+        """By name of a variant, and of each of `blocks`, which cases would have caught it (n,)."""
+        new = [name for name in names if name not in self._known]
+        for name in new:
+            self._known[name] = [np.zeros(len(block), bool) for block in self.blocks]
+        for place, block in enumerate(self.blocks if new else ()):
+            for name, caught in self._catching(block, new):
+                self._known[name][place] = caught
+        return {name: self._known[name] for name in names}
+
+    def contradicting(self, names: Collection[str]) -> Counter[str]:
+        """By name of a variant, how many cases would have caught it; an estimate, where some are looked at."""
+        found = self.caught(names)
+        return Counter(
+            {name: round(self.every * sum(int(m.sum()) for m in masks)) for name, masks in found.items()}
+        )
+
+    def _catching(self, block: Block, names: Collection[str]) -> Iterator[tuple[str, Array]]:
         cost = work(block.question(0)) * len(block) * len(names)
-        if too_large(block.question(0)) or cost > left:
-            continue
-        left -= cost
-        for variant, caught in catches(block, names):
-            found[variant.name] += int(caught.sum())
-    return Counter({name: round(count * every) for name, count in found.items()})
+        if too_large(block.question(0)) or cost > self._left:
+            return
+        self._left -= cost
+        yield from ((variant.name, caught) for variant, caught in catches(block, names))
 
 
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:

@@ -1,292 +1,171 @@
 """Diagnosis: the fewest misreadings that explain what failed.
 
 A case is explained by a variant of the GRU if what was observed is what the variant gives, within
-the tolerance, and not what was asked for (`failing`). `search` tries variants; chosen here are the
-fewest that explain what any of them does, and what is left is held against coarser arithmetic.
+the tolerance, and not what was asked for (`failing`). `search` tries the variants of the catalogue;
+`beyond` takes what they leave one step at a time, and finds numbers and places. Chosen are the fewest
+that explain what any of them does (`explanations`), and what is left is held against coarser arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.silent_points import SILENT
-from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...gen.variants.catalogue import CATALOGUE
-from ...vectors.case import REQUIRED
-from ..judging.one_reading import Mixed
+from ...gen.variants.known import variant_called
+from .arithmetic import arithmetic_findings, sound
+from .beyond import candidates
+from .contradictions import Passing
+from .explanations import Explanation, explanations, fewest
 from .failing import FailingBlock
+from .finding import ACCEPTED, Diagnosis, Finding, Names
 from .hints import hints
-from .search import Names, Search
+from .local import Explained, Local, all_of
+from .search import Search
 
-_ACCEPTED = " (an accepted reading)"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One explanation: `explains` of the `of` failing cases.
-
-    `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is
-    misreading, approximation, reading or arithmetic. `alternatives` name variants that no failing
-    case tells from them; `contradicted` counts the cases that would have shown it and passed.
-    `operator` is that of a case it explains: sentences are in its words. `silent` names the ledger entries
-    of what it gets wrong, if the texts are silent on all of that: the owner's runtime alone says so.
-    """
-
-    names: Names
-    kind: str
-    about: str
-    explains: int
-    of: int
-    links: tuple[str, ...] = ()
-    alternatives: tuple[Names, ...] = ()
-    contradicted: int = 0
-    operator: str = ""
-    silent: tuple[str, ...] = ()
-
-    @property
-    def in_short(self) -> str:
-        """What it says of mistakes: without the accepted readings that are followed besides."""
-        besides = "; and ".join(
-            f"{CATALOGUE[name].about_for(OPERATORS[self.operator])}{_ACCEPTED}"
-            for name in self.names
-            if name in CATALOGUE and CATALOGUE[name].kind == "reading"
-        )
-        if not besides:
-            return self.about
-        return self.about.replace(f"; and {besides}", "").replace(f"{besides}; and ", "")
-
-    def sentence(self, names: Names) -> str:
-        """What the variants called `names` say, in the operator's words."""
-        operator = OPERATORS[self.operator]
-        return " and ".join(CATALOGUE[one].about_for(operator) for one in names)
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The findings, those that explain most first, how many failing cases none explains, and what
-    those have in common. `by_case` has, by id, the simplest explanation of a case. `not_tried` of the
-    unexplained were too large to be explained, or not looked at, or not for all that explains others."""
-
-    findings: Sequence[Finding] = ()
-    failed: int = 0
-    unexplained: int = 0
-    hints: Sequence[str] = ()
-    by_case: Mapping[str, Finding] = field(default_factory=dict)
-    not_tried: int = 0
-
-    def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
-        """The diagnosis with the `cases` that failed because readings were not one."""
-        if not mixed:
-            return self
-        failed = self.failed + cases
-        more = [
-            Finding(
-                names=one.other or one.most,
-                kind="reading",
-                about=one.about,
-                explains=one.deviating,
-                of=failed,
-                operator=one.operator,
-            )
-            for one in mixed
-        ]
-        before = [replace(finding, of=failed) for finding in self.findings]
-        findings = sorted([*before, *more], key=lambda finding: -finding.explains)
-        return replace(self, findings=findings, failed=failed)
+ROUNDS, TRIED = 3, 8
+"""How often the unexplained are sampled to look beyond the catalogue, and how many candidates are tried."""
 
 
 def diagnose(
     parts: Sequence[FailingBlock],
     arithmetic: Mapping[str, str],
-    contradicted: Callable[[Collection[str]], Mapping[str, int]],
+    passing: Passing,
     left_out: Sequence[tuple[str, str]] = (),
 ) -> Diagnosis:
     """What explains the failing cases of `parts`; `left_out` are the dtypes and ids of more that failed.
 
-    `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `contradicted` counts,
-    for the variants of some names, the cases that would have caught them and passed.
+    `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `passing` are the cases
+    that passed.
     """
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
     rows += left_out
     if not rows:
         return Diagnosis()
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
-    sound = np.array([_sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
+    which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    search = Search(parts, ~sound)
-    search.singles()
-    search.together(~coarse)
-    search.loosely(~coarse)
-    passed = contradicted({name for names in search.distances for name in names})
-    chosen = _fewest(search.distances, passed, ~sound)
-    findings = [_finding(search, names, passed, ~sound) for names in chosen]
-    by_case = _by_case(search, rows, findings, ~sound)
+    search, local = Search(parts, which), Local(parts, passing, len(rows))
+    placed = _searched(search, local, which, coarse)
+    found = explanations(search, placed, passing, which)
+    chosen = fewest(found)
+    findings = [_finding(search, one, found) for one in chosen]
     explained = np.zeros(len(rows), bool)
-    for names in chosen:
-        explained |= search.distances[names] <= 1.0
-    findings += _arithmetic(rows, held, ~explained | sound)
-    findings.sort(key=lambda finding: -finding.explains)
-    left = ~(explained | coarse)
+    for one in chosen:
+        explained |= one.mask
+    for finding, cases in arithmetic_findings(rows, held, ~explained | ~which, passing.counts, local):
+        findings.append(finding)
+        explained |= cases
+    findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
+    left = ~explained
     common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left)
-    not_tried = int((left & search.passed_over).sum())
-    return Diagnosis(findings, len(rows), int(left.sum()), common, by_case, not_tried)
+    return Diagnosis(
+        findings=findings,
+        failed=len(rows),
+        unexplained=int(left.sum()),
+        hints=common,
+        by_case=_by_case(search, rows, findings, found),
+        not_tried=int((left & search.passed_over).sum()),
+    )
+
+
+def _searched(search: Search, local: Local, which: Array, coarse: Array) -> list[Explained]:
+    """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone."""
+    search.singles()
+    search.beyond()
+    placed = _one_step_at_a_time(search, local, which)
+    done = all_of(placed, len(which))
+    search.together(which & ~coarse & ~done)
+    search.loosely(which & ~coarse & ~done)
+    return placed
+
+
+def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
+    """What explains the steps of failing cases that nothing explains as a whole."""
+    placed: dict[str, Explained] = {}
+    for _ in range(ROUNDS):
+        done = all_of(placed.values(), len(which))
+        left = which & ~search.explained & ~done
+        found = [one.variant for one in candidates(search.sampled(left))]
+        new = [variant for variant in found if variant.name not in placed][:TRIED]
+        if not new:
+            break
+        tried = [one for one in map(local.explained, new) if one is not None]
+        search.alone([one.variant for one in tried])
+        placed |= {one.variant.name: one for one in tried}
+    order = sorted(placed.values(), key=lambda one: (not one.certain, bool(one.where), -int(one.cases.sum())))
+    search.found = [one.variant for one in order]
+    return order
 
 
 def _by_case(
-    search: Search, rows: Sequence[tuple[str, str]], findings: Sequence[Finding], which: Array
+    search: Search,
+    rows: Sequence[tuple[str, str]],
+    findings: Sequence[Finding],
+    found: Sequence[Explanation],
 ) -> dict[str, Finding]:
-    """By id, the simplest that explains a case of `which`: the fewest variants, and of equally few those that
-    the findings name, then those that explain most.
+    """By id, the simplest that explains a case: the fewest variants, and of equally few those that the
+    findings name, then those that explain most.
 
     What others contradict is none of the findings. It may be right all the same of a case that asks for one
     thing alone: reverse is ignored, say, though bidirectional is computed.
     """
     known = {name for finding in findings for name in finding.names}
-    masks = {names: (d <= 1.0) & which for names, d in search.distances.items()}
-    order = sorted(masks, key=lambda n: (len(n), not known.issuperset(n), -int(masks[n].sum())))
-    found: dict[str, Finding] = {}
-    for names in order:
-        new = [
-            rows[row][1]
-            for row in np.flatnonzero(masks[names]).tolist()
-            if rows[row][1] not in found
-        ]
+    order = sorted(found, key=lambda one: (len(one.names), not known.issuperset(one.names), -one.explains))
+    by_case: dict[str, Finding] = {}
+    for one in order:
+        new = [rows[row][1] for row in np.flatnonzero(one.mask).tolist() if rows[row][1] not in by_case]
         if new:
-            found |= dict.fromkeys(new, _finding(search, names, {}, which))
-    return found
+            by_case |= dict.fromkeys(new, _finding(search, one, found))
+    return by_case
 
 
-def _sound(dtype: str, name: str) -> bool:
-    """Whether a case that holds the class `name` is as good as its dtype must be by default: it failed
-    by a criterion that is tighter."""
-    names = [one.name for one in CHAINS[dtype][0]]
-    return name in names[: names.index(REQUIRED[dtype]) + 1]
-
-
-def _fewest(
-    distances: Mapping[Names, Array], passed: Mapping[str, int], which: Array
-) -> list[Names]:
-    """The fewest explanations that together explain what all of them do, of the cases `which`.
-
-    Of equally many, those with fewer variants, with fewer cases that contradict them, that explain more
-    cases, and nearer. What explains less than half, and passed more often than it explains, is a coincidence.
-    """
-    masks = {names: (distance <= 1.0) & which for names, distance in distances.items()}
-    masks = {
-        names: mask
-        for names, mask in masks.items()
-        if mask.sum() > which.sum() / 2 or mask.sum() > _contradicted(names, passed)
-    }
-    if not masks:
-        return []
-    order = sorted(masks, key=lambda names: _rank(names, masks[names], distances[names], passed))
-    whole = np.any(list(masks.values()), axis=0)
-    for size in (1, 2, 3):
-        tried = order[: (len(order), 60, 24)[size - 1]]
-        for chosen in combinations(tried, size):
-            if (np.any([masks[names] for names in chosen], axis=0) == whole).all():
-                return list(chosen)
-    return list(_greedily(order, masks, whole))
-
-
-def _greedily(
-    order: Sequence[Names], masks: Mapping[Names, Array], whole: Array
-) -> Iterator[Names]:
-    left = whole.copy()
-    while left.any():
-        best = max(order, key=lambda names: int((masks[names] & left).sum()))
-        yield best
-        left &= ~masks[best]
-
-
-def _cost(names: Names, distance: Array, passed: Mapping[str, int]) -> tuple[float, ...]:
-    near = distance[distance <= 1.0]
-    return (len(names), _contradicted(names, passed), float(np.median(near)))
-
-
-def _rank(
-    names: Names, mask: Array, distance: Array, passed: Mapping[str, int]
-) -> tuple[float, ...]:
-    variants, contradicted, near = _cost(names, distance, passed)
-    return (variants, contradicted, -int(mask.sum()), near)
-
-
-def _contradicted(names: Names, passed: Mapping[str, int]) -> int:
-    return max(passed.get(name, 0) for name in names)
-
-
-def _finding(search: Search, names: Names, passed: Mapping[str, int], which: Array) -> Finding:
-    distance = search.distances[names]
-    mask = (distance <= 1.0) & which
-    variants = [CATALOGUE[name] for name in names]
-    mine = _cost(names, distance, passed)
-    alternatives = []
-    for other, others in search.distances.items():
-        if (
-            other != names
-            and len(other) == len(names)
-            and (((others <= 1.0) & which) == mask).all()
-        ):
-            cost = _cost(other, others, passed)
-            if cost[1] <= mine[1] and cost[2] <= 4.0 * mine[2] + 1e-3:
-                alternatives.append(other)
+def _finding(search: Search, one: Explanation, found: Sequence[Explanation]) -> Finding:
+    variants = [variant_called(name) for name in one.names]
+    alternatives = tuple(
+        other.names
+        for other in found
+        if other.names != one.names
+        and len(other.names) == len(one.names)
+        and other.where == one.where
+        and (other.mask == one.mask).all()
+        and other.contradicted <= one.contradicted
+        and other.near <= 4.0 * one.near + 1e-3
+    )
     operators = [part.block.operator for part in search.parts for _ in range(len(part))]
-    explained = [operators[row] for row in np.flatnonzero(mask)]
+    explained = [operators[row] for row in np.flatnonzero(one.mask)]
     whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
     operator = (whole or explained)[0]
     about = "; and ".join(
-        f"{v.about_for(OPERATORS[operator])}{_ACCEPTED if v.kind == 'reading' else ''}"
+        f"{v.about_for(OPERATORS[operator])}{ACCEPTED if v.kind == 'reading' else ''}"
         for v in variants
     )
-    if names in search.loose:
-        about += (
-            ", some of it in coarse arithmetic" if search.loose[names] else ", in coarse arithmetic"
-        )
+    if one.names in search.loose:
+        tight = search.loose[one.names]
+        about += ", some of it in coarse arithmetic" if tight else ", in coarse arithmetic"
     return Finding(
-        names=names,
+        names=one.names,
         kind=variants[0].kind,
         about=about,
-        explains=int(mask.sum()),
-        of=len(mask),
+        explains=one.explains,
+        of=len(one.mask),
+        where=one.where,
+        certain=one.certain,
         links=tuple(dict.fromkeys(link for v in variants for link in v.links)),
-        alternatives=tuple(alternatives),
-        contradicted=_contradicted(names, passed),
+        alternatives=alternatives,
+        contradicted=one.contradicted,
         operator=operator,
-        silent=_silent((names, *alternatives), {OPERATORS[one].owner for one in explained}),
+        silent=_silent((one.names, *alternatives), {OPERATORS[o].owner for o in explained}),
     )
 
 
-def _silent(explanations: Sequence[Names], owners: Collection[str]) -> tuple[str, ...]:
-    """The ledger entries of the misreadings in all `explanations`, if each is a point that the texts of
+def _silent(explained: Sequence[Names], owners: Collection[str]) -> tuple[str, ...]:
+    """The ledger entries of the misreadings in all explanations, if each is a point that the texts of
     all `owners` are silent on."""
-    variants = [CATALOGUE[name] for names in explanations for name in names]
+    variants = [variant_called(name) for names in explained for name in names]
     entries = [variant.ledger for variant in variants if variant.kind != "reading"]
     said = {entry for entry in entries if any(entry not in SILENT[owner] for owner in owners)}
     return () if said else tuple(dict.fromkeys(entries))
-
-
-def _arithmetic(
-    rows: Sequence[tuple[str, str]], held: Sequence[str], left: Array
-) -> Iterator[Finding]:
-    """Per dtype, the class of arithmetic that the cases that are left hold."""
-    for dtype, classes in CLASSES.items():
-        mine = [
-            name
-            for (kind, _), name, wanted in zip(rows, held, left, strict=True)
-            if wanted and kind == dtype and name
-        ]
-        if not mine:
-            continue
-        coarsest = max((one for one in classes if one.name in mine), key=classes.index)
-        about = f"{dtype} computed in {coarsest.name} arithmetic"
-        if _sound(dtype, coarsest.name):
-            about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
-        elif coarsest.unit < max(coarsest.elementwise, coarsest.operands, coarsest.state):
-            about += ", or an error as large as that admits"
-        yield Finding((coarsest.name,), "arithmetic", about, len(mine), len(rows))

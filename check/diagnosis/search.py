@@ -9,25 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, zip_longest
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE, variants_of
+from ...gen.variants.known import UNLISTED, variant_called
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock
+from .finding import Names
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
+LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
+"""What is taken one step at a time, and how much of `SEARCHING` that may cost: a step is a small part of a case."""
 SEARCHING = 3 << 32
 """The work that may go into looking for what explains cases of samples."""
 EXPLAINING = 1 << 37
 """The work that may go into trying on all cases what explains one."""
 _SHARE = 2
 """What is done next may take one half of what is left: there is something for what comes later."""
-Names = tuple[str, ...]
 
 
 class Search:
@@ -47,9 +50,8 @@ class Search:
         self.distances: dict[Names, Array] = {}
         self.loose: dict[Names, bool] = {}
         """What was tried in the coarsest arithmetic too, and whether it explained cases without."""
-        self.known = [
-            {v.name for v in variants_of(OPERATORS[part.block.operator])} for part in parts
-        ]
+        self.found: list[Variant] = []
+        """What explains failing cases alone, or their steps: what is tried together with others."""
 
     @property
     def explained(self) -> Array:
@@ -61,7 +63,22 @@ class Search:
 
     def singles(self) -> None:
         """Try every variant alone on samples, and on all what explains a sampled case."""
-        wanted = [(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")]
+        self._alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
+
+    def beyond(self) -> None:
+        """Try, as `singles` does, what is in no catalogue, if one step at a time does not tell it."""
+        self._alone([v for v in UNLISTED.values() if not v.within_a_step])
+
+    def sampled(self, which: Array) -> list[FailingBlock]:
+        """A few cases of a few blocks among `which`."""
+        return [part for _, part in self._sample(which, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)]
+
+    def alone(self, variants: Sequence[Variant]) -> None:
+        """Try variants alone on all failing cases."""
+        self._try([(variant,) for variant in variants])
+
+    def _alone(self, variants: Sequence[Variant]) -> None:
+        wanted = [(variant,) for variant in variants]
         for _ in range(ROUNDS):
             untried = [one for one in wanted if _names(one) not in self.distances]
             sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS, len(untried))
@@ -74,7 +91,7 @@ class Search:
         """Try several at once on what is left of `which`: up to four of those found alone, then one of
         them with any other, then any two."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
-        found = [v for v in variants if (v.name,) in self.distances][:MOST_TOGETHER]
+        found = self._found(MOST_TOGETHER)
         pools: list[tuple[list[tuple[Variant, ...]], int]] = [
             *((list(combinations(found, count)), 3) for count in (2, 3, 4)),
             ([(a, b) for a in found for b in variants if a.name != b.name], 3),
@@ -85,17 +102,27 @@ class Search:
             self._try(_with_smaller(self._explaining(sample, pool)))
         self._three(which, variants)
 
+    def _found(self, most: int) -> list[Variant]:
+        """What explains most alone, and what explains steps, in turns."""
+        alone = [(names, far) for names, far in self.distances.items() if len(names) == 1]
+        alone = [one for one in alone if ((one[1] <= 1.0) & self.which).any()]
+        alone.sort(key=lambda one: -int((one[1] <= 1.0).sum()))
+        wholes = [variant_called(names[0]) for names, _ in alone]
+        kinds = ("misreading", "reading")
+        turns = [v for pair in zip_longest(self.found, wholes) for v in pair if v is not None]
+        return list({v.name: v for v in turns if v.kind in kinds}.values())[:most]
+
     def _three(self, which: Array, variants: Sequence[Variant]) -> None:
         """Try three at once: of those that explain most, and the two pairs that do with any other."""
         explain = {names: int((far <= 1.0).sum()) for names, far in self.distances.items()}
         named: Counter[str] = Counter()
         for names, count in explain.items():
             named.update(dict.fromkeys(names, count))
-        often = [CATALOGUE[name] for name, _ in named.most_common(MOST_TOGETHER)]
+        often = [variant_called(name) for name, _ in named.most_common(MOST_TOGETHER)]
         pairs = sorted((n for n in explain if len(n) == 2), key=lambda n: -explain[n])[:2]
         pool: list[tuple[Variant, ...]] = list(combinations(often, 3))
         for pair in pairs:
-            both = [CATALOGUE[name] for name in pair]
+            both = [variant_called(name) for name in pair]
             pool += [(*both, one) for one in variants if one.name not in pair]
         for _ in range(ROUNDS):
             sample = self._sample(which & ~self.explained, 3, 2, len(pool))
@@ -141,7 +168,8 @@ class Search:
         """(len(several), n) the distances of some rows of the block at `place`, each by what of the
         variants means anything there."""
         found = np.full((len(several), len(part)), np.inf)
-        meant = [[v for v in one if v.name in self.known[place]] for one in several]
+        operator = OPERATORS[part.block.operator]
+        meant = [[v for v in one if v.means_something_for(operator)] for one in several]
         at = [number for number, one in enumerate(meant) if one]
         found[at] = part.distances([meant[number] for number in at], loose=loose)
         return found

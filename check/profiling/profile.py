@@ -12,8 +12,8 @@ from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...cases.specs.spec_file import SHIPPED, find_specs
-from ...gen.variants.catalogue import CATALOGUE
-from ..diagnosis.search import Names
+from ...gen.variants.known import variant_called
+from ..diagnosis.finding import Names
 from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
 from ..observed.pool import RuntimePool
@@ -101,7 +101,7 @@ def _misreading(report: Report, result: CaseResult) -> str:
 
 def _mistakes(names: Names) -> Names:
     """Without the accepted readings that are followed besides."""
-    return tuple(name for name in names if CATALOGUE[name].kind != "reading")
+    return tuple(name for name in names if variant_called(name).kind != "reading")
 
 
 def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:

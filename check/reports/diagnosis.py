@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..diagnosis.diagnose import Diagnosis, Finding
+from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ...gen.tolerances.classes import CLASSES
-from ..diagnosis.diagnose import Finding
+from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
 from ..judging.grade import Grade
 from ..refusals.refusal import Refusal

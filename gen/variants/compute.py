@@ -37,11 +37,13 @@ class WiderFloat64(Float64):
     def _of(self, one: Activation, a: Array) -> Array:
         if one.name in OTHER_FUNCTIONS:
             return np.asarray(OTHER_FUNCTIONS[one.name](a))
-        if one.name in CHANGED_FUNCTIONS:
-            asked, where, form = CHANGED_FUNCTIONS[one.name]
+        name, _, number = one.name.rpartition("=")
+        if name in CHANGED_FUNCTIONS:
+            asked, where, form = CHANGED_FUNCTIONS[name]
+            function = one._replace(name=asked)
             if where == "argument":
-                return super()._of(Activation(asked), form.of(a, one.alpha))
-            return form.of(super()._of(Activation(asked), a), one.alpha)
+                return super()._of(function, form.of(a, float(number)))
+            return form.of(super()._of(function, a), float(number))
         return super()._of(one, a)
 
 

@@ -15,8 +15,9 @@ from ...vectors.case import REQUIRED
 from ...vectors.difference import difference
 from ..stacks import Stack, stacks
 from ..tolerances.classes import CHAINS, CLASSES, ArithmeticClass
-from .catalogue import variants_of
+from .catalogue import CATALOGUE
 from .compute import compute
+from .known import variant_called
 from .variant import Variant
 
 BATCH_BYTES = 32 << 20
@@ -100,7 +101,7 @@ def catches(
 ) -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `names`, just those variants. A misreading is caught where an output differs from every
+    With `names`, just those variants, of whatever there is a name for. A misreading is caught where an output differs from every
     accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an
     approximation or a loss of precision where it does by more than the tolerance of the required class. With
     `limits`, each where it differs by more than these.
@@ -109,10 +110,12 @@ def catches(
     admitted = {r: loosest(block, r) for r in block.answers}
     if limits is not None:
         required = admitted = {r: limits(block, r) for r in block.answers}
+    operator = OPERATORS[block.operator]
+    wanted = map(variant_called, names) if names else CATALOGUE.values()
     asked = [
         variant
-        for variant in variants_of(OPERATORS[block.operator])
-        if can_be_caught(variant, block.dtype) and (not names or variant.name in names)
+        for variant in wanted
+        if variant.means_something_for(operator) and can_be_caught(variant, block.dtype)
     ]
     stacked = stacks_of(block)
     for batch in batches(block, [[variant] for variant in asked]):

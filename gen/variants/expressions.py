@@ -117,6 +117,47 @@ def _candidate_in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alt
     return advance
 
 
+def _through(of: str, function: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
+    """A quantity taken through a function more."""
+    return _expressed(**{of: lambda q: function(q[of])})
+
+
+def _rows(of: str, taken: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
+    """A quantity of other rows of the batch."""
+    return _expressed(**{of: lambda q: np.broadcast_to(taken(q[of]), q[of].shape)})
+
+
+def _of_next_row(values: Array) -> Array:
+    return np.roll(values, -1, axis=-2)
+
+
+def _of_row_before(values: Array) -> Array:
+    return np.roll(values, 1, axis=-2)
+
+
+def _of_first_row(values: Array) -> Array:
+    return values[..., :1, :]
+
+
+def _sigmoid(v: Array) -> Array:
+    return Float64().sigmoid(v)
+
+
+def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
+    """zt (.) Ht-1 is written over Ht-1 before reset gate and candidate are computed from it."""
+
+    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
+        z = step(arithmetic, semantics, d, wx, old, alter).z
+
+        def kept(name: str, value: Array) -> Array:
+            return alter(name, z if name == "z" else value)
+
+        t = step(arithmetic, semantics, d, wx, z * old, kept).t
+        return np.asarray((1 - z) * t + z * old)
+
+    return advance
+
+
 def _inputs_scaled_by_reset(q: Quantities) -> Array:
     return q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"])
 
@@ -149,6 +190,8 @@ EXPRESSIONS = (
              lambda q: (1 - q["z"]) * q["t"] + q["z"] * q["r"] * q["h"]),
     _blended("(1-z)t+(1-z)h", "(1 - zt) (.) (ht + Ht-1)", lambda q: (1 - q["z"]) * (q["t"] + q["h"])),
     _blended("(1-z)h+h", "(1 - zt) (.) Ht-1, without ht", lambda q: (1 - q["z"]) * q["h"]),
+    _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
+             lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
     Variant("state-kept-as-it-was", "the state left as it was before the step",
             alter=_expressed(state=lambda q: q["h"])),
     Variant("state-zero", "the state left zero", alter=_expressed(state=lambda q: 0 * q["h"])),
@@ -174,6 +217,20 @@ EXPRESSIONS = (
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
     Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),
+    *(
+        Variant(f"{name}-through-{function.__name__.strip('_')}", f"{words} taken through {function.__name__.strip('_')} once more",
+                alter=_through(name, function))
+        for name, words in (("t", QUANTITIES["t"]), ("state", QUANTITIES["state"]), ("z", QUANTITIES["z"]), ("r", QUANTITIES["r"]))
+        for function in (np.tanh, _sigmoid)
+    ),
+    *(
+        Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", between_steps=True,
+                alter=_rows(name, taken))
+        for name, words in QUANTITIES.items()
+        for taken, told in ((_of_first_row, "the first row of the batch, for all rows,"), (_of_next_row, "the next row of the batch"), (_of_row_before, "the row of the batch before"))
+    ),
+    Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
+            advance=_state_overwritten),
     Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
             advance=_in_place),
     Variant("candidate-in-place", "the state updated in place, unit after unit: the candidate of later units reads "

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
 from .forms import FORMS, SCALED, Form, told
-from .operands import GATES
+from .operands import GROUPS
 from .variant import Variant
 
 
@@ -73,10 +73,10 @@ def _of_quantities() -> Iterator[Family]:
 
 
 def _function(name: str, number: float) -> dict[str, Any]:
-    asked = name.partition("-")[0]
+    asked, _, _ = CHANGED_FUNCTIONS[name]
 
     def instead(given: Activation) -> Activation:
-        return Activation(name, number) if given.name == asked else given
+        return given._replace(name=f"{name}={number!r}") if given.name == asked else given
 
     def change(s: StackedSemantics) -> StackedSemantics:
         f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
@@ -87,16 +87,16 @@ def _function(name: str, number: float) -> dict[str, Any]:
 
 CHANGED_FUNCTIONS: dict[str, tuple[str, str, Form]] = {
     f"{asked}-{where}-{form.name}": (asked, where, form)
-    for asked in ("sigmoid", "tanh", "relu")
+    for asked in FUNCTIONS
     for where in ("argument", "result")
     for form in FORMS
 }
 """What members of families compute in place of a function, by name: which one, of what it is a form (its
-argument or its result), and the form, whose number is the function's alpha."""
+argument or its result), and the form. Behind the name stands "=" and the number."""
 
 
 def _of_functions() -> Iterator[Family]:
-    """Every form of the argument and of the result of the functions that have no parameters."""
+    """Every form of the argument and of the result of the activation functions."""
     for name, (asked, where, form) in CHANGED_FUNCTIONS.items():
         subject = f"the {where} of {asked}"
         yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
@@ -126,13 +126,24 @@ def _of_inputs() -> Iterator[Family]:
     yield Family("h0-scaled", "{h0}", SCALED, partial(_scaled, "h0", ""), between_steps=True)
     for field in ("w", "r", "b"):
         needs = ("b",) if field == "b" else ()
-        whole = partial(_scaled, field, "zrh")
-        yield Family(f"{field}-scaled", f"{{{field}}}", SCALED, whole, needs)
-        for gate, words in GATES.items():
-            subject = f"{words}'s part of {{{field}}}"
-            yield Family(
-                f"{field}-{gate}-scaled", subject, SCALED, partial(_scaled, field, gate), needs
-            )
+        for gates, part in GROUPS.items():
+            name = f"{field}-{gates}-scaled"
+            yield Family(name, f"{part}{{{field}}}", SCALED, partial(_scaled, field, gates), needs)
+
+
+def _with_old_state(name: str, number: float) -> dict[str, Any]:
+    """A pre-activation with Ht-1 times a number added."""
+
+    def bound(_: StackedSemantics) -> Alter:
+        known: dict[str, Array] = {}
+
+        def alter(quantity: str, value: Array) -> Array:
+            known[quantity] = value
+            return value + number * known["h"] if quantity == name else value
+
+        return alter
+
+    return {"alter": bound}
 
 
 def _clip_scaled(number: float) -> dict[str, Any]:
@@ -146,6 +157,10 @@ FAMILIES: dict[str, Family] = {
         *_of_quantities(),
         *_of_functions(),
         *_of_inputs(),
+        *(
+            Family(f"{name}-with-h", f"Ht-1 added to {QUANTITIES[name]},", SCALED, partial(_with_old_state, name))
+            for name in ("a_z", "a_r", "a_h", "t")
+        ),
         Family("clip-scaled", "{clip}", SCALED, _clip_scaled, needs=("clip",)),
     )
 }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from ...cases.operators.signature import Operator
-from .catalogue import CATALOGUE, variants_of
+from functools import cache
+
+from .catalogue import CATALOGUE
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
+from .narrower import NARROWER
 from .operands import OPERANDS
 from .variant import Variant
 
-UNLISTED: dict[str, Variant] = {variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS)}
+UNLISTED: dict[str, Variant] = {variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS, *NARROWER)}
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
 
 
+@cache
 def variant_called(name: str) -> Variant:
     """The variant of a name; KeyError for a name that none has."""
     if name in CATALOGUE:

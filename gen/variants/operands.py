@@ -20,37 +20,62 @@ from .variant import Evaluated, Outputs, Variant
 from .weights import Change
 
 GATES = {"z": "the update gate", "r": "the reset gate", "h": "the candidate"}
-_PARTS = ("", "w", "r")
-"""What stands before a gate's letter in the name of its bias: the sum, or one of two."""
+GROUPS = {"zrh": "", "zr": "both gates' part of ", "z": "the update gate's part of ", "r": "the reset gate's part of ",
+          "h": "the candidate's part of "}  # fmt: skip
+"""Which gates a change is of, and the words for their part of weights or biases."""
+_BIASES = {"b": ("", "w", "r"), "wb": ("w",), "rb": ("r",)}
+"""What stands before a gate's letter in the names of biases: the sum, or one of two."""
 
 
 def _copied(field: str, to: str, of: str) -> Change:
     """What is `field` of one gate, taken from another."""
+    role = field[-1]
 
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        found: Arrays = dict(getattr(inputs, field))
-        prefixes = _PARTS if field == "b" else ("",)
-        for prefix in prefixes:
-            if prefix + of in found and prefix + to in found:
-                found[prefix + to] = found[prefix + of]
-        changed: dict[str, Any] = {field: found}
+        found: Arrays = dict(getattr(inputs, role))
+        given = dict(found)
+        for prefix in _BIASES.get(field, ("",)):
+            if prefix + of in given and prefix + to in given:
+                found[prefix + to] = given[prefix + of]
+        changed: dict[str, Any] = {role: found}
         return replace(inputs, **changed)
 
     return change
 
 
 def _copies() -> Iterator[Variant]:
-    """The weights or biases of one gate used for another."""
-    for field in ("w", "r", "b"):
+    """The weights or biases of one gate used for another, and one of a gate's two biases for the other."""
+    words = {"w": "{w}", "r": "{r}", "b": "{b}", "wb": "input bias", "rb": "recurrent bias"}
+    for field, what in words.items():
         for to in GATES:
             for of in GATES:
                 if to != of:
+                    part = f"{GATES[of]}'s {'' if len(field) > 1 else 'part of '}{what}"
                     yield Variant(
                         f"{field}-{to}-of-{of}",
-                        f"{GATES[of]}'s part of {{{field}}} used for {GATES[to]} too",
-                        needs=("b",) if field == "b" else (),
+                        f"{part} used for {GATES[to]}",
+                        needs=("b.wz",) if len(field) > 1 else (("b",) if field == "b" else ()),
                         inputs=_copied(field, to, of),
                     )
+    for of, what, other in (("w", "input", "recurrent"), ("r", "recurrent", "input")):
+        for gates, part in (("zrh", "every gate"), ("zr", "both gates"), *GATES.items()):
+            yield Variant(
+                f"{of}b-twice-{gates}",
+                f"the {what} bias of {part} added twice, the {other} one not at all",
+                needs=("b.wz",),
+                inputs=_one_bias_twice(of, gates),
+            )
+
+
+def _one_bias_twice(of: str, gates: str) -> Change:
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        b = {
+            part: inputs.b.get(of + part[-1], values) if part[-1] in gates else values
+            for part, values in inputs.b.items()
+        }
+        return replace(inputs, b=b)
+
+    return change
 
 
 def _each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
@@ -65,19 +90,15 @@ def _each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
 
 
 def _of_gates(
-    field: str, name: str, told: str, changed: Callable[[Array], Array], alone: str = "zrh"
+    field: str, name: str, told: str, changed: Callable[[Array], Array]
 ) -> Iterator[Variant]:
-    """A change of one field of all gates, and of each of `alone`."""
-    needs = ("b",) if field == "b" else ()
-    yield Variant(
-        f"{field}-{name}", f"{{{field}}} {told}", needs=needs, inputs=_each(field, "zrh", changed)
-    )
-    for gate in alone:
+    """A change of one field of all gates, of both, and of each."""
+    for gates, part in GROUPS.items():
         yield Variant(
-            f"{field}-{gate}-{name}",
-            f"{GATES[gate]}'s part of {{{field}}} {told}",
-            needs=needs,
-            inputs=_each(field, gate, changed),
+            f"{field}-{gates}-{name}",
+            f"{part}{{{field}}} {told}",
+            needs=("b",) if field == "b" else (),
+            inputs=_each(field, gates, changed),
         )
 
 
@@ -113,6 +134,70 @@ def _first_columns(count: int) -> Callable[[Array], Array]:
 
 def _diagonal(m: Array) -> Array:
     return m * np.eye(m.shape[-1], dtype=m.dtype)
+
+
+def _without_last_column(m: Array) -> Array:
+    return np.where(np.arange(m.shape[-1]) < m.shape[-1] - 1, m, 0)
+
+
+def _over_root(m: Array) -> Array:
+    return m / np.sqrt(m.shape[-1])
+
+
+def _in_eight_bits(m: Array) -> Array:
+    """Rounded to 255 steps between minus and plus the largest of each matrix."""
+    scale = np.abs(m).max(axis=(-2, -1), keepdims=True) / 127.0
+    return np.round(m / np.where(scale, scale, 1.0)) * scale
+
+
+def _interleaved(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    """Units of z and r taken in turns from where one gate's stand behind the other's."""
+
+    def taken(parts: Arrays) -> Arrays:
+        found = dict(parts)
+        for prefix in ("", "w", "r"):
+            z, r = prefix + "z", prefix + "r"
+            if z in parts and r in parts:
+                axis = -1 if parts is inputs.b else -2
+                both = np.concatenate([parts[name] for name in order(z, r)], axis=axis)
+                even = (slice(0, None, 2),) if axis == -1 else (slice(0, None, 2), slice(None))
+                odd = (slice(1, None, 2),) if axis == -1 else (slice(1, None, 2), slice(None))
+                first, second = order(z, r)
+                found[first], found[second] = both[(..., *even)], both[(..., *odd)]
+        return found
+
+    gates = list(inputs.w)
+
+    def order(z: str, r: str) -> tuple[str, str]:
+        return (z, r) if gates.index("z") < gates.index("r") else (r, z)
+
+    return replace(inputs, w=taken(inputs.w), r=taken(inputs.r), b=taken(inputs.b))
+
+
+def _with_stride_of_w(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    """The gates of R taken from where those of W would start; what lies behind R is taken as zero."""
+    r, hidden, size = inputs.r, inputs.r["h"].shape[-1], inputs.x.shape[-1]
+    memory = np.concatenate([matrix.reshape(*matrix.shape[:-2], -1) for matrix in r.values()], axis=-1)
+    behind = np.zeros((*memory.shape[:-1], 3 * hidden * max(size, hidden)))
+    memory = np.concatenate([memory, behind], axis=-1)
+    found = {}
+    for place, (gate, matrix) in enumerate(r.items()):
+        start = place * hidden * size
+        found[gate] = memory[..., start : start + hidden * hidden].reshape(matrix.shape)
+    return replace(inputs, r=found)
+
+
+def _second_from_first(seen: Evaluated) -> Outputs:
+    """The second direction starts from the last state of the first."""
+    h0 = seen.inputs.h0.astype(np.float64)
+    if h0.shape[1] > 1:
+        h0[:, 1] = seen.ho[:, 0]
+    return seen.again(replace(seen.inputs, h0=h0))
+
+
+def _y_left_sorted(seen: Evaluated) -> Outputs:
+    order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")[:, None, :, None, None]
+    return np.take_along_axis(seen.y, order, axis=2), seen.ho
 
 
 def _in_time(place: Callable[[Array], Array]) -> Change:
@@ -169,13 +254,23 @@ OPERANDS = (
     *_of_gates("w", "of-first-unit", "of the first hidden unit used for all", _first_row),
     *_of_gates("r", "of-first-unit", "of the first hidden unit used for all", _first_row),
     *_of_gates("r", "diagonal", "taken as if all but its diagonal were zero", _diagonal),
-    *_of_gates("w", "first-column", "of the first input feature used for all", _first_column, ""),
-    *_of_gates("r", "first-column", "of the first column used for all", _first_column, ""),
+    *_of_gates("w", "first-column", "of the first input feature used for all", _first_column),
+    *_of_gates("r", "first-column", "of the first column used for all", _first_column),
     *(
         Variant(f"r-{gate}-transposed", f"{GATES[gate]}'s part of {{r}} transposed",
                 inputs=_each("r", gate, lambda m: m.swapaxes(-1, -2)))
         for gate in "zr"
     ),
+    *_of_gates("r", "last-column", "without its last column", _without_last_column),
+    *_of_gates("w", "last-column", "without its last column", _without_last_column),
+    *_of_gates("r", "over-root", "divided by the square root of the hidden size", _over_root),
+    *_of_gates("w", "over-root", "divided by the square root of the input size", _over_root),
+    *_of_gates("r", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
+    *_of_gates("w", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
+    Variant("zr-interleaved", "the hidden units of zt and rt taken in turns from where one gate's stand behind the other's",
+            inputs=_interleaved),
+    Variant("r-with-stride-of-w", "the gates of {r} taken hidden_size · input_size elements apart, as in {w}",
+            inputs=_with_stride_of_w),
     *(
         variant
         for width in (2, 4, 8, 16)
@@ -188,7 +283,7 @@ OPERANDS = (
         for count in (1, 2, 3, 4, 8, 16, 32, 64)
         for field, of in (("w", "input features"), ("r", "hidden units"))
         for variant in _of_gates(field, f"first-{count}", f"of no more than the first {count} {of} used",
-                                 _first_columns(count), "")
+                                 _first_columns(count))
     ),
     Variant("x-one-late", "{x} of the step before taken", needs=("axis.time",), between_steps=True,
             inputs=_in_time(lambda n: n - 1)),
@@ -201,6 +296,11 @@ OPERANDS = (
                 between_steps=True, inputs=_capped_lengths(count))
         for count in (1, 2, 3, 4, 8, 16, 32)
     ),
+    Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
+            inputs=lambda inputs, _: replace(inputs, h0=np.broadcast_to(inputs.h0[:, :, :1], inputs.h0.shape))),
+    Variant("second-from-first", "the second direction started from the last state of the first",
+            needs=("axis.direction",), outputs=_second_from_first),
+    Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",), outputs=_y_left_sorted),
     Variant("each-from-h0", "every step started from {h0} instead of the state before it", needs=("axis.time",),
             outputs=_each_from_h0),
     Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),

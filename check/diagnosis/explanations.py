@@ -1,0 +1,131 @@
+"""Explanations of failing cases, and the fewest of them that together explain what all do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...gen.variants.catalogue import CATALOGUE
+from .asked import what_tells_apart
+from .contradictions import Passing
+from .failing import FailingBlock
+from .finding import Names
+from .local import Explained
+from .search import Search
+
+PARTLY = 0.05
+"""Of more passing cases than this share of those that it explains, an explanation owes a reason."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Variants that explain the cases of `mask` (n,) of those that failed.
+
+    `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where` says
+    what cases or places have that show it, and no others; it is `certain` if nothing is left to be said.
+    """
+
+    names: Names
+    mask: Array
+    near: float
+    contradicted: int = 0
+    where: str = ""
+    certain: bool = True
+
+    @property
+    def explains(self) -> int:
+        """How many cases."""
+        return int(self.mask.sum())
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """The better, the less: certain before uncertain, few variants before many."""
+        unlisted = sum(name not in CATALOGUE for name in self.names)
+        return (
+            not self.certain,
+            len(self.names),
+            self.contradicted,
+            bool(self.where),
+            -self.explains,
+            unlisted,
+            self.near,
+        )
+
+
+def explanations(
+    search: Search, local: Sequence[Explained], passing: Passing, which: Array
+) -> list[Explanation]:
+    """All that explains failing cases of `which` (n,), as far as passing cases let it be believed."""
+    masks = {names: (far <= 1.0) & which for names, far in search.distances.items()}
+    masks = {names: mask for names, mask in masks.items() if mask.any()}
+    against = passing.contradicting({name for names in masks for name in names})
+    found = []
+    for names, mask in masks.items():
+        near = float(np.median(search.distances[names][mask]))
+        count = max(against[name] for name in names)
+        if count <= PARTLY * mask.sum():
+            found.append(Explanation(names, mask, near, count))
+            continue
+        worst = max(names, key=lambda name: against[name])
+        where = _where(search.parts, mask, passing, worst)
+        if where or mask.sum() > which.sum() / 2 or mask.sum() > count:
+            found.append(Explanation(names, mask, near, count, where, certain=bool(where)))
+    known = {one.names: one for one in found}
+    for placed in local:
+        names = (placed.variant.name,)
+        mask = placed.cases & which
+        same = known.get(names)
+        if same and same.certain and not (mask & ~same.mask).any():
+            continue
+        if mask.any():
+            found.append(
+                Explanation(names, mask, 0.5, 0, placed.where, certain=placed.certain)
+            )
+    return sorted(found, key=lambda one: one.rank)
+
+
+def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: str) -> str:
+    """What the explained cases have that those which passed, and would have shown it, have not."""
+    starts = np.cumsum([0, *map(len, parts)])
+    explained = [
+        (part.block, mask[start : start + len(part)])
+        for start, part in zip(starts, parts, strict=False)
+    ]
+    others = list(zip(passing.blocks, passing.caught([name])[name], strict=True))
+    return next(iter(what_tells_apart(explained, others)), "")
+
+
+def fewest(found: Sequence[Explanation]) -> list[Explanation]:
+    """The fewest explanations that together explain what all of them do, the certain ones first.
+
+    Of equally many, those with fewer variants, with fewer cases that contradict them, that explain more
+    cases, and nearer.
+    """
+    certain = list(_fewest([one for one in found if one.certain]))
+    done = np.any([one.mask for one in certain], axis=0) if certain else np.zeros(1, bool)
+    rest = [one for one in found if not one.certain and (one.mask & ~done).any()]
+    return certain + list(_fewest(rest))
+
+
+def _fewest(order: Sequence[Explanation]) -> Iterable[Explanation]:
+    if not order:
+        return []
+    whole = np.any([one.mask for one in order], axis=0)
+    for size in (1, 2, 3):
+        tried = order[: (len(order), 60, 24)[size - 1]]
+        for chosen in combinations(tried, size):
+            if (np.any([one.mask for one in chosen], axis=0) == whole).all():
+                return chosen
+    return _greedily(order, whole)
+
+
+def _greedily(order: Sequence[Explanation], whole: Array) -> Iterator[Explanation]:
+    left = whole.copy()
+    while left.any():
+        best = max(order, key=lambda one: int((one.mask & left).sum()))
+        yield best
+        left &= ~best.mask

@@ -1,0 +1,64 @@
+"""What the judge says of a wrong GRU: its report, and the sentences of the diagnosis in it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grucible import Report, verify
+
+from .wrong_gru import WrongGru
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One finding: what it says, and what else it says may be; `explains` so many cases."""
+
+    text: str
+    certain: bool
+    explains: int
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that the judge says of a wrong GRU."""
+
+    failed: int
+    unexplained: int
+    sentences: tuple[Sentence, ...]
+    hints: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As a JSON value."""
+        return asdict(self)
+
+
+def report_of(wrong: WrongGru) -> Report:
+    """The report on a wrong GRU by the float32 questions of its operator in the core vectors."""
+    return verify(runtime=wrong.kernel(), select=[f"{wrong.operator}/*/float32/*"])
+
+
+def said(finding: Any) -> str:
+    """A finding, with where it is so."""
+    where = getattr(finding, "where", "")
+    return f"{finding.about}, {where}" if where else finding.about
+
+
+def told_of(report: Report) -> Told:
+    """The sentences of a report's diagnosis."""
+    found = report.diagnosis
+    return Told(
+        failed=found.failed,
+        unexplained=found.unexplained,
+        sentences=tuple(
+            Sentence(
+                said(one),
+                getattr(one, "certain", True),
+                one.explains,
+                tuple(one.sentence(names) for names in one.alternatives),
+            )
+            for one in found.findings
+        ),
+        hints=tuple(found.hints),
+    )
