@@ -101,8 +101,8 @@ class Step(NamedTuple):
 
 
 Alter = Callable[[str, Array], Array]
-"""What a misreading makes of a quantity of a step, by its name in Step, or `h`: the state before it, as the
-blend takes it; see gen.variants."""
+"""What a misreading makes of a quantity of a step, by its name in Step, or `h`, the state before it as the
+blend takes it, or `x_h`, W·x of the candidate; see gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
@@ -124,13 +124,14 @@ def step(
     f, g = semantics.f[d.index], semantics.g[d.index]
     z = alter("z", arithmetic.activation(f, a_z, semantics.clip))
     r = alter("r", arithmetic.activation(f, a_r, semantics.clip))
+    x_h = alter("x_h", wx["h"])
     if semantics.reset_after:
         u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
-        a_h = _plus(wx["h"] + r * u, d.bias_h_input)
+        a_h = _plus(x_h + r * u, d.bias_h_input)
     else:
         u = alter("u", h)
         p = arithmetic.product(r * u, d.recurrent["h"])
-        a_h = _plus(_plus(wx["h"] + p, d.bias_h_input), d.bias_h_recurrent)
+        a_h = _plus(_plus(x_h + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
     state = alter("state", arithmetic.blend(z, t, kept))

@@ -29,28 +29,32 @@ class Feature:
     real: bool = False
 
 
-def conditions(features: Sequence[Feature], group: Array) -> Iterator[str]:
+def conditions(
+    features: Sequence[Feature], group: Array, exceptions: float = 0.0
+) -> Iterator[str]:
     """The conditions that are true of all members of the group (n,) and of no other, in the order of the
-    features; none where there are too few members of either."""
+    features; none where there are too few members of either. They may be true of the share `exceptions`
+    of the others."""
     if min(group.sum(), (~group).sum()) < FEWEST:
         return
     for feature in features:
         if feature.real and min(group.sum(), (~group).sum()) < FEWEST_REAL:
             continue
-        yield from _of_feature(feature, group)
+        yield from _of_feature(feature, group, exceptions * (~group).sum())
 
 
-def _of_feature(feature: Feature, group: Array) -> Iterator[str]:
+def _of_feature(feature: Feature, group: Array, most_wrong: float) -> Iterator[str]:
     inside, outside = feature.values[group], feature.values[~group]
     if not (np.isfinite(inside).all() and np.isfinite(outside).all()):
         return
     least, most = inside.min(), inside.max()
-    if "==" in feature.words and least == most and not (outside == least).any():
+    if "==" in feature.words and least == most and (outside == least).sum() <= most_wrong:
         yield _said(feature.words["=="], least)
-    if ">=" in feature.words and least > outside.max():
-        yield _said(feature.words[">="], _between(outside.max(), least, feature.real))
-    if "<" in feature.words and most < outside.min():
-        yield _said(feature.words["<"], _between(most, outside.min(), feature.real))
+    below, above = outside[outside < least], outside[outside > most]
+    if ">=" in feature.words and len(outside) - len(below) <= most_wrong and below.size:
+        yield _said(feature.words[">="], _between(below.max(), least, feature.real))
+    if "<" in feature.words and len(outside) - len(above) <= most_wrong and above.size:
+        yield _said(feature.words["<"], _between(most, above.min(), feature.real))
 
 
 def _between(low: float, high: float, real: bool) -> float:

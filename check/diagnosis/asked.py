@@ -59,7 +59,9 @@ def _described(group: Sequence[tuple[Block, Array]]) -> Iterator[dict[str, Any]]
             }
             ragged = lengths is not None and len(set(lengths[row].ravel().tolist())) > 1
             empty = lengths is not None and not lengths[row].all()
-            yield shared | asked | {"rows of several lengths": ragged, "a row of length 0": empty}
+            whole = lengths is None or bool((lengths[row] == sizes.get("time", 1)).all())
+            told = {"rows of several lengths": ragged, "a row of length 0": empty, "whole": whole}
+            yield shared | asked | told
 
 
 def _features(cases: Sequence[dict[str, Any]]) -> Iterator[Feature]:
@@ -79,6 +81,9 @@ def _features(cases: Sequence[dict[str, Any]]) -> Iterator[Feature]:
                 yield _whether([v == one for v in values], where, "")
         elif kind == "asked":
             yield from _of_attribute(told, values)
+        elif name == "whole":
+            yes, no = "where every row is as long as the time axis", "where some row is shorter than the time axis"
+            yield _whether([v is True for v in values], yes, no)
         else:
             yield _whether([v is True for v in values], f"where there are {name}" if name.startswith("rows") else f"where there is {name}", f"where there is no {name[2:]}" if name.startswith("a ") else "where all rows are of one length")  # fmt: skip
 

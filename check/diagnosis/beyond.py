@@ -2,19 +2,21 @@
 
 Every variant that a step tells, of the catalogue and beyond it, and every family with a number, is held
 against the states that are wrong by themselves. What gives all of them is a candidate; where it differs
-from the right step but what was observed does not, the place is looked for that tells the two apart.
+from the right step but what was observed does not, the place is looked for that tells the two apart. What
+gives many of them may be one of two mistakes: the same is done once more on top of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.evaluate import can_be_caught
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.known import UNLISTED
 from ...gen.variants.variant import Variant
@@ -33,65 +35,93 @@ PROMISING, BEST = 0.6, 16
 """What is left of the error at the best number tried, at most; and so many families are looked at closer."""
 DIGITS = 7
 """A number is told with no more digits than that."""
+MANY, BASES = 0.25, 3
+"""What gives this share of the wrong states may be one mistake of two; so many such are gone on with."""
+Variants = tuple[Variant, ...]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A variant that gives every wrong state of some sampled cases; `place`, where it does not differ from
-    what was observed alone, "" for everywhere."""
+    """Variants that together give every wrong state of some sampled `cases`; `place`, where they do not
+    differ from what was observed alone, "" for everywhere."""
 
-    variant: Variant
+    variants: Variants
     place: str
     cases: int
 
 
-def candidates(parts: Sequence[FailingBlock]) -> list[Candidate]:
-    """What explains the steps of the failing cases of `parts`, a few of each of a few blocks."""
+def candidates(
+    parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()
+) -> list[Candidate]:
+    """What explains the steps of the failing cases of `parts`, a few of each of a few blocks; alone, or, where
+    nothing does, together with one of `bases` or with what gives many wrong states."""
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
-    found: dict[str, Variant] = {}
+    found: dict[tuple[str, ...], Variants] = {}
+    partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
     for one in steps:
-        for variant in (*_listed(one), *_fitted(one)):
-            found.setdefault(variant.name, variant)
-    told = [_placed(variant, steps) for variant in found.values()]
-    return sorted(
-        (one for one in told if one is not None), key=lambda c: (-c.cases, bool(c.place), len(c.variant.name))
-    )
+        for variant, share in (*_listed(one), *_fitted(one)):
+            if share == 1.0:
+                found.setdefault((variant.name,), (variant,))
+            elif share > partly.get(variant.name, (MANY, variant))[0]:
+                partly[variant.name] = (share, variant)
+    if not found:
+        most = sorted(partly.values(), key=lambda entry: -entry[0])[:BASES]
+        for base in [variant for _, variant in most]:
+            for one in steps:
+                besides = replace(one, base=(base,))
+                for variant, share in (*_listed(besides), *_fitted(besides)):
+                    if share == 1.0:
+                        found.setdefault((base.name, variant.name), (base, variant))
+    told = [_placed(variants, steps) for variants in found.values()]
+    return sorted((one for one in told if one is not None), key=_rank)
+
+
+def _rank(one: Candidate) -> tuple[int, bool, int]:
+    return (-one.cases, bool(one.place), sum(len(variant.name) for variant in one.variants))
 
 
 def _fewer(steps: Steps) -> Steps:
     """Of many rows, those with the most wrong states, evenly taken."""
     if steps.seen.shape[2] <= MOST_ROWS:
         return steps
-    wrong = steps.wrong.sum(axis=(0, 1, 3))
-    rows = np.flatnonzero(wrong)
-    return steps.rows(rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(int)])
+    rows = np.flatnonzero(steps.wrong.any(axis=(0, 1, 3)))
+    places = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(int)
+    return steps.rows(rows[places])
 
 
-def _within_a_step(steps: Steps) -> list[Variant]:
-    operator = OPERATORS[steps.part.block.operator]
-    return [
+def _listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
+    """The variants without a number that give wrong states: the share that they give of all; 1 if they give
+    every one of some case."""
+    block = steps.part.block
+    operator = OPERATORS[block.operator]
+    pool = [
         v
         for v in (*CATALOGUE.values(), *UNLISTED.values())
-        if v.kind in ("misreading", "approximation")
+        if v.kind != "reading"
         and v.within_a_step
         and v.means_something_for(operator)
+        and can_be_caught(v, block.dtype)
+        and v not in steps.base
     ]
-
-
-def _listed(steps: Steps) -> Iterator[Variant]:
-    """The variants without a number that give every wrong state of some case."""
-    pool = _within_a_step(steps)
     size = _together(steps)
     for start in range(0, len(pool), size):
-        some = pool[start : start + size]
-        explained = explains(steps, some)
-        yield from (v for v, cases in zip(some, explained, strict=True) if cases.any())
+        yield from _shares(steps, pool[start : start + size])
 
 
-def explains(steps: Steps, variants: Sequence[Variant]) -> Array:
-    """(v, n) whether each variant gives every state of a case that is wrong by itself."""
+def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
+    wrong = steps.wrong
+    count = max(1, int(wrong.sum()))
     near = steps.near(steps.given([[variant] for variant in variants]))
+    whole = (near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3))
+    given = (near & wrong).sum(axis=(1, 2, 3, 4))
+    for variant, cases, states in zip(variants, whole, given.tolist(), strict=True):
+        yield variant, 1.0 if cases.any() else min(states / count, 0.999)
+
+
+def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
+    """(c, n) whether combinations of variants give every state of a case that is wrong by itself."""
+    near = steps.near(steps.given(several))
     return np.asarray((near | ~steps.wrong).all(axis=(2, 3, 4)) & steps.wrong.any(axis=(1, 2, 3)))
 
 
@@ -100,12 +130,16 @@ def _together(steps: Steps) -> int:
     return max(1, BATCH_BYTES // (8 * sum(array.size for array in arrays)))
 
 
-def _fitted(steps: Steps) -> Iterator[Variant]:
-    """The members of families that give every wrong state of all the cases."""
+def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
+    """The members of families that give wrong states, as `_listed`."""
     if steps.wrong.sum() < FEWEST_WRONG:
         return
     operator = OPERATORS[steps.part.block.operator]
-    pool = [f for f in FAMILIES.values() if not f.between_steps and f.member(1.0).means_something_for(operator)]
+    pool = [
+        family
+        for family in FAMILIES.values()
+        if not family.between_steps and family.member(1.0).means_something_for(operator)
+    ]
     tried = [(family, number) for family in pool for number in family.form.tried]
     left = _left(steps, [family.member(number) for family, number in tried])
     best: dict[str, tuple[float, Family, int]] = {}
@@ -143,34 +177,43 @@ def _sought(steps: Steps, family: Family, low: float, high: float) -> float:
         numbers = np.linspace(low, high, ZOOMED).tolist()
         left = _left(steps, [family.member(number) for number in numbers])
         place = int(np.argmin(left))
-        best, low, high = numbers[place], numbers[max(0, place - 1)], numbers[min(len(numbers) - 1, place + 1)]
+        best = numbers[place]
+        low, high = numbers[max(0, place - 1)], numbers[min(len(numbers) - 1, place + 1)]
     return best
 
 
-def _with_few_digits(steps: Steps, family: Family, number: float) -> Iterator[Variant]:
-    """The member with the fewest digits that gives every wrong state of all cases, or of some, if any does."""
+def _with_few_digits(
+    steps: Steps, family: Family, number: float
+) -> Iterator[tuple[Variant, float]]:
+    """The member with the fewest digits that gives every wrong state of most cases, or most wrong states."""
     rounded = [round(number, digits) for digits in range(DIGITS)]
     rounded += [float(f"{number:.{digits}g}") for digits in range(1, DIGITS + 1)]
     numbers = list(dict.fromkeys([*(one + 0.0 for one in rounded), number]))
     members = [family.member(one) for one in numbers]
-    explained = explains(steps, members).sum(axis=1)
-    if explained.any():
-        yield members[int(np.argmax(explained))]
+    cases = explains(steps, [[one] for one in members]).sum(axis=1)
+    if cases.any():
+        yield members[int(np.argmax(cases))], 1.0
+        return
+    shares = [share for _, share in _shares(steps, members)]
+    yield members[int(np.argmax(shares))], max(shares)
 
 
-def _placed(variant: Variant, steps: Sequence[Steps]) -> Candidate | None:
-    """The variant, and where it holds; None if no place tells where it does from where it does not."""
+def _placed(variants: Variants, steps: Sequence[Steps]) -> Candidate | None:
+    """The variants, and where they hold; None if no place tells where they do from where they do not."""
     group, others, count = [], [], 0
-    mine = [one for one in steps if variant.means_something_for(OPERATORS[one.part.block.operator])]
+    mine = [
+        one
+        for one in steps
+        if all(v.means_something_for(OPERATORS[one.part.block.operator]) for v in variants)
+    ]
     for one in mine:
-        near = one.near(one.given([[variant]]))[0]
+        near = one.near(one.given([variants]))[0]
         explained = (near | ~one.wrong).all(axis=(1, 2, 3)) & one.wrong.any(axis=(1, 2, 3))
         count += int(explained.sum())
-        mine_alone = explained[:, None, None, None] & one.taken[:, None, :, None]
-        group.append(one.wrong & mine_alone)
-        others.append(~one.wrong & ~near & mine_alone)
+        theirs = explained[:, None, None, None] & one.taken[:, None, :, None]
+        group.append(one.wrong & theirs)
+        others.append(~one.wrong & ~near & theirs)
     if not any(mask.any() for mask in others):
-        return Candidate(variant, "", count)
+        return Candidate(variants, "", count)
     place = where(mine, group, others)
-    return Candidate(variant, place, count) if place else None
-
+    return Candidate(variants, place, count) if place else None

@@ -8,7 +8,7 @@ that explain what any of them does (`explanations`), and what is left is held ag
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.silent_points import SILENT
 from ...gen.variants.known import variant_called
+from ...gen.variants.variant import Variant
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
@@ -26,6 +27,12 @@ from .hints import hints
 from .local import Explained, Local, all_of
 from .search import Search
 
+OF_STEPS = 16
+"""Trying something on the steps of all cases may take this part of what trying anything on cases may."""
+FITTED, FITTED_STATES = 3, 24
+"""A number that is fitted must explain so many cases, or so many states."""
+BASES = 3
+"""So much of what was found is gone on with where two mistakes come together."""
 ROUNDS, TRIED = 3, 8
 """How often the unexplained are sampled to look beyond the catalogue, and how many candidates are tried."""
 
@@ -48,7 +55,8 @@ def diagnose(
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    search, local = Search(parts, which), Local(parts, passing, len(rows))
+    search = Search(parts, which)
+    local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     placed = _searched(search, local, which, coarse)
     found = explanations(search, placed, passing, which)
     chosen = fewest(found)
@@ -85,20 +93,37 @@ def _searched(search: Search, local: Local, which: Array, coarse: Array) -> list
 
 def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
     """What explains the steps of failing cases that nothing explains as a whole."""
-    placed: dict[str, Explained] = {}
+    placed: dict[Names, Explained] = {}
+    bases: list[Variant] = []
     for _ in range(ROUNDS):
-        done = all_of(placed.values(), len(which))
-        left = which & ~search.explained & ~done
-        found = [one.variant for one in candidates(search.sampled(left))]
-        new = [variant for variant in found if variant.name not in placed][:TRIED]
+        left = which & ~search.explained & ~all_of(placed.values(), len(which))
+        found = [one.variants for one in candidates(search.sampled(left), bases)]
+        new = [variants for variants in found if _names(variants) not in placed][:TRIED]
         if not new:
             break
-        tried = [one for one in map(local.explained, new) if one is not None]
-        search.alone([one.variant for one in tried])
-        placed |= {one.variant.name: one for one in tried}
-    order = sorted(placed.values(), key=lambda one: (not one.certain, bool(one.where), -int(one.cases.sum())))
-    search.found = [one.variant for one in order]
+        tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
+        search.on_all([one.variants for one in tried])
+        placed |= {one.names: one for one in tried}
+        bases = [v for one in _in_order(placed.values()) for v in one.variants][:BASES]
+    order = _in_order(placed.values())
+    search.found = list({v.name: v for one in order for v in one.variants}.values())
+    if placed:
+        search.passed_over |= local.passed_over
     return order
+
+
+def _names(variants: Sequence[Variant]) -> Names:
+    return tuple(variant.name for variant in variants)
+
+
+def _in_order(placed: Iterable[Explained]) -> list[Explained]:
+    return sorted(placed, key=lambda one: (not one.certain, bool(one.where), -int(one.cases.sum())))
+
+
+def _told(one: Explained) -> bool:
+    """Whether it is more than a number that was made to fit: that explains FITTED cases, or many states."""
+    fitted = any("=" in variant.name for variant in one.variants)
+    return not fitted or int(one.cases.sum()) >= FITTED or one.states >= FITTED_STATES
 
 
 def _by_case(

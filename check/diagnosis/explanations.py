@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -44,7 +44,7 @@ class Explanation:
     @property
     def rank(self) -> tuple[float, ...]:
         """The better, the less: certain before uncertain, few variants before many."""
-        unlisted = sum(name not in CATALOGUE for name in self.names)
+        unlisted = sum((name not in CATALOGUE) + ("=" in name) for name in self.names)
         return (
             not self.certain,
             len(self.names),
@@ -74,18 +74,20 @@ def explanations(
         where = _where(search.parts, mask, passing, worst)
         if where or mask.sum() > which.sum() / 2 or mask.sum() > count:
             found.append(Explanation(names, mask, near, count, where, certain=bool(where)))
-    known = {one.names: one for one in found}
     for placed in local:
-        names = (placed.variant.name,)
-        mask = placed.cases & which
-        same = known.get(names)
-        if same and same.certain and not (mask & ~same.mask).any():
-            continue
-        if mask.any():
-            found.append(
-                Explanation(names, mask, 0.5, 0, placed.where, certain=placed.certain)
-            )
+        _add(found, placed, which)
     return sorted(found, key=lambda one: one.rank)
+
+
+def _add(found: list[Explanation], placed: Explained, which: Array) -> None:
+    """Add what is explained one step at a time; to the same explanation, where that is of whole cases."""
+    mask = placed.cases & which
+    for at, one in enumerate(found):
+        if one.names == placed.names and one.certain and not (placed.certain and placed.where):
+            found[at] = replace(one, mask=one.mask | mask) if placed.certain else one
+            return
+    if mask.any():
+        found.append(Explanation(placed.names, mask, 0.5, 0, placed.where, placed.certain))
 
 
 def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: str) -> str:

@@ -16,26 +16,30 @@ from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock
+from .finding import Names
 from .places import where
 from .steps import Steps, steps_of
 
 MOST_PASSING = 24
 """So many blocks of passing cases are looked at, one step at a time."""
 ROWS_EACH = 6
-MOST_WORK = 1 << 33
-"""The work that may go into trying one variant on the steps of all cases (gen.variants.work)."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What a variant explains one step at a time: `cases` (n,) of those that failed, `where` it holds, and
+    """What variants explain together one step at a time: `cases` (n,) of those that failed, `where` it holds, and
     whether it is so everywhere that it would show (`certain`). `states` of theirs are wrong by themselves."""
 
-    variant: Variant
+    variants: tuple[Variant, ...]
     cases: Array
     where: str
     certain: bool
     states: int
+
+    @property
+    def names(self) -> Names:
+        """The names of the variants."""
+        return tuple(variant.name for variant in self.variants)
 
 
 def all_of(placed: Iterable[Explained], count: int) -> Array:
@@ -47,59 +51,67 @@ def all_of(placed: Iterable[Explained], count: int) -> Array:
 
 
 class Local:
-    """The steps of all failing cases, and of some that passed."""
+    """The steps of all failing cases, and of some that passed.
 
-    def __init__(self, parts: Sequence[FailingBlock], passing: Passing, count: int) -> None:
+    Trying one combination of variants on all of them takes `most_work` at most (gen.variants.work).
+    """
+
+    def __init__(
+        self, parts: Sequence[FailingBlock], passing: Passing, count: int, most_work: int
+    ) -> None:
         self.count = count
+        self.passed_over = np.zeros(count, bool)
+        """(n,) the cases whose steps are not looked at, for there are too many."""
         starts = np.cumsum([0, *map(len, parts)])
         self.steps: list[tuple[int, Steps]] = []
-        left = MOST_WORK
+        left = most_work
         for place in sorted(range(len(parts)), key=lambda place: parts[place].work):
             left -= 2 * parts[place].work * len(parts[place])
             if left < 0:
-                break
+                self.passed_over[starts[place] : starts[place + 1]] = True
+                continue
             self.steps += [(int(starts[place]), one) for one in steps_of(parts[place])]
         criteria = {part.block.dtype: part.criterion for part in parts}
         self._passing, self._criteria = passing, criteria
 
-    def explained(self, variant: Variant) -> Explained | None:
-        """The cases that the variant explains, and where; None where it explains none."""
+    def explained(self, variants: tuple[Variant, ...]) -> Explained | None:
+        """The cases that variants explain together, and where; None where they explain none."""
         found = np.zeros(self.count, bool)
         seen: list[Steps] = []
         group: list[Array] = []
         others: list[Array] = []
         explained: list[tuple[Block, Array]] = []
         for start, steps in self.steps:
-            if not variant.means_something_for(OPERATORS[steps.part.block.operator]):
+            if not _mean_something(variants, steps):
                 continue
-            near, cases = _explains(steps, variant)
-            found[start + steps.stack.rows[cases]] = True
+            near, cases = _explains(steps, variants)
+            found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
                 only = cases[:, None, None, None] & steps.taken[:, None, :, None]
                 seen.append(steps)
                 group.append(steps.wrong & only)
                 others.append(~steps.wrong & ~near & only)
                 explained.append((steps.part.block, _rows(steps, cases)))
-        if not found.any():
+        if not seen:
             return None
         states = sum(int(mask.sum()) for mask in group)
         within = any(mask.any() for mask in others)
-        contradicting = self._contradicting(variant, seen, group, others)
+        contradicting = self._contradicting(variants, seen, group, others)
         if not within and not contradicting:
-            return Explained(variant, found, "", True, states)
+            return Explained(variants, found, "", True, states)
         told = [] if within else what_tells_apart(explained, contradicting)
         place = told[0] if told else where(seen, group, others)
-        return Explained(variant, found, place, bool(place), states)
+        return Explained(variants, found, place, bool(place), states)
 
     def _contradicting(
-        self, variant: Variant, seen: list[Steps], group: list[Array], others: list[Array]
+        self, variants: Sequence[Variant], seen: list[Steps], group: list[Array], others: list[Array]
     ) -> list[tuple[Block, Array]]:
-        """The passing cases that the variant would have failed; their states are added to the others."""
+        """The passing cases that the variants would have failed; their states are added to the others."""
         found = []
         for steps in self.passing:
-            if not variant.means_something_for(OPERATORS[steps.part.block.operator]):
+            if not _mean_something(variants, steps):
                 continue
-            near, _ = _explains(steps, variant)
+            near, _ = _explains(steps, variants)
             off = ~near & steps.taken[:, None, :, None]
             cases = off.any(axis=(1, 2, 3))
             if cases.any():
@@ -127,9 +139,14 @@ def _as_right(block: Block, criterion: Criterion) -> FailingBlock:
     return FailingBlock(some, dict(some.answer.outputs), criterion)
 
 
-def _explains(steps: Steps, variant: Variant) -> tuple[Array, Array]:
-    """Which states are as near as admitted to what the variant gives, and (n,) which cases it explains."""
-    near = steps.near(steps.given([[variant]]))[0]
+def _mean_something(variants: Sequence[Variant], steps: Steps) -> bool:
+    operator = OPERATORS[steps.part.block.operator]
+    return all(variant.means_something_for(operator) for variant in variants)
+
+
+def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:
+    """Which states are as near as admitted to what the variants give, and (n,) which cases they explain."""
+    near = steps.near(steps.given([variants]))[0]
     wrong = steps.wrong
     return near, (near | ~wrong).all(axis=(1, 2, 3)) & wrong.any(axis=(1, 2, 3))
 

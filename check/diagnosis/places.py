@@ -17,6 +17,8 @@ from .steps import Steps
 GROUPS = (4, 8, 16, 32)
 """How many hidden units are computed together in many kernels."""
 MOST_ELEMENTS = 1 << 18
+EXCEPTIONS = 0.01
+"""So large a share of the other states may lie in a place: what is admitted of them is a bound, no more."""
 
 
 def where(steps: Sequence[Steps], group: Sequence[Array], others: Sequence[Array]) -> str:
@@ -33,7 +35,7 @@ def where(steps: Sequence[Steps], group: Sequence[Array], others: Sequence[Array
         Feature(np.concatenate([one[number].values for one in each]), first.words, first.real)
         for number, first in enumerate(each[0])
     ]
-    return next(conditions(features, inside), "")
+    return next(conditions(features, inside, EXCEPTIONS), "")
 
 
 def _features(steps: Steps, mask: Array) -> list[Feature]:

@@ -73,9 +73,9 @@ class Search:
         """A few cases of a few blocks among `which`."""
         return [part for _, part in self._sample(which, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)]
 
-    def alone(self, variants: Sequence[Variant]) -> None:
-        """Try variants alone on all failing cases."""
-        self._try([(variant,) for variant in variants])
+    def on_all(self, several: Sequence[tuple[Variant, ...]]) -> None:
+        """Try combinations of variants on all failing cases."""
+        self._try(several)
 
     def _alone(self, variants: Sequence[Variant]) -> None:
         wanted = [(variant,) for variant in variants]
@@ -151,10 +151,14 @@ class Search:
     def _explaining(
         self, sample: Sequence[tuple[int, FailingBlock]], pool: Sequence[tuple[Variant, ...]]
     ) -> list[tuple[Variant, ...]]:
-        """What of a pool explains a case of the sample."""
+        """What of a pool explains a case of the sample, each with a part in it."""
         explains = np.zeros(len(pool), bool)
         for place, part in sample:
-            explains |= (self._distances(place, part, pool) <= 1.0).any(axis=1)
+            operator = OPERATORS[part.block.operator]
+            means = {v.name for one in pool for v in one if v.means_something_for(operator)}
+            at = [n for n, one in enumerate(pool) if all(v.name in means for v in one)]
+            far = self._distances(place, part, [pool[n] for n in at])
+            explains[at] |= (far <= 1.0).any(axis=1)
         return [pool[at] for at in np.flatnonzero(explains).tolist()]
 
     def _distances(

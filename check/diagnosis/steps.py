@@ -32,6 +32,8 @@ class Steps:
     `limits` what is admitted of them, all (n, direction, rows, hidden) with the rows of one time axis behind
     one another; `taken` (n, rows) says which steps there are. `number` (n, direction, rows) is the step's
     number in the order of processing, `row` (rows,) the row of the batch.
+    `base` are variants that all is held to be computed under. `rest` (n,) says of which cases all that is no step's state is as it should be after these states: Y past a
+    row's length, and the last state.
     """
 
     part: FailingBlock
@@ -42,10 +44,14 @@ class Steps:
     taken: Array
     number: Array
     row: Array
+    rest: Array
+    base: tuple[Variant, ...] = ()
 
     def given(self, several: Sequence[Sequence[Variant]]) -> Array:
         """(c, n, direction, rows, hidden) the states after each step under combinations of variants."""
-        found = compute(several, self.stack.semantics, self.inputs)
+        found = compute(
+            [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
+        )
         return np.stack([y[..., 0, :] for y, _, _ in found])
 
     @cached_property
@@ -101,6 +107,7 @@ class Steps:
             limits=self.limits[cases],
             taken=self.taken[cases],
             number=self.number[cases],
+            rest=self.rest[cases],
         )
 
 
@@ -108,14 +115,21 @@ def steps_of(part: FailingBlock) -> list[Steps]:
     """The steps of the cases of a block; nothing where the states between them were not handed out."""
     operator, block = OPERATORS[part.block.operator], part.block
     attributes = operator.with_defaults(block.given[0])
-    seen = _states(shared_outputs(operator, attributes, part.observed))
+    shared = shared_outputs(operator, attributes, part.observed)
+    seen = _states(shared)
     limits = _states(
         shared_outputs(operator, attributes, part.criterion.admitted(block, STORED))
     )
     if seen is None or limits is None:
         return []
     return [
-        _steps(part, stack, seen[stack.rows].astype(np.float64), limits[stack.rows])
+        _steps(
+            part,
+            stack,
+            seen[stack.rows].astype(np.float64),
+            limits[stack.rows],
+            shared["ho"][stack.rows].astype(np.float64) if "ho" in shared else None,
+        )
         for stack in part.stacked
         if stack.inputs.x.shape[-2] == seen.shape[-2]
     ]
@@ -128,8 +142,11 @@ def _states(shared: Arrays) -> Array | None:
     return shared["ho"][..., None, :] if "ho" in shared else None
 
 
-def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array) -> Steps:
+def _steps(
+    part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None
+) -> Steps:
     inputs, time = stack.inputs, seen.shape[-2]
+    rest = _rest(stack, seen, ho)
     before, number = np.empty_like(seen), np.empty(seen.shape[:-1], np.int64)
     limits, seen = limits.copy(), seen.copy()
     for d, direction in enumerate(stack.semantics.directions):
@@ -158,4 +175,21 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array) -> Step
         taken=taken,
         number=number.reshape(rows),
         row=np.repeat(np.arange(seen.shape[2]), time),
+        rest=rest,
     )
+
+
+def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:
+    """(n,) whether Y is zero past every row's length, and the last state that of the row's last step."""
+    lengths, time = stack.inputs.lengths, seen.shape[-2]
+    past = (np.arange(time) >= lengths[..., None])[:, None, :, :, None]
+    fine = ~((seen != 0) & past).any(axis=(1, 2, 3, 4))
+    if ho is None:
+        return np.asarray(fine)
+    reverse = (np.array(stack.semantics.directions).T != "forward")[:, :, None]
+    if stack.semantics.y_order == "processing":
+        reverse = np.zeros_like(reverse)
+    at = np.where(reverse, 0, np.maximum(lengths - 1, 0)[:, None, :])
+    last = np.take_along_axis(seen, at[..., None, None], axis=-2)[..., 0, :]
+    same = (ho == last) | np.isnan(ho) & np.isnan(last)
+    return np.asarray(fine & (same | (lengths == 0)[:, None, :, None]).all(axis=(1, 2, 3)))

@@ -30,6 +30,7 @@ QUANTITIES = {
     "z": "the update gate zt",
     "r": "the reset gate rt",
     "t": "the candidate ht",
+    "x_h": "the input's part of the candidate's pre-activation",
     "u": "what the reset gate multiplies",
     "h": "Ht-1 in the blend",
     "state": "the new state Ht",
@@ -212,8 +213,12 @@ EXPRESSIONS = (
                 alter=partial(_not_activated, gate))
         for gate, words in _GATES.items()
     ),
-    Variant("reset-of-sum", "rt multiplies the input's part of the candidate too", needs=("reset",),
+    Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
             alter=_expressed(a_h=_inputs_scaled_by_reset)),
+    Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
+            alter=_expressed(x_h=lambda q: q["r"] * q["x_h"])),
+    Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
+            alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
     Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),

@@ -19,7 +19,7 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
-from .forms import FORMS, SCALED, Form, told
+from .forms import FORMS, SCALED, WIDENED, Form, told
 from .operands import GROUPS
 from .variant import Variant
 
@@ -161,7 +161,7 @@ FAMILIES: dict[str, Family] = {
             Family(f"{name}-with-h", f"Ht-1 added to {QUANTITIES[name]},", SCALED, partial(_with_old_state, name))
             for name in ("a_z", "a_r", "a_h", "t")
         ),
-        Family("clip-scaled", "{clip}", SCALED, _clip_scaled, needs=("clip",)),
+        Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
     )
 }
 """All families, by name."""

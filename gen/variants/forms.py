@@ -36,6 +36,9 @@ _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 16))), *_spread(1e-4, 4.0, 
 SCALED = Form(
     "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 49).tolist())
 )
+WIDENED = Form(
+    "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 33)
+)
 FORMS = (
     SCALED,
     Form("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),

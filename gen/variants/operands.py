@@ -215,6 +215,23 @@ def _in_time(place: Callable[[Array], Array]) -> Change:
     return change
 
 
+def _at_other_time(by: int) -> Change:
+    """x of an earlier or later time, whatever the direction; of the first or last where there is none."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        time = inputs.x.shape[-2]
+        taken = np.clip(np.arange(time) + by, 0, time - 1)
+        return replace(inputs, x=inputs.x[..., taken, :])
+
+    return change
+
+
+def _at_longest_end(seen: Evaluated) -> Outputs:
+    """Ho taken from Y at the time where the longest row ends."""
+    at = np.maximum(seen.inputs.lengths.max(axis=-1) - 1, 0)[:, None, None, None, None]
+    return seen.y, np.take_along_axis(seen.y, at, axis=-2)[..., 0, :]
+
+
 def _capped_lengths(most: int) -> Change:
     return lambda inputs, _: replace(inputs, lengths=np.minimum(inputs.lengths, most))
 
@@ -289,6 +306,12 @@ OPERANDS = (
             inputs=_in_time(lambda n: n - 1)),
     Variant("x-one-early", "{x} of the step after taken", needs=("axis.time",), between_steps=True,
             inputs=_in_time(lambda n: n + 1)),
+    Variant("x-of-time-before", "{x} of the time before taken", needs=("axis.time",), between_steps=True,
+            inputs=_at_other_time(-1)),
+    Variant("x-of-time-after", "{x} of the time after taken", needs=("axis.time",), between_steps=True,
+            inputs=_at_other_time(1)),
+    Variant("Ho-of-longest-end", "{ho} taken from {y} at the time where the longest row ends",
+            needs=("lengths", "y.time"), outputs=_at_longest_end),
     Variant("x-of-first-step", "{x} of the first step taken for every step", needs=("axis.time",), between_steps=True,
             inputs=_in_time(lambda n: 0 * n)),
     *(

@@ -5,10 +5,9 @@ The core vectors are loaded once, and which cases of one of their blocks catch a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from grucible import Question, Report
 from grucible.cases.dtypes import Arrays
 from grucible.cases.operators.known import OPERATORS
+from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.diagnose import diagnose
 from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.judging.criterion import chosen_criteria
@@ -65,7 +65,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         right = np.array([r.decides and r.verdict == "passed" for r in found])
         passed.append((block, right))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    diagnosis = diagnose(failing, held, lambda names: contradicted(passed, names))
+    diagnosis = diagnose(failing, held, InMemory(passed))
     return Report(
         runtime="in memory",
         runtime_version="",
@@ -77,14 +77,30 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
     )
 
 
-def contradicted(passed: Iterable[tuple[Block, Array]], names: Collection[str]) -> Counter[str]:
-    """By name of a variant, how many of the cases that passed would have caught it."""
-    found: Counter[str] = Counter()
-    for block, right in passed:
+class InMemory(Passing):
+    """The cases of core blocks that passed; which of them catch a variant is known from other runs."""
+
+    def __init__(self, passed: Sequence[tuple[Block, Array]]) -> None:
+        super().__init__(())
+        self._whole = [(block, right) for block, right in passed if right.any()]
+        for block, right in self._whole:
+            self.counts[block.dtype] += int(right.sum())
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The cases that passed."""
+        return [block.rows(right) for block, right in self._whole]
+
+    def caught(self, names: Collection[str]) -> dict[str, list[Array]]:
+        """By name of a variant, and of each of `blocks`, which cases would have caught it."""
+        found: dict[str, list[Array]] = {}
         for name in names:
-            caught = _caught(block.operator, block.path, name)
-            found[name] += 0 if caught is None else int((caught & right).sum())
-    return found
+            masks = [_caught(block.operator, block.path, name) for block, _ in self._whole]
+            found[name] = [
+                np.zeros(int(right.sum()), bool) if caught is None else caught[right]
+                for (_, right), caught in zip(self._whole, masks, strict=True)
+            ]
+        return found
 
 
 @cache
