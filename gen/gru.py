@@ -148,6 +148,7 @@ def gru(
     inputs: GruInputs,
     alter: Alter = lambda _, value: value,
     advance: Advance | None = None,
+    every_row: bool = False,
 ) -> tuple[Array, Array]:
     """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
@@ -158,7 +159,8 @@ def gru(
     (ledger: len-zero).
 
     `alter` is what a misreading makes of each quantity; nothing, if it is left out. `advance` takes the
-    steps, where something is to be known of them that is more than the state; else `step` does.
+    steps, where something is to be known of them that is more than the state; else `step` does. With `every_row`,
+    steps are computed of rows that are over too, though nothing comes of them.
     """
 
     def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
@@ -178,7 +180,7 @@ def gru(
         y = np.full_like(h, arithmetic.zero, shape=(*lengths.shape, time, h.shape[-1]))
         for number in range(int(lengths.max(initial=0))):
             alive = number < lengths
-            rows = np.flatnonzero(alive.any(axis=stacked))
+            rows = np.flatnonzero(alive.any(axis=stacked) | every_row)
             at = slice(None) if rows.size == alive.shape[-1] else rows
             wx = {gate: values[..., at, number, :] for gate, values in d.input.items()}
             old = h[..., rows, :]

@@ -18,7 +18,9 @@ from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import can_be_caught
 from ...gen.variants.families import FAMILIES, Family
+from ...gen.variants.forms import SCALED
 from ...gen.variants.known import UNLISTED
+from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock
 from .places import where
@@ -63,8 +65,13 @@ def candidates(
         for variant, share in (*_listed(one), *_fitted(one)):
             if share == 1.0:
                 found.setdefault((variant.name,), (variant,))
-            elif share > partly.get(variant.name, (MANY, variant))[0]:
+            elif not variant.arithmetic and share > partly.get(variant.name, (MANY, variant))[0]:
                 partly[variant.name] = (share, variant)
+    if not found:
+        for one in steps:
+            for variant, share in _in_some_units(one):
+                if share == 1.0:
+                    found.setdefault((variant.name,), (variant,))
     if not found:
         most = sorted(partly.values(), key=lambda entry: -entry[0])[:BASES]
         for base in [variant for _, variant in most]:
@@ -90,12 +97,11 @@ def _fewer(steps: Steps) -> Steps:
     return steps.rows(rows[places])
 
 
-def _listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
-    """The variants without a number that give wrong states: the share that they give of all; 1 if they give
-    every one of some case."""
+def _pool(steps: Steps) -> list[Variant]:
+    """The variants without a number that a step tells."""
     block = steps.part.block
     operator = OPERATORS[block.operator]
-    pool = [
+    return [
         v
         for v in (*CATALOGUE.values(), *UNLISTED.values())
         if v.kind != "reading"
@@ -103,20 +109,35 @@ def _listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
         and v.means_something_for(operator)
         and can_be_caught(v, block.dtype)
         and v not in steps.base
+        and not (steps.base and v.arithmetic)
     ]
-    size = _together(steps)
-    for start in range(0, len(pool), size):
-        yield from _shares(steps, pool[start : start + size])
+
+
+def _listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
+    """The variants without a number, with what share they give of all wrong states; 1 if they give every one
+    of some case."""
+    return _shares(steps, _pool(steps))
+
+
+def _in_some_units(steps: Steps) -> Iterator[tuple[Variant, float]]:
+    """The same in some hidden units alone."""
+    pool = [v for v in _pool(steps) if can_be_restricted(v)]
+    pool += [f.member(0.0) for f in FAMILIES.values() if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")]
+    for units in UNITS:
+        yield from _shares(steps, [restricted(variant, units) for variant in pool])
 
 
 def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
-    near = steps.near(steps.given([[variant] for variant in variants]))
-    whole = (near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3))
-    given = (near & wrong).sum(axis=(1, 2, 3, 4))
-    for variant, cases, states in zip(variants, whole, given.tolist(), strict=True):
-        yield variant, 1.0 if cases.any() else min(states / count, 0.999)
+    size = _together(steps)
+    for start in range(0, len(variants), size):
+        some = variants[start : start + size]
+        near = steps.near(steps.given([[variant] for variant in some]))
+        whole = (near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3))
+        given = (near & wrong).sum(axis=(1, 2, 3, 4))
+        for variant, cases, states in zip(some, whole, given.tolist(), strict=True):
+            yield variant, 1.0 if cases.any() else min(states / count, 0.999)
 
 
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:

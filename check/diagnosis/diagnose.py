@@ -94,7 +94,7 @@ def _searched(search: Search, local: Local, which: Array, coarse: Array) -> list
 def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
     """What explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explained] = {}
-    bases: list[Variant] = []
+    bases = search.best(BASES)
     for _ in range(ROUNDS):
         left = which & ~search.explained & ~all_of(placed.values(), len(which))
         found = [one.variants for one in candidates(search.sampled(left), bases)]
@@ -104,7 +104,8 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
         search.on_all([one.variants for one in tried])
         placed |= {one.names: one for one in tried}
-        bases = [v for one in _in_order(placed.values()) for v in one.variants][:BASES]
+        mine = [v for one in _in_order(placed.values()) for v in one.variants]
+        bases = list({v.name: v for v in (*mine, *search.best(BASES))}.values())[:BASES]
     order = _in_order(placed.values())
     search.found = list({v.name: v for one in order for v in one.variants}.values())
     if placed:

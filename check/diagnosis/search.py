@@ -91,7 +91,7 @@ class Search:
         """Try several at once on what is left of `which`: up to four of those found alone, then one of
         them with any other, then any two."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
-        found = self._found(MOST_TOGETHER)
+        found = self.best(MOST_TOGETHER)
         pools: list[tuple[list[tuple[Variant, ...]], int]] = [
             *((list(combinations(found, count)), 3) for count in (2, 3, 4)),
             ([(a, b) for a in found for b in variants if a.name != b.name], 3),
@@ -102,7 +102,7 @@ class Search:
             self._try(_with_smaller(self._explaining(sample, pool)))
         self._three(which, variants)
 
-    def _found(self, most: int) -> list[Variant]:
+    def best(self, most: int) -> list[Variant]:
         """What explains most alone, and what explains steps, in turns."""
         alone = [(names, far) for names, far in self.distances.items() if len(names) == 1]
         alone = [one for one in alone if ((one[1] <= 1.0) & self.which).any()]

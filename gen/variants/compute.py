@@ -76,10 +76,16 @@ class _Changed:
         return next((v.advance for v in self.variants if v.advance), None)
 
     @property
+    def mixes_rows(self) -> bool:
+        """Whether a step takes something of another row: then no row is left out."""
+        return any(v.mixes_rows for v in self.variants)
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What must be the same of all that is stacked."""
         agreed = tuple(getattr(self.meant, name) for name in AGREED)
-        return (*agreed, frozenset(self.inputs.b), id(self.arithmetic), id(self.advance))
+        parts = frozenset(self.inputs.b)
+        return (*agreed, parts, id(self.arithmetic), id(self.advance), self.mixes_rows)
 
     @property
     def bytes(self) -> int:
@@ -143,6 +149,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
         _stacked_inputs([one.inputs for one in together]),
         alter=alter,
         advance=advance(arithmetic, semantics, alter) if advance else None,
+        every_row=together[0].mixes_rows,
     )
     return ((y[at], ho[at]) for at in rows)
 

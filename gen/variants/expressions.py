@@ -229,7 +229,7 @@ EXPRESSIONS = (
         for function in (np.tanh, _sigmoid)
     ),
     *(
-        Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", between_steps=True,
+        Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", mixes_rows=True,
                 alter=_rows(name, taken))
         for name, words in QUANTITIES.items()
         for taken, told in ((_of_first_row, "the first row of the batch, for all rows,"), (_of_next_row, "the next row of the batch"), (_of_row_before, "the row of the batch before"))

@@ -120,6 +120,20 @@ def _scaled(field: str, parts: str, number: float) -> dict[str, Any]:
     return {"inputs": change}
 
 
+def _recurrent(gates: str, number: float) -> dict[str, Any]:
+    """The recurrent weights and the recurrent bias of some gates times a number."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        r = {g: number * a.astype(np.float64) if g in gates else a for g, a in inputs.r.items()}
+        b = {
+            part: number * a.astype(np.float64) if part[0] == "r" and part[-1] in gates and len(part) > 1 else a
+            for part, a in inputs.b.items()
+        }
+        return replace(inputs, r=r, b=b)
+
+    return {"inputs": change}
+
+
 def _of_inputs() -> Iterator[Family]:
     """Every input times a number, and the parts of each gate."""
     yield Family("x-scaled", "{x}", SCALED, partial(_scaled, "x", ""))
@@ -129,6 +143,13 @@ def _of_inputs() -> Iterator[Family]:
         for gates, part in GROUPS.items():
             name = f"{field}-{gates}-scaled"
             yield Family(name, f"{part}{{{field}}}", SCALED, partial(_scaled, field, gates), needs)
+
+
+def _of_recurrent() -> Iterator[Family]:
+    """{r} and the recurrent bias together."""
+    for gates, part in GROUPS.items():
+        subject = f"{part}{{r}} and its recurrent bias"
+        yield Family(f"recurrent-{gates}-scaled", subject, SCALED, partial(_recurrent, gates), ("b.rh",))
 
 
 def _with_old_state(name: str, number: float) -> dict[str, Any]:
@@ -157,6 +178,7 @@ FAMILIES: dict[str, Family] = {
         *_of_quantities(),
         *_of_functions(),
         *_of_inputs(),
+        *_of_recurrent(),
         *(
             Family(f"{name}-with-h", f"Ht-1 added to {QUANTITIES[name]},", SCALED, partial(_with_old_state, name))
             for name in ("a_z", "a_r", "a_h", "t")

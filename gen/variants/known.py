@@ -9,6 +9,7 @@ from .expressions import EXPRESSIONS
 from .families import FAMILIES
 from .narrower import NARROWER
 from .operands import OPERANDS
+from .restricted import restricted
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS, *NARROWER)}
@@ -22,5 +23,8 @@ def variant_called(name: str) -> Variant:
         return CATALOGUE[name]
     if name in UNLISTED:
         return UNLISTED[name]
+    variant, at, units = name.rpartition("@")
+    if at:
+        return restricted(variant_called(variant), units)
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

@@ -144,6 +144,12 @@ def _over_root(m: Array) -> Array:
     return m / np.sqrt(m.shape[-1])
 
 
+def _recurrent_over_root(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    root = np.sqrt(inputs.r["h"].shape[-1])
+    r = inputs.r | {"h": inputs.r["h"] / root}
+    return replace(inputs, r=r, b={p: b / root if p == "rh" else b for p, b in inputs.b.items()})
+
+
 def _in_eight_bits(m: Array) -> Array:
     """Rounded to 255 steps between minus and plus the largest of each matrix."""
     scale = np.abs(m).max(axis=(-2, -1), keepdims=True) / 127.0
@@ -282,6 +288,8 @@ OPERANDS = (
     *_of_gates("w", "last-column", "without its last column", _without_last_column),
     *_of_gates("r", "over-root", "divided by the square root of the hidden size", _over_root),
     *_of_gates("w", "over-root", "divided by the square root of the input size", _over_root),
+    Variant("recurrent-h-over-root", "the candidate's part of {r} and its recurrent bias divided by the square root "
+            "of the hidden size", needs=("b.rh",), inputs=_recurrent_over_root),
     *_of_gates("r", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
     *_of_gates("w", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
     Variant("zr-interleaved", "the hidden units of zt and rt taken in turns from where one gate's stand behind the other's",

@@ -46,7 +46,8 @@ class Variant:
     `advance` takes the steps in another way, from the arithmetic, what is meant and what is altered.
     `last` is what an output holds that is the last state alone, where that is not ho.
 
-    `between_steps` says that it changes the first state, which steps are taken, or what rows share.
+    `between_steps` says that it changes the first state, or which steps are taken, `mixes_rows` that
+    a row's step takes something of another row.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
     precision the required classes that it is `worse_than`, and the `arithmetic` it computes in.
@@ -67,6 +68,7 @@ class Variant:
     outputs: Callable[[Evaluated], Outputs] | None = None
     last: Callable[[Evaluated], Array] | None = None
     between_steps: bool = False
+    mixes_rows: bool = False
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
@@ -79,7 +81,7 @@ class Variant:
     @property
     def within_a_step(self) -> bool:
         """Whether a step from a known state tells it: nothing is changed but inputs, and what a step does."""
-        return not (self.outputs or self.last or self.between_steps)
+        return not (self.outputs or self.last or self.between_steps or self.mixes_rows)
 
     def means_something_for(self, operator: Operator) -> bool:
         """Whether the operator has what the variant is about."""
