@@ -20,6 +20,7 @@ from ...gen.variants.variant import Variant
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
+from .curves import BELIEVED, fitted_curve, in_words
 from .explanations import Explanation, explanations, fewest
 from .failing import FailingBlock
 from .finding import ACCEPTED, Diagnosis, Finding, Names
@@ -64,12 +65,15 @@ def diagnose(
     explained = np.zeros(len(rows), bool)
     for one in chosen:
         explained |= one.mask
+    if (curved := _curved(search, local, which & ~explained)) is not None:
+        findings.append(curved[0])
+        explained |= curved[1]
     for finding, cases in arithmetic_findings(rows, held, ~explained | ~which, passing.counts, local):
         findings.append(finding)
         explained |= cases
     findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
     left = ~explained
-    common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left)
+    common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left, passing, local)
     return Diagnosis(
         findings=findings,
         failed=len(rows),
@@ -111,6 +115,31 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     if placed:
         search.passed_over |= local.passed_over
     return order
+
+
+def _curved(search: Search, local: Local, left: Array) -> tuple[Finding, Array] | None:
+    """That a function was computed as another one, if that takes the error of the cases that are left."""
+    steps = [
+        one.only(np.flatnonzero(left[start + one.stack.rows]))
+        for start, one in local.steps
+        if left[start + one.stack.rows].any()
+    ]
+    found = fitted_curve(steps)
+    if found is None:
+        return None
+    variant, asked = found
+    explained = left & local.helped(variant, BELIEVED)
+    if not explained.any():
+        return None
+    finding = Finding(
+        names=(variant.name,),
+        kind="misreading",
+        about=in_words(asked, variant, steps),
+        explains=int(explained.sum()),
+        of=len(left),
+        operator=search.parts[0].block.operator,
+    )
+    return finding, explained
 
 
 def _names(variants: Sequence[Variant]) -> Names:

@@ -1,4 +1,4 @@
-"""What unexplained failures have in common: where in the outputs they are wrong."""
+"""What is known of failures that nothing explains: where they are, and what passing cases have not."""
 
 from __future__ import annotations
 
@@ -11,44 +11,58 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
 from ...cases.operators.readings import STORED
 from ...vectors.difference import difference
+from .asked import what_tells_apart
+from .contradictions import Passing
 from .failing import FailingBlock
+from .local import Local
+from .places import where
+
+MOST_TOLD = 3
+"""So many conditions are told that failing cases have, and passing ones have not."""
 
 
-def hints(parts: Sequence[FailingBlock], which: Array) -> list[str]:
-    """Sentences that are true of every case `which` (n,) of `parts`."""
+def hints(
+    parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local
+) -> list[str]:
+    """Sentences on the cases `which` (n,) of `parts`."""
     starts = np.cumsum([0, *map(len, parts)])
     wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]
-    chosen = [part.rows(rows) for part, rows in zip(parts, wanted, strict=True) if rows.any()]
+    chosen = [(part, rows) for part, rows in zip(parts, wanted, strict=True) if rows.any()]
     if not chosen:
         return []
-    found = [set(_true_of(part)) for part in chosen]
-    common = [sentence for sentence in _true_of(chosen[0]) if all(sentence in f for f in found)]
-    operators = {part.block.operator for part in chosen}
-    dtypes = {part.block.dtype for part in chosen}
-    if len(operators) == 1:
-        common.append(f"all are cases of {operators.pop()}")
-    common += _asked_by_all(chosen)
-    if len(dtypes) == 1:
-        common.append(f"all are {dtypes.pop()} cases")
-    return common
+    blocks = [(part.block, rows) for part, rows in chosen]
+    passed = [(block, np.ones(len(block), bool)) for block in passing.blocks]
+    told = [
+        f"these are the cases {condition}: none of them passed"
+        for condition in what_tells_apart(blocks, passed)[:MOST_TOLD]
+    ]
+    told += _of_steps(local, which)
+    each = [list(_true_of(part.rows(rows))) for part, rows in chosen]
+    told += [sentence for sentence in each[0] if all(sentence in others for others in each)]
+    return list(dict.fromkeys(told))
 
 
-def _asked_by_all(parts: Sequence[FailingBlock]) -> Iterator[str]:
-    """What every case asks for that is no default: values of attributes, entries of lists."""
-    asked: list[set[str]] = []
-    for part in parts:
-        operator = OPERATORS[part.block.operator]
-        for given in part.block.given:
-            found = set()
-            for name, value in given.items():
-                attribute = operator.attribute(name)
-                if attribute is None or attribute.sets == "hidden" or value == attribute.default:
-                    continue
-                entries = value if isinstance(value, list) else [value]
-                usual = attribute.default if isinstance(attribute.default, list) else []
-                found |= {f"{name} {entry}" for entry in entries if entry not in usual}
-            asked.append(found)
-    yield from (f"all have {one}" for one in sorted(set.intersection(*asked)))
+def _of_steps(local: Local, which: Array) -> Iterator[str]:
+    """Which steps are wrong from the state before them, and which only go on from a wrong state."""
+    steps, group, others = [], [], []
+    for start, one in local.steps:
+        cases = which[start + one.stack.rows][:, None, None, None]
+        if cases.any():
+            steps.append(one)
+            group.append(one.wrong & cases)
+            others.append(~one.wrong & one.taken[:, None, :, None] & cases)
+    wrong, right = (sum(int(mask.sum()) for mask in masks) for masks in (group, others))
+    if not steps or not wrong + right:
+        return
+    if not wrong:
+        yield (
+            "every step is right from the state before it: what is wrong is the state that rows start from, "
+            "or how states are handed out"
+        )
+    elif place := where(steps, group, others):
+        yield f"the states that are wrong by themselves, from the state before them, are those {place}"
+    elif not right:
+        yield "every state is wrong by itself, from the state before it"
 
 
 def _true_of(part: FailingBlock) -> Iterator[str]:

@@ -103,6 +103,20 @@ class Local:
         place = told[0] if told else where(seen, group, others)
         return Explained(variants, found, place, bool(place), states)
 
+    def helped(self, variant: Variant, most_left: float) -> Array:
+        """(n,) the failing cases of whose errors the variant leaves no more than a share."""
+        found = np.zeros(self.count, bool)
+        for start, steps in self.steps:
+            if _mean_something([variant], steps):
+                [given] = steps.given([[variant]])
+                taken = steps.taken[:, None, :, None]
+                with np.errstate(invalid="ignore"):
+                    before = np.where(taken, np.abs(steps.seen - steps.right), 0.0).sum(axis=(1, 2, 3))
+                    after = np.where(taken, np.abs(steps.seen - given), 0.0).sum(axis=(1, 2, 3))
+                    better = (after <= most_left * before) & (before > 0) & steps.rest
+                found[start + steps.stack.rows[better]] = True
+        return found
+
     def _contradicting(
         self, variants: Sequence[Variant], seen: list[Steps], group: list[Array], others: list[Array]
     ) -> list[tuple[Block, Array]]:

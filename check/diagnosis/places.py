@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import Alter
 from ...gen.variants.expressions import QUANTITIES
-from ...gen.variants.variant import Variant
 from .apart import Feature, conditions
 from .steps import Steps
 
@@ -74,7 +71,7 @@ def _features(steps: Steps, mask: Array) -> list[Feature]:
         ),
         Feature(spread(lengths, "nr"), {"==": "in rows of length {value}", ">=": "in rows of length {value} or more", "<": "in rows shorter than {value}"}),
     ]  # fmt: skip
-    quantities = _quantities(steps)
+    quantities = steps.quantities
     for name, words in QUANTITIES.items():
         if name in quantities:
             words = "Ht-1" if name == "h" else words
@@ -91,18 +88,3 @@ def _of_directions(number: float) -> str:
 
 def _step(number: float) -> str:
     return "in the first step" if number == 0 else f"in step {number:g}, counted from 0"
-
-
-def _quantities(steps: Steps) -> Mapping[str, Array]:
-    """The quantities of the right step, (n, direction, rows, hidden) each."""
-    seen: dict[str, list[Array]] = {name: [] for name in QUANTITIES}
-
-    def bound(_: StackedSemantics) -> Alter:
-        def alter(name: str, value: Array) -> Array:
-            seen[name].append(value)
-            return value
-
-        return alter
-
-    steps.every_row().given([[Variant("seen", "", alter=bound)]])
-    return {name: np.stack(values, axis=1) for name, values in seen.items()}

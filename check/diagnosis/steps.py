@@ -7,7 +7,7 @@ explains it needs no error to be carried along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +17,8 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import GruInputs, shared_outputs
 from ...cases.operators.readings import STORED
-from ...gen.gru import in_order, processing_order
+from ...cases.operators.semantics import StackedSemantics
+from ...gen.gru import Alter, in_order, processing_order
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
@@ -64,6 +65,32 @@ class Steps:
         """(n, direction, rows, hidden) which states are wrong by themselves."""
         return ~self.near(self.right[None])[0] & self.taken[:, None, :, None]
 
+    @cached_property
+    def quantities(self) -> Mapping[str, Array]:
+        """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""
+        seen: dict[str, list[Array]] = {}
+
+        def bound(_: StackedSemantics) -> Alter:
+            def alter(name: str, value: Array) -> Array:
+                seen.setdefault(name, []).append(value)
+                return value
+
+            return alter
+
+        every = np.ones_like(self.inputs.lengths)
+        inputs = replace(self.inputs, lengths=every)
+        replace(self, inputs=inputs, base=()).given([[Variant("seen", "", alter=bound)]])
+        return {name: np.stack(values, axis=1) for name, values in seen.items()}
+
+    def arguments(self, asked: str) -> Array:
+        """The arguments that a function is asked for, of the right steps."""
+        s, found = self.stack.semantics, []
+        for functions, names in ((s.f, ("a_z", "a_r")), (s.g, ("a_h",))):
+            for d, one in enumerate(functions):
+                cases = np.array([function.name == asked for function in one])
+                found += [self.quantities[name][cases, d].ravel() for name in names]
+        return np.concatenate(found)
+
     def near(self, given: Array) -> Array:
         """(c, …) which observed states are as near to what is given as the criterion admits."""
         kind = FLOAT_TYPES[self.part.block.dtype]
@@ -74,11 +101,6 @@ class Steps:
             off = np.abs(self.seen - given)
             same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
             return same | (off <= admitted.reshape(given.shape))
-
-    def every_row(self) -> Steps:
-        """The same, with a step of every row, past its length too."""
-        ones = np.ones_like(self.inputs.lengths)
-        return replace(self, inputs=replace(self.inputs, lengths=ones))
 
     def rows(self, which: Array) -> Steps:
         """The steps of some of the rows."""

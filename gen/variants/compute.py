@@ -21,6 +21,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..float64 import Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
+from .curves import curve, is_curved
 from .families import CHANGED_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
@@ -44,6 +45,9 @@ class WiderFloat64(Float64):
             if where == "argument":
                 return super()._of(function, form.of(a, float(number)))
             return form.of(super()._of(function, a), float(number))
+        if is_curved(one.name):
+            asked, added = curve(one.name, a)
+            return super()._of(one._replace(name=asked), a) + added
         return super()._of(one, a)
 
 

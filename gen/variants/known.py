@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from .catalogue import CATALOGUE
+from .curves import is_curved, with_curve
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
 from .narrower import NARROWER
@@ -26,5 +27,8 @@ def variant_called(name: str) -> Variant:
     variant, at, units = name.rpartition("@")
     if at:
         return restricted(variant_called(variant), units)
+    if is_curved(name):
+        asked, _, heights = name.partition("-and-curve=")
+        return with_curve(asked, [float(height) for height in heights.split(",")])
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

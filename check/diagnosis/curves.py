@@ -1,0 +1,127 @@
+"""The function that was really computed in place of an activation function, solved for from the steps.
+
+Where nothing else explains failing cases, a curve that is added to the function is fitted to the steps of
+some of them. It is believed if it takes nearly all of the error away from others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...gen.variants.curves import KNOTS, with_curve
+from ...gen.variants.variant import Variant
+from .steps import Steps
+
+BELIEVED = 0.1
+"""What may be left of the error of cases to which the curve was not fitted."""
+ROUNDS, STEP = 4, 1e-4
+FEWEST = 24
+"""A curve is fitted to no fewer wrong states, and held against no fewer."""
+MOST_STATES = 4000
+FLAT = 0.03
+"""Where a curve is lower than this share of its height, the function is right."""
+
+
+def fitted_curve(steps: Sequence[Steps]) -> tuple[Variant, str] | None:
+    """The function with a curve that takes the error away from the steps, and the function's name; None if no
+    function's does."""
+    steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
+    found = []
+    for asked in _asked(steps):
+        mine = [one for one in map(lambda one: _with(one, asked), steps) if one is not None]
+        fit, held = mine[::2], mine[1::2]
+        if min(sum(int(s.wrong.sum()) for s in some) for some in (fit, held)) < FEWEST:
+            continue
+        variant = _fit(asked, fit)
+        left = _left(variant, held)
+        if left <= BELIEVED:
+            found.append((left, variant, asked))
+    if not found:
+        return None
+    _, variant, asked = min(found, key=lambda one: one[0])
+    return variant, asked
+
+
+def _asked(steps: Sequence[Steps]) -> list[str]:
+    """The functions that the cases ask for."""
+    return list(
+        dict.fromkeys(
+            function.name
+            for one in steps
+            for functions in (*one.stack.semantics.f, *one.stack.semantics.g)
+            for function in functions
+        )
+    )
+
+
+def _with(steps: Steps, asked: str) -> Steps | None:
+    """The steps of the cases that ask for a function."""
+    s = steps.stack.semantics
+    each = [functions for pair in zip(s.f, s.g, strict=True) for functions in pair]
+    cases = [any(f[case].name == asked for f in each) for case in range(len(steps.seen))]
+    rows = np.flatnonzero(cases)
+    return steps.only(rows) if rows.size else None
+
+
+def _errors(variant: Sequence[Variant], steps: Sequence[Steps]) -> Array:
+    """(v, states) observed less given, of all states, relative to what is admitted nowhere."""
+    found = []
+    for one in steps:
+        taken = np.broadcast_to(one.taken[:, None, :, None], one.seen.shape)
+        found.append((one.seen - one.given([[v] for v in variant]))[:, taken])
+    errors = np.concatenate(found, axis=1)
+    every = max(1, errors.shape[1] // MOST_STATES)
+    return np.nan_to_num(errors[:, ::every], posinf=0.0, neginf=0.0)
+
+
+def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
+    heights = np.zeros(len(KNOTS))
+    for _ in range(ROUNDS):
+        variants = [with_curve(asked, heights)]
+        variants += [with_curve(asked, heights + STEP * one) for one in np.eye(len(KNOTS))]
+        errors = _errors(variants, steps)
+        slopes = (errors[:1] - errors[1:]).T / STEP
+        scale = np.abs(errors[0]).mean() or 1.0
+        ridge = 1e-3 * np.sqrt(len(slopes)) * np.eye(len(KNOTS))
+        left = np.concatenate([errors[0] / scale, -1e-3 * heights / scale])
+        change, *_ = np.linalg.lstsq(np.vstack([slopes, ridge]) / scale, left, rcond=None)
+        heights = heights + np.clip(change, -1.0, 1.0)
+    return with_curve(asked, heights)
+
+
+def _left(variant: Variant, steps: Sequence[Steps]) -> float:
+    """The share of the error that is left under the variant."""
+    before, after = _errors([replace(variant, semantics=None), variant], steps)
+    return float(np.abs(after).sum() / max(np.abs(before).sum(), 1e-300))
+
+
+def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
+    """Where, and by how much, the function that was computed is another."""
+    heights = np.array([float(h) for h in variant.name.partition("=")[2].split(",")])
+    seen = _seen(asked, steps)
+    heights = np.where(seen, heights, 0.0)
+    most = int(np.argmax(np.abs(heights)))
+    high = abs(heights[most])
+    word = "large" if heights[most] > 0 else "small"
+    told = f"{asked} computed as another function: by {high:.2g} too {word} where its argument is near {KNOTS[most]:g}"
+    off = np.flatnonzero(np.abs(heights) > FLAT * high)
+    known = np.flatnonzero(seen)
+    first, last = KNOTS[off[0]], KNOTS[off[-1]]
+    if KNOTS[known[0]] < first - 0.5:
+        told += f", right where it is below {first:g}"
+    if KNOTS[known[-1]] > last + 0.5:
+        told += f", right where it is above {last:g}"
+    return told
+
+
+def _seen(asked: str, steps: Sequence[Steps]) -> Array:
+    """(knots,) near which arguments of the function occur."""
+    values = [one.arguments(asked) for one in steps]
+    all_values = np.sort(np.concatenate([v.ravel() for v in values]))
+    low, high = all_values[len(all_values) // 50], all_values[-1 - len(all_values) // 50]
+    near = np.searchsorted(all_values, KNOTS + 0.25) - np.searchsorted(all_values, KNOTS - 0.25)
+    return np.asarray((KNOTS >= low) & (KNOTS <= high) & (near > 0))

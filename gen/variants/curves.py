@@ -1,0 +1,50 @@
+"""An activation function with a curve added to it: what is solved for where no known function was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation
+from ...cases.operators.semantics import StackedSemantics
+from .variant import Variant
+
+KNOTS = np.array([-64.0, -16.0, *np.linspace(-8.0, 8.0, 33), 16.0, 64.0])
+"""The arguments between which a curve is straight."""
+_CURVE = "-and-curve="
+
+
+def with_curve(asked: str, heights: Sequence[float]) -> Variant:
+    """The function `asked` with a curve of these heights at KNOTS added wherever it is asked for."""
+    name = f"{asked}{_CURVE}{','.join(f'{height:.9g}' for height in heights)}"
+
+    def instead(given: Activation) -> Activation:
+        return given._replace(name=name) if given.name == asked else given
+
+    def change(s: StackedSemantics) -> StackedSemantics:
+        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
+        return replace(s, f=f, g=g)
+
+    return Variant(name, f"{asked} computed as another function", needs=(f"f.{asked}",), semantics=change)
+
+
+@cache
+def _heights(name: str) -> tuple[str, Array]:
+    asked, _, heights = name.partition(_CURVE)
+    return asked, np.array([float(height) for height in heights.split(",")])
+
+
+def is_curved(name: str) -> bool:
+    """Whether a function of this name is one with a curve added."""
+    return _CURVE in name
+
+
+def curve(name: str, a: Array) -> tuple[str, Array]:
+    """The function that a curve was added to, and the curve at `a`."""
+    asked, heights = _heights(name)
+    return asked, np.interp(a, KNOTS, heights)
+
