@@ -18,6 +18,10 @@ from .reach import Reach, reach
 from .refusals.refusal import Refusal
 
 
+CORE = "the core vectors"
+"""What `vectors` of a report says where no path was given."""
+
+
 @dataclass(frozen=True)
 class Report:
     """What was found of all selected cases, and the verdict it gives."""

@@ -26,7 +26,7 @@ from .observed.observations import Slice, observations
 from .observed.origin import Origin
 from .observed.source import Answering, FromRuntime, Source
 from .refusals.refusal import Refusal
-from .report import Report
+from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, described
 
 
@@ -116,7 +116,7 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     return Report(
         runtime=source.name,
         runtime_version=source.version,
-        vectors=str(vectors) if vectors else "the core vectors",
+        vectors=str(vectors) if vectors else CORE,
         origins=seen.origins,
         recomputed=seen.recomputed,
         grades=seen.grades,

@@ -56,8 +56,9 @@ def test_exchanging_two_gates_fails_with_cases(runtime: Path) -> None:
     assert result.returncode == 1
     first, *rest = result.stdout.splitlines()
     assert first.startswith("does not conform: ")
-    assert any(line.startswith("  openvino.GRUSequence-5/core/") for line in rest)
+    assert "  openvino.GRUCell-3/plain/float32/default" in rest
     assert any(re.search(r"Ho\[\d, \d\]: expected .*, got .*; off by", line) for line in rest)
+    assert rest[-1].startswith("start with: grucible show openvino.GRU")
 
 
 def test_the_case_spec_makes_what_it_says(tmp_path: Path) -> None:

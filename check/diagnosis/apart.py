@@ -13,6 +13,8 @@ FEWEST = 3
 """So many of each group at least, or anything tells them apart."""
 FEWEST_REAL = 12
 """So many of each where the condition is a threshold of a real number."""
+FEWER_REAL = 0.01
+"""Of such a condition no more than this share of the others is an exception."""
 
 
 @dataclass(frozen=True)
@@ -29,32 +31,46 @@ class Feature:
     real: bool = False
 
 
-def conditions(
-    features: Sequence[Feature], group: Array, exceptions: float = 0.0
-) -> Iterator[str]:
+def conditions(features: Sequence[Feature], group: Array) -> list[str]:
     """The conditions that are true of all members of the group (n,) and of no other, in the order of the
-    features; none where there are too few members of either. They may be true of the share `exceptions`
-    of the others."""
+    features; none where there are too few members of either."""
+    return [told for count, told in _found(features, group, 0.0) if not count]
+
+
+def nearest_condition(features: Sequence[Feature], group: Array, exceptions: float) -> str:
+    """The condition that is true of all members of the group, and of the fewest others: of no more than the
+    share `exceptions`; "" where there is none."""
+    found = sorted(_found(features, group, exceptions), key=lambda one: one[0])
+    return found[0][1] if found else ""
+
+
+def _found(
+    features: Sequence[Feature], group: Array, exceptions: float
+) -> Iterator[tuple[int, str]]:
+    """Conditions that are true of all members of the group, with of how many others."""
     if min(group.sum(), (~group).sum()) < FEWEST:
         return
     for feature in features:
-        if feature.real and min(group.sum(), (~group).sum()) < FEWEST_REAL:
-            continue
-        yield from _of_feature(feature, group, exceptions * (~group).sum())
+        share = min(exceptions, FEWER_REAL) if feature.real else exceptions
+        if not feature.real or min(group.sum(), (~group).sum()) >= FEWEST_REAL:
+            yield from _of_feature(feature, group, share * (~group).sum())
 
 
-def _of_feature(feature: Feature, group: Array, most_wrong: float) -> Iterator[str]:
+def _of_feature(feature: Feature, group: Array, most_wrong: float) -> Iterator[tuple[int, str]]:
     inside, outside = feature.values[group], feature.values[~group]
     if not (np.isfinite(inside).all() and np.isfinite(outside).all()):
         return
     least, most = inside.min(), inside.max()
-    if "==" in feature.words and least == most and (outside == least).sum() <= most_wrong:
-        yield _said(feature.words["=="], least)
+    equal = int((outside == least).sum())
+    if "==" in feature.words and least == most and equal <= most_wrong:
+        yield equal, _said(feature.words["=="], least)
     below, above = outside[outside < least], outside[outside > most]
     if ">=" in feature.words and len(outside) - len(below) <= most_wrong and below.size:
-        yield _said(feature.words[">="], _between(below.max(), least, feature.real))
+        number = _between(below.max(), least, feature.real)
+        yield len(outside) - len(below), _said(feature.words[">="], number)
     if "<" in feature.words and len(outside) - len(above) <= most_wrong and above.size:
-        yield _said(feature.words["<"], _between(most, above.min(), feature.real))
+        number = _between(most, above.min(), feature.real)
+        yield len(outside) - len(above), _said(feature.words["<"], number)
 
 
 def _between(low: float, high: float, real: bool) -> float:

@@ -29,7 +29,7 @@ def what_tells_apart(
     members = [list(_described(group)) for group in (failing, others)]
     everyone = [one for group in members for one in group]
     group = np.arange(len(everyone)) < len(members[0])
-    return list(conditions(list(_features(everyone)), group))
+    return conditions(list(_features(everyone)), group)
 
 
 def _described(group: Sequence[tuple[Block, Array]]) -> Iterator[dict[str, Any]]:

@@ -37,6 +37,8 @@ PROMISING, BEST = 0.6, 16
 """What is left of the error at the best number tried, at most; and so many families are looked at closer."""
 DIGITS = 7
 """A number is told with no more digits than that."""
+FEW = 3
+"""Two mistakes at once, and those of some hidden units, are looked for in so many blocks."""
 MANY, BASES = 0.25, 3
 """What gives this share of the wrong states may be one mistake of two; so many such are gone on with."""
 Variants = tuple[Variant, ...]
@@ -67,15 +69,16 @@ def candidates(
                 found.setdefault((variant.name,), (variant,))
             elif not variant.arithmetic and share > partly.get(variant.name, (MANY, variant))[0]:
                 partly[variant.name] = (share, variant)
+    some = sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
     if not found:
-        for one in steps:
+        for one in some:
             for variant, share in _in_some_units(one):
                 if share == 1.0:
                     found.setdefault((variant.name,), (variant,))
     if not found:
         most = sorted(partly.values(), key=lambda entry: -entry[0])[:BASES]
         for base in [variant for _, variant in most]:
-            for one in steps:
+            for one in some:
                 besides = replace(one, base=(base,))
                 for variant, share in (*_listed(besides), *_fitted(besides)):
                     if share == 1.0:
@@ -209,7 +212,9 @@ def _with_few_digits(
     """The member with the fewest digits that gives every wrong state of most cases, or most wrong states."""
     rounded = [round(number, digits) for digits in range(DIGITS)]
     rounded += [float(f"{number:.{digits}g}") for digits in range(1, DIGITS + 1)]
-    numbers = list(dict.fromkeys([*(one + 0.0 for one in rounded), number]))
+    low, high = family.form.tried[0], family.form.tried[-1]
+    rounded = [one + 0.0 for one in rounded if low <= one <= high]
+    numbers = list(dict.fromkeys([*rounded, number]))
     members = [family.member(one) for one in numbers]
     cases = explains(steps, [[one] for one in members]).sum(axis=1)
     if cases.any():

@@ -6,18 +6,25 @@ some of them. It is believed if it takes nearly all of the error away from other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...gen.stacks import Stack
 from ...gen.variants.curves import KNOTS, with_curve
+from ...gen.variants.evaluate import stacks_of
 from ...gen.variants.variant import Variant
+from ...vectors.block import Block
+from .failing import FailingBlock
 from .steps import Steps
 
-BELIEVED = 0.1
-"""What may be left of the error of cases to which the curve was not fitted."""
+BELIEVED, SUSPECTED = 0.15, 0.45
+"""What may be left of the error of cases to which the curve was not fitted; of a function that all failing cases
+ask for, and no others."""
+HELPED = 0.6
+"""What may be left of the error of a case that the curve explains."""
 ROUNDS, STEP = 4, 1e-4
 FEWEST = 24
 """A curve is fitted to no fewer wrong states, and held against no fewer."""
@@ -26,24 +33,52 @@ FLAT = 0.03
 """Where a curve is lower than this share of its height, the function is right."""
 
 
-def fitted_curve(steps: Sequence[Steps]) -> tuple[Variant, str] | None:
+def fitted_curve(steps: Sequence[Steps], suspected: Container[str] = ()) -> tuple[Variant, str] | None:
     """The function with a curve that takes the error away from the steps, and the function's name; None if no
-    function's does."""
+    function's does, or those of several do. Of `suspected` functions less is asked: that all cases fail that
+    ask for one, and no others, speaks for it already."""
     steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
     found = []
     for asked in _asked(steps):
-        mine = [one for one in map(lambda one: _with(one, asked), steps) if one is not None]
-        fit, held = mine[::2], mine[1::2]
-        if min(sum(int(s.wrong.sum()) for s in some) for some in (fit, held)) < FEWEST:
-            continue
-        variant = _fit(asked, fit)
-        left = _left(variant, held)
-        if left <= BELIEVED:
-            found.append((left, variant, asked))
+        mine = [one for one in (_with(one, asked) for one in steps) if one is not None]
+        fit, held = ([half for one in mine for half in _halves(one, which)] for which in (0, 1))
+        if min(sum(int(one.wrong.sum()) for one in some) for some in (fit, held)) >= FEWEST:
+            variant = _fit(asked, fit)
+            found.append((_left(variant, held), variant, asked))
+    found.sort(key=lambda one: one[0])
     if not found:
         return None
-    _, variant, asked = min(found, key=lambda one: one[0])
-    return variant, asked
+    left, variant, asked = found[0]
+    others = min((one[0] for one in found[1:]), default=1.0)
+    believed = SUSPECTED if asked in suspected else BELIEVED
+    return (variant, asked) if left <= min(believed, others / 2) else None
+
+
+def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block]) -> set[str]:
+    """The functions that all failing cases of `left` (n,) ask for, and none of those that passed."""
+    starts = np.cumsum([0, *map(len, parts)])
+    failing = [
+        functions
+        for start, part in zip(starts, parts, strict=False)
+        for row, functions in _functions(part.stacked)
+        if left[start + row]
+    ]
+    elsewhere = [f for block in passed for _, f in _functions(stacks_of(block))]
+    return set.intersection(*failing) - set().union(*elsewhere) if failing else set()
+
+
+def _functions(stacked: Sequence[Stack]) -> Iterator[tuple[int, set[str]]]:
+    """By row of a block, the functions that a case asks for."""
+    for stack in stacked:
+        each = list(zip(*stack.semantics.f, *stack.semantics.g, strict=True))
+        for row, functions in zip(stack.rows.tolist(), each, strict=True):
+            yield row, {function.name for function in functions}
+
+
+def _halves(steps: Steps, which: int) -> list[Steps]:
+    """Every second row of the steps, from the first or from the second on."""
+    rows = np.arange(which, steps.seen.shape[2], 2)
+    return [steps.rows(rows)] if rows.size else []
 
 
 def _asked(steps: Sequence[Steps]) -> list[str]:

@@ -20,7 +20,7 @@ from ...gen.variants.variant import Variant
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
-from .curves import BELIEVED, fitted_curve, in_words
+from .curves import HELPED, fitted_curve, in_words, suspected
 from .explanations import Explanation, explanations, fewest
 from .failing import FailingBlock
 from .finding import ACCEPTED, Diagnosis, Finding, Names
@@ -65,7 +65,7 @@ def diagnose(
     explained = np.zeros(len(rows), bool)
     for one in chosen:
         explained |= one.mask
-    if (curved := _curved(search, local, which & ~explained)) is not None:
+    if (curved := _curved(search, local, which & ~explained, passing)) is not None:
         findings.append(curved[0])
         explained |= curved[1]
     for finding, cases in arithmetic_findings(rows, held, ~explained | ~which, passing.counts, local):
@@ -117,18 +117,20 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     return order
 
 
-def _curved(search: Search, local: Local, left: Array) -> tuple[Finding, Array] | None:
+def _curved(
+    search: Search, local: Local, left: Array, passing: Passing
+) -> tuple[Finding, Array] | None:
     """That a function was computed as another one, if that takes the error of the cases that are left."""
     steps = [
         one.only(np.flatnonzero(left[start + one.stack.rows]))
         for start, one in local.steps
         if left[start + one.stack.rows].any()
     ]
-    found = fitted_curve(steps)
+    found = fitted_curve(steps, suspected(search.parts, left, passing.blocks))
     if found is None:
         return None
     variant, asked = found
-    explained = left & local.helped(variant, BELIEVED)
+    explained = left & local.helped(variant, HELPED)
     if not explained.any():
         return None
     finding = Finding(
@@ -200,7 +202,7 @@ def _finding(search: Search, one: Explanation, found: Sequence[Explanation]) -> 
     )
     if one.names in search.loose:
         tight = search.loose[one.names]
-        about += ", some of it in coarse arithmetic" if tight else ", in coarse arithmetic"
+        about += ", some of it besides smaller errors" if tight else ", besides smaller errors"
     return Finding(
         names=one.names,
         kind=variants[0].kind,

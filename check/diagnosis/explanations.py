@@ -17,6 +17,9 @@ from .finding import Names
 from .local import Explained
 from .search import Search
 
+ALONE, ALONE_SHARE = 2, 0.02
+"""So many cases, and so large a share, are explained by nothing else but what several variants together, or a
+number that was fitted, are said for."""
 PARTLY = 0.05
 """Of more passing cases than this share of those that it explains, an explanation owes a reason."""
 
@@ -110,7 +113,19 @@ def fewest(found: Sequence[Explanation]) -> list[Explanation]:
     certain = list(_fewest([one for one in found if one.certain]))
     done = np.any([one.mask for one in certain], axis=0) if certain else np.zeros(1, bool)
     rest = [one for one in found if not one.certain and (one.mask & ~done).any()]
-    return certain + list(_fewest(rest))
+    return _needed([*certain, *_fewest(rest)])
+
+
+def _needed(chosen: list[Explanation]) -> list[Explanation]:
+    """Without those that are put together, or have a number, and are needed for hardly a case."""
+    for one in sorted(chosen, key=lambda one: one.explains):
+        others = [other.mask for other in chosen if other is not one]
+        if not others or (len(one.names) == 1 and "=" not in one.names[0]):
+            continue
+        alone = int((one.mask & ~np.any(others, axis=0)).sum())
+        if alone < max(ALONE, ALONE_SHARE * len(one.mask)):
+            chosen = [other for other in chosen if other is not one]
+    return chosen
 
 
 def _fewest(order: Sequence[Explanation]) -> Iterable[Explanation]:

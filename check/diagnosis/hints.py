@@ -17,6 +17,8 @@ from .failing import FailingBlock
 from .local import Local
 from .places import where
 
+MOST_RIGHT = 0.5
+"""Of the right states of cases that fail, no more than this share is where the wrong ones are."""
 MOST_TOLD = 3
 """So many conditions are told that failing cases have, and passing ones have not."""
 
@@ -59,10 +61,10 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
             "every step is right from the state before it: what is wrong is the state that rows start from, "
             "or how states are handed out"
         )
-    elif place := where(steps, group, others):
-        yield f"the states that are wrong by themselves, from the state before them, are those {place}"
     elif not right:
         yield "every state is wrong by itself, from the state before it"
+    elif place := where(steps, group, others, MOST_RIGHT):
+        yield f"states that are wrong by themselves, from the state before them, are all {place}"
 
 
 def _true_of(part: FailingBlock) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.expressions import QUANTITIES
-from .apart import Feature, conditions
+from .apart import Feature, nearest_condition
 from .steps import Steps
 
 GROUPS = (4, 8, 16, 32)
@@ -18,9 +18,14 @@ EXCEPTIONS = 0.01
 """So large a share of the other states may lie in a place: what is admitted of them is a bound, no more."""
 
 
-def where(steps: Sequence[Steps], group: Sequence[Array], others: Sequence[Array]) -> str:
-    """The simplest place, in words, where the elements of the group are, and none of the others; "" where
-    there is none. Both are masks (n, direction, rows, hidden), one of each of the steps."""
+def where(
+    steps: Sequence[Steps],
+    group: Sequence[Array],
+    others: Sequence[Array],
+    exceptions: float = EXCEPTIONS,
+) -> str:
+    """The simplest place, in words, where the elements of the group are, and none of the others but for the
+    share `exceptions`; "" where there is none. Both are masks (n, direction, rows, hidden), one of each of the steps."""
     masks = [(g | o) for g, o in zip(group, others, strict=True)]
     if sum(int(mask.sum()) for mask in masks) > MOST_ELEMENTS:
         return ""
@@ -32,7 +37,7 @@ def where(steps: Sequence[Steps], group: Sequence[Array], others: Sequence[Array
         Feature(np.concatenate([one[number].values for one in each]), first.words, first.real)
         for number, first in enumerate(each[0])
     ]
-    return next(conditions(features, inside, EXCEPTIONS), "")
+    return nearest_condition(features, inside, exceptions)
 
 
 def _features(steps: Steps, mask: Array) -> list[Feature]:

@@ -92,15 +92,20 @@ class Steps:
         return np.concatenate(found)
 
     def near(self, given: Array) -> Array:
-        """(c, …) which observed states are as near to what is given as the criterion admits."""
-        kind = FLOAT_TYPES[self.part.block.dtype]
-        flat = (len(given), len(self.seen), -1)
+        """(c, …) which observed states are as near to what is given as the criterion admits: more, where what
+        was observed is larger than what is right."""
         with np.errstate(invalid="ignore", over="ignore"):
-            limit = self.limits.reshape(len(self.seen), -1)
-            admitted = room(limit, given.reshape(flat), self.right.reshape(len(self.seen), -1), kind)
-            off = np.abs(self.seen - given)
             same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
-            return same | (off <= admitted.reshape(given.shape))
+            return np.asarray(same | (np.abs(self.seen - given) <= self._room))
+
+    @cached_property
+    def _room(self) -> Array:
+        flat = (1, len(self.seen), -1)
+        kind = FLOAT_TYPES[self.part.block.dtype]
+        limit, right = self.limits.reshape(flat[1:]), self.right.reshape(flat[1:])
+        with np.errstate(invalid="ignore", over="ignore"):
+            admitted = room(limit, np.nan_to_num(self.seen).reshape(flat), right, kind)
+        return admitted.reshape(self.seen.shape)
 
     def rows(self, which: Array) -> Steps:
         """The steps of some of the rows."""

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...cases.operators.readings import ReadingNames
+from ...cases.selection import PLAIN, PLAIN_SIZES
 from ..observed.source import Fault
 from .expectations import Expectation
 
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 DECIDING = ("required", "ambiguous")
+_THEMES = (PLAIN, PLAIN_SIZES, "core")
+"""The themes of which cases are plainer than others, the plainest first."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,13 @@ class CaseResult:
     def decides(self) -> bool:
         """Whether the case's tier counts for the verdict."""
         return self.tier in DECIDING
+
+    @property
+    def plainness(self) -> tuple[int, int, int]:
+        """The less, the plainer the case is: of one feature alone, then of few words in its id."""
+        theme = self.id.split("/")[1:2]
+        place = _THEMES.index(theme[0]) if theme and theme[0] in _THEMES else len(_THEMES)
+        return (place, self.id.count("-"), len(self.id))
 
     @property
     def wrong(self) -> bool:

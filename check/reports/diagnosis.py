@@ -8,19 +8,32 @@ from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped
 
 
+_TOLD = 2
+"""So many findings are told in the first line."""
+
+
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:
-    """The diagnosis as the end of the first line."""
-    if len(diagnosis.findings) == 1 and not diagnosis.unexplained:
-        [finding] = diagnosis.findings
-        where = ", in some cases only" if _partly(finding) else ""
-        return f"; all failures are explained by: {finding.in_short}{where}"
-    if diagnosis.findings:
+    """The diagnosis as the end of the first line: what is certain, if it explains all."""
+    found = diagnosis.findings
+    if not found or not all(finding.certain for finding in found):
+        return "; what may explain it, see below" if found else ""
+    count = len(found)
+    if diagnosis.unexplained or count > _TOLD:
         explained = diagnosis.failed - diagnosis.unexplained
-        count = len(diagnosis.findings)
-        findings = "one finding" if count == 1 else f"{count} findings together"
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
+        findings = "one finding" if count == 1 else f"{count} findings together"
         return f"; {share} failures are explained by {findings}, see below"
-    return ""
+    return "; all failures are explained by: " + "; and by: ".join(map(_short, found))
+
+
+def _short(finding: Finding) -> str:
+    partly = ", in some cases only" if _partly(finding) and not finding.where else ""
+    return f"{_placed(finding.in_short, finding)}{partly}"
+
+
+def _placed(text: str, finding: Finding) -> str:
+    """What a finding says, with where it is so."""
+    return f"{text}, {finding.where}" if finding.where else text
 
 
 def _partly(finding: Finding) -> bool:
@@ -38,10 +51,12 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     )
     yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
     for finding in diagnosis.findings:
-        yield from wrapped(f"{finding.explains:6}  {finding.about}", indent=0, more=8)
+        said = _placed(finding.about, finding)
+        perhaps = "" if finding.certain else "perhaps: "
+        yield from wrapped(f"{finding.explains:6}  {perhaps}{said}", indent=0, more=8)
         if finding.alternatives:
             yield from wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
-        if _partly(finding):
+        if _partly(finding) and not finding.where:
             told = f"{finding.contradicted} cases that would show it passed"
             yield from wrapped(f"not everywhere: {told}", indent=8)
         if finding.silent:

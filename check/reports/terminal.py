@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +11,7 @@ from ..judging.case_result import CaseResult
 from ..judging.expectations import of_invalid
 from ..observed.origin import ORIGINS
 from ..reach import in_words
-from ..report import Report
+from ..report import CORE, Report
 from .diagnosis import diagnosis_in_short, diagnosis_lines
 from .messages import masked
 from .refusals import how_many_refused, in_short, refusal_lines
@@ -43,6 +44,7 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from refusal_lines(report.refusals)
     yield from _expected(report)
     yield from _unsupported(report)
+    yield from _start(report)
 
 
 def _files(report: Report) -> str:
@@ -152,17 +154,12 @@ def _reading(names: ReadingNames, ledger: str) -> str:
 
 
 def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The worst failures, of each dtype in turn."""
+    """The plainest failures, of each dtype in turn."""
     if not results:
         return
     yield ""
-    yield "failed (the worst of each dtype first):"
-    placed: Counter[str] = Counter()
-    order = []
-    for result in sorted(results, key=lambda r: -r.worst_ratio):
-        placed[result.dtype] += 1
-        order.append((placed[result.dtype], -result.worst_ratio, result))
-    for _, _, result in sorted(order, key=lambda entry: entry[:2])[:_SHOWN]:
+    yield "failed (the plainest of each dtype first):"
+    for result in _plainest(results)[:_SHOWN]:
         yield f"  {result.id}"
         told = result.message
         if result.worst_ratio > 1.0:
@@ -172,6 +169,26 @@ def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
             )
         yield from wrapped(told, indent=4)
     yield from _and_more(len(results))
+
+
+def _plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """The plainest first, of each dtype in turn."""
+    placed: Counter[str] = Counter()
+    order = []
+    for place, result in enumerate(sorted(results, key=lambda r: r.plainness)):
+        placed[result.dtype] += 1
+        order.append((placed[result.dtype], place, result))
+    return [entry[2] for entry in sorted(order, key=lambda entry: entry[:2])]
+
+
+def _start(report: Report) -> Iterator[str]:
+    """What to look at first."""
+    failed = [r for r in report.unexpected if r.verdict == "failed"]
+    if failed:
+        vectors = "" if report.vectors == CORE else f"{shlex.quote(report.vectors)} "
+        yield ""
+        first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
+        yield f"start with: grucible show {vectors}{first.id}"
 
 
 def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:

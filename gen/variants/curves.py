@@ -13,7 +13,8 @@ from ...cases.operators.activations import Activation
 from ...cases.operators.semantics import StackedSemantics
 from .variant import Variant
 
-KNOTS = np.array([-64.0, -16.0, *np.linspace(-8.0, 8.0, 33), 16.0, 64.0])
+_FAR = np.array([9.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0])
+KNOTS = np.array([*-_FAR[::-1], *np.linspace(-8.0, 8.0, 65), *_FAR])
 """The arguments between which a curve is straight."""
 _CURVE = "-and-curve="
 

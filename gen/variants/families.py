@@ -19,7 +19,7 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
-from .forms import FORMS, SCALED, WIDENED, Form, told
+from .forms import FORMS, HARD, SCALED, WIDENED, Form, told
 from .operands import GROUPS
 from .variant import Variant
 
@@ -167,6 +167,17 @@ def _with_old_state(name: str, number: float) -> dict[str, Any]:
     return {"alter": bound}
 
 
+def _hard_sigmoid(slope: float) -> dict[str, Any]:
+    def instead(given: Activation) -> Activation:
+        return Activation("hard-sigmoid", slope, 0.5) if given.name == "sigmoid" else given
+
+    def change(s: StackedSemantics) -> StackedSemantics:
+        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
+        return replace(s, f=f, g=g)
+
+    return {"semantics": change}
+
+
 def _clip_scaled(number: float) -> dict[str, Any]:
     factor = max(abs(number), 1e-300)  # infinity, no clip, stays so
     return {"semantics": lambda s: replace(s, clip=s.clip * factor)}
@@ -183,6 +194,7 @@ FAMILIES: dict[str, Family] = {
             Family(f"{name}-with-h", f"Ht-1 added to {QUANTITIES[name]},", SCALED, partial(_with_old_state, name))
             for name in ("a_z", "a_r", "a_h", "t")
         ),
+        Family("sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)),
         Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
     )
 }

@@ -36,6 +36,9 @@ _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 16))), *_spread(1e-4, 4.0, 
 SCALED = Form(
     "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 49).tolist())
 )
+HARD = Form(
+    "hard", "computed as max(0, min(1, {number} v + 1/2))", lambda v, k: np.clip(k * v + 0.5, 0, 1), _spread(0.05, 1.0, 20)
+)
 WIDENED = Form(
     "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 33)
 )
@@ -47,6 +50,8 @@ FORMS = (
     Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:16], *_POSITIVE)),
     Form("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
          _spread(2**-20, 1.0, 41)),
+    Form("saturated", "taken as infinite where its size is above {number}",
+         lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE),
     Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
          (0.0, 0.001, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, -1.0, 2.0)),
     Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n,

@@ -148,7 +148,7 @@ def test_terminal_report(some_vectors: Path, command: Command) -> None:
         "float32": ["4", "3", "1"],
         "nonportable": ["1", "0", "1"],
     }
-    assert "failed (the worst of each dtype first):" in lines
+    assert "failed (the plainest of each dtype first):" in lines
     assert f"  {CELL}/made/float32/b-bad" in lines
     assert any(line.startswith("    Ho[0, 0]: expected ") for line in lines)
 

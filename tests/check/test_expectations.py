@@ -84,7 +84,7 @@ def test_expected_failures(some_vectors: Path, tmp_path: Path, command: Command)
     for line in ("       1 case: */b-*", "         NaN comes out", "         https://example.org/1",
                  "       0 cases, 1 passed unexpectedly: */a-*", f"  passed unexpectedly: {CELL}/made/float32/a-good"):  # fmt: skip
         assert line in lines
-    assert "failed (the worst of each dtype first):" not in lines
+    assert "failed (the plainest of each dtype first):" not in lines
 
 
 @pytest.mark.parametrize("known", ["[]", "- {cases: '*/a-good', reason: not this one}"])

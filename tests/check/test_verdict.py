@@ -186,7 +186,7 @@ def test_cases_say_what_was_observed(all_kinds: Path) -> None:
 def test_the_terminal_report_names_them(all_kinds: Path) -> None:
     text = "\n".join(report_lines(judged(all_kinds, set(KINDS))))
     for title, ids in {
-        "failed (the worst of each dtype first):": ["failed/2", "failed/1"],
+        "failed (the plainest of each dtype first):": ["failed/1", "failed/2"],
         "missing:": ["missing/1", "missing/2"],
     }.items():
         _, _, listed = text.partition(f"\n{title}\n")
