@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +33,14 @@ class Told:
     def as_json(self) -> dict[str, Any]:
         """As a JSON value."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Told:
+        """The inverse."""
+        sentences = [
+            Sentence(**one | {"others": tuple(one["others"])}) for one in value["sentences"]
+        ]
+        return cls(value["failed"], value["unexplained"], tuple(sentences), tuple(value["hints"]))
 
 
 def report_of(wrong: WrongGru) -> Report:

@@ -1,0 +1,124 @@
+"""The benchmark of diagnosis: python tests/diagnosis/run.py [NAME ...] writes tests/DIAGNOSIS.md.
+
+Every wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
+says of it is held against what a right diagnosis says. Without names all of them, which takes some ten
+minutes; with names those, and the rest of the page stays. `--before` writes what the code says as what was
+said before: it is run on an older commit, with these files beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+TESTS = Path(__file__).parents[1]
+sys.path.insert(0, str(TESTS))
+
+from diagnosis.heldout import HELD_OUT  # noqa: E402
+from diagnosis.listed import LISTED  # noqa: E402
+from diagnosis.score import MARKS, Mark, mark  # noqa: E402
+from diagnosis.sentences import SAID  # noqa: E402
+from diagnosis.told import Told, report_of, told_of  # noqa: E402
+from diagnosis.unlisted import UNLISTED  # noqa: E402
+from diagnosis.wrong_gru import WrongGru  # noqa: E402
+
+PAGE, KEPT = TESTS / "DIAGNOSIS.md", TESTS / "diagnosis" / "results.json"
+LISTS = {
+    "In the catalogue": LISTED,
+    "By somebody who had not seen the catalogue": UNLISTED,
+    "By somebody who had not seen it either, and first judged after all else was done": HELD_OUT,
+}
+WRONG = {wrong.name: wrong for wrongs in LISTS.values() for wrong in wrongs}
+HEAD = """# What is said of wrong GRUs
+
+{count} plain numpy GRUs with known mistakes, each judged by the float32 questions of its operator in the core vectors. *Right*: every mistake is named
+with certainty, or the place where it sits. *In part*: some of several mistakes, or named as what may be. *Silent*: unexplained, and said to be. *Wrong*:
+a sentence that is said with certainty and is not true. What counts as naming a mistake stands in `tests/diagnosis/sentences.py`, as regular expressions.
+
+`python tests/diagnosis/run.py` makes this page: {machine}, {day}, {minutes:.0f} minutes of two processes. *Before* is the code as it was at {commit}.
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Judge the wrong GRUs, keep what was said, and write the page."""
+    when = "before" if "--before" in arguments else "now"
+    names = [name for name in arguments if not name.startswith("-")] or list(WRONG)
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    start = time.monotonic()
+    with multiprocessing.Pool(2) as pool:
+        for name, told in pool.imap_unordered(_told, names):
+            kept.setdefault(when, {})[name] = told.as_json()
+            print(name, mark(told, SAID[name]), flush=True)
+    if len(names) == len(WRONG):
+        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+        minutes = (time.monotonic() - start) / 60
+        kept[f"{when}_run"] = {"day": time.strftime("%Y-%m-%d"), "machine": machine, "minutes": minutes}
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    PAGE.write_text("\n".join(page(kept)) + "\n")
+
+
+def _told(name: str) -> tuple[str, Told]:
+    return name, told_of(report_of(WRONG[name]))
+
+
+def page(kept: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of the page."""
+    run = kept.get("now_run", {"day": "", "machine": "", "minutes": 0})
+    yield HEAD.format(count=len(WRONG), commit=kept.get("before_commit", "an older commit"), **run)
+    marks = {
+        when: {name: mark(Told.from_json(told), SAID[name]) for name, told in kept.get(when, {}).items()}
+        for when in ("before", "now")
+    }
+    yield from _totals(marks)
+    for title, wrongs in LISTS.items():
+        yield from ("", f"## {title}", "", "| | operator | mistakes | what is said | before | now |", "| --- | --- | --- | --- | --- | --- |")  # fmt: skip
+        for wrong in wrongs:
+            yield _row(wrong, kept, marks)
+
+
+def _totals(marks: Mapping[str, Mapping[str, Mark]]) -> Iterator[str]:
+    yield "| | | " + " | ".join(f"{one} before" for one in MARKS) + " | " + " | ".join(f"{one} now" for one in MARKS) + " |"  # fmt: skip
+    yield "| --- | ---: |" + " ---: |" * 8
+    groups = {
+        "one mistake": [w for w in WRONG.values() if len(w.mistakes) == 1],
+        "two mistakes": [w for w in WRONG.values() if len(w.mistakes) == 2],
+        "three": [w for w in WRONG.values() if len(w.mistakes) > 2],
+    }
+    groups |= {f"*{title[0].lower()}{title[1:]}*": list(wrongs) for title, wrongs in LISTS.items()}
+    for title, wrongs in groups.items():
+        cells = []
+        for when in ("before", "now"):
+            counts = Counter(marks[when].get(wrong.name) for wrong in wrongs)
+            cells += [str(counts[one]) for one in MARKS]
+        yield f"| {title} | {len(wrongs)} | " + " | ".join(cells) + " |"
+
+
+def _row(wrong: WrongGru, kept: Mapping[str, Any], marks: Mapping[str, Mapping[str, Mark]]) -> str:
+    told = Told.from_json(kept["now"][wrong.name]) if wrong.name in kept.get("now", {}) else None
+    mistakes = "; ".join(wrong.mistakes) + (f" ({wrong.place})" if wrong.place else "")
+    said = "<br>".join(_said(told)) if told else ""
+    before, now = (marks[when].get(wrong.name, "") for when in ("before", "now"))
+    cells = (wrong.name, wrong.operator.split(".")[1], mistakes, said, before, f"**{now}**" if now == "wrong" else now)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _said(told: Told) -> Iterator[str]:
+    """The sentences, with how many cases each explains, and what is known of the others."""
+    for one in told.sentences:
+        others = f" *or:* {'; '.join(one.others[:2])}" if one.others else ""
+        yield f"{one.explains}: {'' if one.certain else 'perhaps: '}{one.text}{others}"
+    if told.unexplained:
+        yield f"{told.unexplained} unexplained" + "".join(f"; {hint}" for hint in told.hints)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
