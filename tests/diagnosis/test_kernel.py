@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
@@ -10,11 +11,13 @@ import pytest
 
 from grucible import Case, load_vectors, verify
 
+from .heldout import HELD_OUT
 from .kernel import Array, right
 from .unlisted import UNLISTED
 from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
 
 OPERATORS = (CELL, SEQUENCE, ONNX)
+WRONG = (*UNLISTED, *HELD_OUT)
 
 
 @cache
@@ -51,14 +54,23 @@ def test_the_right_kernel_conforms(operator: str) -> None:
     assert set(report.counts) <= {"passed", "unsupported"}
 
 
-@pytest.mark.parametrize("wrong", UNLISTED, ids=lambda wrong: wrong.name)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_gru_fails(wrong: WrongGru) -> None:
     assert len(failing(wrong)) >= 3
 
 
-def test_the_list_is_as_it_says() -> None:
-    assert len({wrong.name for wrong in UNLISTED}) == len(UNLISTED) >= 48
-    assert len({wrong.kernel for wrong in UNLISTED}) == len(UNLISTED)
-    for wrong in UNLISTED:
+def test_the_lists_are_as_they_say() -> None:
+    assert len(UNLISTED) >= 48
+    assert Counter(wrong.kind for wrong in HELD_OUT) == {
+        "single": 14,
+        "several": 7,
+        "place": 4,
+        "data": 2,
+        "stateful": 1,
+        "numerical": 2,
+    }
+    assert len({wrong.name for wrong in WRONG}) == len(WRONG)
+    assert len({wrong.kernel for wrong in WRONG}) == len(WRONG)
+    for wrong in WRONG:
         assert (len(wrong.mistakes) > 1) == (wrong.kind == "several"), wrong.name
         assert wrong.place or wrong.kind not in ("place", "data", "stateful"), wrong.name

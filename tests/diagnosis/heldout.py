@@ -1,0 +1,11 @@
+"""Wrong GRUs by somebody who has seen neither the catalogue nor the other list, and to which nothing is fitted."""
+
+from __future__ import annotations
+
+from .heldout_addressing import ADDRESSING
+from .heldout_formulas import FORMULAS
+from .heldout_several import SEVERAL
+from .heldout_somewhere import SOMEWHERE
+from .wrong_gru import WrongGru
+
+HELD_OUT: tuple[WrongGru, ...] = (*FORMULAS, *ADDRESSING, *SEVERAL, *SOMEWHERE)
