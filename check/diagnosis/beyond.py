@@ -28,12 +28,16 @@ from .steps import Steps, steps_of
 
 MOST_ROWS = 6
 """So many rows of the steps of a case are looked at: of those that hold wrong states."""
+MOST_STEPS = 8
+"""The steps of so many groups of cases."""
+THIN_ROWS = 3
+"""A number is sought on so many rows, and tried on all."""
 FEWEST_WRONG = 4
 """A number is fitted to no fewer wrong states than this."""
 BATCH_BYTES = 24 << 20
 ZOOMS, ZOOMED = 14, 9
 """How often a number is sought between its neighbours, and among how many."""
-PROMISING, BEST = 0.6, 16
+PROMISING, BEST = 0.75, 16
 """What is left of the error at the best number tried, at most; and so many families are looked at closer."""
 DIGITS = 7
 """A number is told with no more digits than that."""
@@ -61,6 +65,8 @@ def candidates(
     nothing does, together with one of `bases` or with what gives many wrong states."""
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
+    places = np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).round().astype(int)
+    steps = [steps[place] for place in places.tolist()]
     found: dict[tuple[str, ...], Variants] = {}
     partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
     for one in steps:
@@ -165,7 +171,8 @@ def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
         if not family.between_steps and family.member(1.0).means_something_for(operator)
     ]
     tried = [(family, number) for family in pool for number in family.form.tried]
-    left = _left(steps, [family.member(number) for family, number in tried])
+    thin = _thin(steps)
+    left = _left(thin, [family.member(number) for family, number in tried])
     best: dict[str, tuple[float, Family, int]] = {}
     for place, ((family, _), share) in enumerate(zip(tried, left, strict=True)):
         if share < best.get(family.name, (PROMISING, family, 0))[0]:
@@ -174,8 +181,16 @@ def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
         number = tried[place][1]
         if family.form.fitted:
             around = [n for f, n in tried[max(0, place - 1) : place + 2] if f is family]
-            number = _sought(steps, family, min(around), max(around))
+            number = _sought(thin, family, min(around), max(around))
         yield from _with_few_digits(steps, family, number)
+
+
+def _thin(steps: Steps) -> Steps:
+    """A few rows of the case with the most wrong states, if they hold enough of them."""
+    case = steps.only(np.array([int(np.argmax(steps.wrong.sum(axis=(1, 2, 3))))]))
+    rows = np.argsort(-case.wrong.sum(axis=(0, 1, 3)), kind="stable")[:THIN_ROWS]
+    thin = case.rows(np.sort(rows))
+    return thin if thin.wrong.sum() >= 2 * FEWEST_WRONG else steps
 
 
 def _left(steps: Steps, variants: Sequence[Variant]) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from ...cases.operators.readings import READINGS
 from ...cases.operators.signature import Operator
@@ -57,6 +58,7 @@ CATALOGUE: dict[str, Variant] = {
 }
 
 
-def variants_of(operator: Operator) -> list[Variant]:
+@cache
+def variants_of(operator: Operator) -> tuple[Variant, ...]:
     """The variants that mean something for an operator: it has what they are about."""
-    return [v for v in CATALOGUE.values() if v.means_something_for(operator)]
+    return tuple(v for v in CATALOGUE.values() if v.means_something_for(operator))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Family:
     needs: tuple[str, ...] = ()
     between_steps: bool = False
 
+    @lru_cache(maxsize=1 << 16)  # noqa: B019 - families live as long as the program
     def member(self, number: float) -> Variant:
         """The variant with this number."""
         return Variant(

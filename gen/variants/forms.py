@@ -30,26 +30,26 @@ def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
     return tuple(np.geomspace(low, high, count).tolist())
 
 
-_POSITIVE = _spread(2**-10, 16.0, 29)
-_SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 16))), *_spread(1e-4, 4.0, 16))
+_POSITIVE = _spread(2**-10, 16.0, 13)
+_SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
 
 SCALED = Form(
-    "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 49).tolist())
+    "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 17).tolist())
 )
 HARD = Form(
-    "hard", "computed as max(0, min(1, {number} v + 1/2))", lambda v, k: np.clip(k * v + 0.5, 0, 1), _spread(0.05, 1.0, 20)
+    "hard", "computed as max(0, min(1, {number} v + 1/2))", lambda v, k: np.clip(k * v + 0.5, 0, 1), _spread(0.05, 1.0, 9)
 )
 WIDENED = Form(
-    "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 33)
+    "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13)
 )
 FORMS = (
     SCALED,
     Form("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),
     Form("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
-    Form("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:16], *_POSITIVE)),
-    Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:16], *_POSITIVE)),
+    Form("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:8], *_POSITIVE)),
+    Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:8], *_POSITIVE)),
     Form("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
-         _spread(2**-20, 1.0, 41)),
+         _spread(2**-20, 1.0, 17)),
     Form("saturated", "taken as infinite where its size is above {number}",
          lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE),
     Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
