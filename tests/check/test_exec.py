@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from shipped import core_cases
 
 import grucible
-from grucible import load_vectors
 from grucible.check.observed.isolated import MOST_DEATHS
 from grucible.check.protocol.header import question_parts
 
@@ -214,7 +214,7 @@ def test_the_page_shows_what_is_sent() -> None:
     page = (EXAMPLES.parent / "README.md").read_text()
     shown = page.partition("    question ")[2].partition("    end")[0].splitlines()
     asked = shown[0].strip()
-    [case] = [case for case in load_vectors() if case.id == asked]
+    [case] = [case for case in core_cases() if case.id == asked]
     sent = question_parts(case.question)[0].decode().splitlines()
     for line in shown[1:]:
         assert line.strip() == "…" or line.strip() in sent, line

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped import core_cases
 
-from grucible import Question, Unsupported, load_vectors, verify
+from grucible import Question, Unsupported, verify
 from grucible.cases.operators.readings import STORED
 from grucible.check.judging.expectations import load_expectations
 
@@ -20,7 +21,7 @@ KNOWN = ROOT / "check" / "known"
 
 @pytest.fixture(scope="module")
 def questions() -> dict[str, Question]:
-    return {case.id: case.question for case in load_vectors()}
+    return {case.id: case.question for case in core_cases()}
 
 
 def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported() -> None:

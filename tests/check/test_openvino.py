@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shipped import core_cases
 
 import grucible
-from grucible import Case, load_vectors
+from grucible import Case
 
 pytest.importorskip("openvino", reason="the extra [openvino] is not installed")
 
 KNOWN = Path(grucible.__file__).parent / "check" / "known" / "openvino.yaml"
-CASES = {case.id: case for case in load_vectors() if case.operator.startswith("openvino.")}
 NAMES = ("openvino", "openvino-constant")
 SELECT = {
     "openvino": ("openvino.*/float32/*", "openvino.*/float64/*"),
@@ -43,7 +43,7 @@ def finding(case: Case) -> str:
 
 def asked(name: str) -> list[Case]:
     """The core cases that a runtime is asked here."""
-    return [c for c in CASES.values() if any(fnmatchcase(c.id, glob) for glob in SELECT[name])]
+    return [c for c in core_cases() if any(fnmatchcase(c.id, glob) for glob in SELECT[name])]
 
 
 class Judged:

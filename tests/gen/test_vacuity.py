@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn import drawn_block
+from shipped import core_cases
 
-from grucible import load_vectors
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.spec_file import find_specs
@@ -86,7 +86,7 @@ def test_a_cell_too_large_for_float16_is_drawn_smaller() -> None:
 
 def test_zero_is_no_answer_to_any_core_case_that_decides() -> None:
     """Not within the required tolerances: the judge's own rule is not used here."""
-    for case in load_vectors():
+    for case in core_cases():
         if case.tier == "nonportable":
             continue
         required = REQUIRED[case.question.dtype]

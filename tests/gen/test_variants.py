@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shipped import core_blocks
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import READINGS
@@ -24,8 +25,6 @@ from grucible.gen.variants.evaluate import (
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.case import REQUIRED
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
 
 CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.GRUSequence-5"))
 
@@ -33,15 +32,11 @@ CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.G
 @cache
 def blocks() -> tuple[Block, ...]:
     """The core vectors, each operator's in its widest dtype."""
-    found = []
-    for file, relative in find_vectors(None):
-        with open_vectors(file, relative) as opened:
-            dtypes = OPERATORS[opened.operator].dtypes()
-            widest = "float64" if "float64" in dtypes else "float32"
-            for stored in opened.blocks():
-                if stored.dtype == widest:
-                    found += list(stored.slices())
-    return tuple(found)
+    widest = {
+        name: "float64" if "float64" in operator.dtypes() else "float32"
+        for name, operator in OPERATORS.items()
+    }
+    return tuple(block for block in core_blocks() if block.dtype == widest[block.operator])
 
 
 def _right(block: Block, outputs: Mapping[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
