@@ -1,15 +1,32 @@
-"""The core vectors, read once in a process: many tests look at them, and reading them takes its time."""
+"""The shipped specs and the core vectors, read once in a process: many tests look at them, and reading
+them takes its time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
 
 from grucible import Case
+from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.spec_file import CaseSpecFile, find_specs
 from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
+
+
+@cache
+def specs() -> Mapping[str, CaseSpecFile]:
+    """The shipped specs by their paths."""
+    return {spec.path: spec for spec in find_specs()}
+
+
+@cache
+def expanded() -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
+    """The shipped specs with their cases."""
+    return expand_all([*specs().values()])
 
 
 @cache

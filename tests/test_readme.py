@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shipped import expanded
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -83,13 +84,9 @@ def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> Non
 
 
 def test_readme_names_the_counts_of_today() -> None:
-    from grucible.cases.expansion.expand import expand_all
-    from grucible.cases.specs.spec_file import find_specs
-
-    expanded = expand_all(find_specs())
-    count = sum(len(cases) for _, cases in expanded)
+    count = sum(len(cases) for _, cases in expanded())
     assert f"{count:,} cases" in README
-    core = sum(len(cases) for spec, cases in expanded if spec.theme.startswith(("core", "plain")))
+    core = sum(len(cases) for spec, cases in expanded() if spec.theme.startswith(("core", "plain")))
     assert f"{core} core cases" in README
 
 

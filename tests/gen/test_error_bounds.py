@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -17,7 +18,6 @@ from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs
 from grucible.cases.operators.semantics import Semantics, semantics, stack
-from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.exact.enclosures import outputs_by_arb as exact_outputs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
@@ -40,7 +40,7 @@ from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 
-SPECS = {spec.path: spec for spec in find_specs()}
+SPECS = specs()
 SEQUENCE = OPERATORS["openvino.GRUSequence-5"]
 PATHS = ["attributes", "magnitudes", "sizes", "with_zero"]
 

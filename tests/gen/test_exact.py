@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from drawn import drawn_block
 from oracles import assert_rounds_to, exact_outputs, products
+from shipped import specs
 
 from grucible import Case
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -20,13 +21,12 @@ from grucible.cases.operators.readings import STORED
 from grucible.cases.question import TensorType
 from grucible.cases.selection import selected
 from grucible.cases.specs.draws import DRAWS
-from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
 from grucible.vectors.case import Answer
 from oracle import FRACTIONS, MPMATH, round_once
 
-SPECS = {spec.path: spec for spec in find_specs()}
+SPECS = specs()
 MOST_PRODUCTS = 200_000  # multiplications of a case that the scalar oracle is asked for
 
 

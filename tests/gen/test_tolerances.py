@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from drawn import drawn_block
-from shipped import core_blocks
+from shipped import core_blocks, specs
 
 from grucible.check.judging.case_result import DECIDING
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
@@ -148,9 +148,8 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
 
 def _chunk() -> list:  # type: ignore[type-arg]
     from grucible.cases.expansion.expand import expand
-    from grucible.cases.specs.spec_file import find_specs
     from grucible.gen.making.chunks import chunks
 
-    [spec] = [s for s in find_specs() if s.path == "openvino/gru_sequence/attributes"]
+    spec = specs()["openvino/gru_sequence/attributes"]
     _, parts = next(iter(chunks(expand(spec, ["float32"]))))
     return parts[0]
