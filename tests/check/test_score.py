@@ -79,7 +79,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
 
 
 def test_where_a_misreading_is_visible() -> None:
-    found = score(None, misreading="lbr-ignored")
+    found = score(None, misreading="lbr-ignored", select=CORE_THEMES)
     for operator in found.caught:
         where = found.visible_where(operator, "lbr-ignored")
         [(attribute, values)] = [
