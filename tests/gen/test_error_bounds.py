@@ -202,17 +202,18 @@ def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> No
         return _exact(function, min(max(x, mpmath.mpf(-clip)), mpmath.mpf(clip)))
 
     with mpmath.workprec(200):
+        points = [(mpmath.mpf(float(at)), phi(mpmath.mpf(float(at)))) for at in a]
         for reach in (1e-12, 1e-6, 1e-3, 0.1, 1.0, 5.0):
             curves, row = _curves(function, clip), a[None, None]
             inside = curves.inside(row)
             slope, half_second = curves.slopes(row, inside)
             wide = np.full((1, 1, 1, len(a)), reach)
             bound, slopes = curves.remainder(row, inside, wide, half_second)[0, 0, 0], slope[0, 0]
-            for at, limit, rise in zip(a, bound, slopes, strict=True):
+            for (x, value), limit, rise in zip(points, bound, slopes, strict=True):
                 for share in (-1.0, -0.4, 0.3, 1.0):
-                    x, d = mpmath.mpf(float(at)), mpmath.mpf(share * reach)
-                    rest = abs(phi(x + d) - phi(x) - mpmath.mpf(float(rise)) * d)
-                    assert rest <= limit * (1 + 1e-9) + abs(d) * 1e-15, (at, reach, share)
+                    d = mpmath.mpf(share * reach)
+                    rest = abs(phi(x + d) - value - mpmath.mpf(float(rise)) * d)
+                    assert rest <= limit * (1 + 1e-9) + abs(d) * 1e-15, (x, reach, share)
 
 
 def test_what_may_be_on_either_side_of_a_break_straddles_it() -> None:
