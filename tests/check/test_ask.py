@@ -118,16 +118,16 @@ def test_what_is_written_is_the_judge_s_side_of_the_protocol(
 
 def test_there_is_no_answer_in_it(tmp_path: Path) -> None:
     out = tmp_path / "q"
-    written = list(ask(None, out))
+    written = list(ask(None, out, ["*/core*/*"]))
     everything = b"".join(one.files.questions.read_bytes() for one in written)
     looked_for = 0
-    for case in core_cases():
+    for case in (one for one in core_cases() if "/core" in one.id):
         for array in case.answer.outputs.values():
             if len(np.unique(array.astype(np.float64))) >= 4:
                 looked_for += 1
                 assert array.tobytes() not in everything
     assert looked_for > 1000
-    assert len(written) == len(list(CORE.rglob("*.h5")))
+    assert len(written) == len(list(CORE.rglob("core*.h5")))
 
 
 def test_the_command_says_what_it_wrote_and_what_is_next(
