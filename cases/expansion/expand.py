@@ -11,7 +11,7 @@ from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators.known import OPERATORS
 from ..operators.signature import Operator
-from ..selection import nothing_selected, selected
+from ..selection import may_select, nothing_selected, selected
 from ..specs.draws import DRAWS
 from ..specs.factors import NEEDED, Factor, factors
 from ..specs.spec_file import CaseSpecFile
@@ -28,9 +28,11 @@ def expand(
     """The cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
 
     Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
-    lengths that do not fit the sizes.
+    lengths that do not fit the sizes. A spec none of whose cases can be meant is not enumerated.
     """
     check_counts(spec)
+    if not _may_hold(spec, dtypes, select):
+        return []
     theme = _theme(spec)
     found: dict[str, CaseSpec] = {}
     for index in range(len(spec.model.cases)):
@@ -44,6 +46,16 @@ def expand(
         for case in found.values()
         if (not dtypes or case.dtype in dtypes) and selected(case.id, select)
     ]
+
+
+def _may_hold(spec: CaseSpecFile, dtypes: Sequence[str], select: Sequence[str]) -> bool:
+    """Whether a case of the spec can be of these dtypes and have an id that a glob matches."""
+    prefix = f"{spec.model.operator}/{spec.theme}/"
+    return any(
+        may_select(f"{prefix}{dtype}/", select)
+        for dtype in spec.model.dtypes
+        if not dtypes or dtype in dtypes
+    )
 
 
 def expand_all(

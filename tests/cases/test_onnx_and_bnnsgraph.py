@@ -6,22 +6,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped import expanded
 
 from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.attribute_values import type_of_values
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read
 from grucible.cases.operators.semantics import Semantics, semantics
-from grucible.cases.specs.spec_file import find_specs, load_spec
+from grucible.cases.specs.spec_file import load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
 
 
 @pytest.fixture(scope="module")
 def shipped() -> list[CaseSpec]:
-    return [case for _, cases in expand_all(find_specs()) for case in cases]
+    return [case for _, cases in expanded() for case in cases]
 
 
 def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -376,7 +377,7 @@ def test_patterns_of_lengths() -> None:
 
 @pytest.fixture(scope="module")
 def shipped() -> list[CaseSpec]:
-    return [case for _, cases in expand_all(find_specs()) for case in cases]
+    return [case for _, cases in expanded() for case in cases]
 
 
 def test_the_shipped_cases_are_many_and_cover_every_pair(shipped: list[CaseSpec]) -> None:
@@ -406,7 +407,7 @@ def test_a_pair_that_no_case_has_is_missing_where_it_could_be(shipped: list[Case
 
 
 def test_some_ids_as_published() -> None:
-    found = {case.id for _, cases in expand_all(find_specs()) for case in cases}
+    found = {case.id for _, cases in expanded() for case in cases}
     assert {
         "openvino.GRUSequence-5/attributes/float32/bidirectional-lbr-relu_tanh-clip0.5-ragged",
         "openvino.GRUSequence-5/sizes/float64/reverse-lbr-n5-t16-i15-h1-longest-last",

@@ -160,11 +160,15 @@ def write_some_vectors(root: Path) -> None:
     write_vectors(root / "deep" / "seq.h5", zero, operator=SEQUENCE)
 
 
-def write_outputs(path: Path, vectors: Path) -> None:
-    """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected."""
+def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.bytes_) -> None:
+    """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected.
+
+    With `text=str` its attributes are of variable length, as h5py writes a str, and a process reads them.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(vectors) as expected, h5py.File(path, "w") as outputs:
-        outputs.attrs.update({"format": "grucible outputs", "format_version": 2, "runtime": "mine"})
+        texts = {"format": text("grucible outputs"), "runtime": text("mine")}
+        outputs.attrs.update({**texts, "format_version": 2})
         for dtype in ("float16", "bfloat16", "float32", "float64"):
             for name, block in expected.get(dtype, {}).items():
                 made = outputs.create_group(f"{dtype}/{name}")

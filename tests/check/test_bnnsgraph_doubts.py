@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import drawn_block
+from shipped import core_cases
 
-from grucible import load_vectors, verify
+from grucible import verify
 from grucible.cases.dtypes import Arrays
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
@@ -42,7 +43,7 @@ def test_a_draw_whose_pre_activations_pass_50_is_drawn_again() -> None:
     [magnitudes] = [s for s in find_specs() if s.path == "bnnsgraph/gru/magnitudes"]
     [grown] = expand(magnitudes, ["float16"], ["*/forward-after-tanh-linear-sequence"])
     assert _largest(draw_inputs(grown, 0, 0), grown.attributes) > 50
-    core = [c for c in load_vectors() if c.operator == "bnnsgraph.gru" and c.id.endswith("x64")]
+    core = [c for c in core_cases() if c.operator == "bnnsgraph.gru" and c.id.endswith("x64")]
     assert len(core) == 4
     [again] = drawn_block([grown], 0).cases()
     for case in (*core, again):

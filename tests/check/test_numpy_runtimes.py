@@ -6,24 +6,30 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from shipped import core_cases
 
-from grucible import Question, load_vectors, verify
+from grucible import Case, Question, load_vectors, verify
+from grucible.cases.selection import selected
 from grucible.check.reports.terminal import report_lines
 
 from .conftest import HERE, Command
 from .made import CELL, KEEPS_H0, SEQUENCE, make_block, write_vectors
 from .numpy_gru import MISTAKES, Array, keeps_h0, run
 
-CORE = {case.id: case for case in load_vectors() if case.operator.startswith("openvino.")}
 OURS = ("openvino.*",)
-TWO = ("openvino.*/float32/*", "openvino.*/bfloat16/*")
+TWO = ("openvino.*/core*/float32/*", "openvino.*/core*/bfloat16/*")
+
+
+def core() -> dict[str, Case]:
+    """OpenVINO's core cases by id."""
+    return {case.id: case for case in core_cases() if case.operator.startswith("openvino.")}
 
 
 def test_the_right_one_passes_every_case() -> None:
     report = verify(runtime=run, select=OURS)
     assert (report.verdict, report.exit_status) == ("conforms", 0)
-    assert report.counts == {"passed": len(CORE)}
-    assert {result.id for result in report.results} == set(CORE)
+    assert report.counts == {"passed": len(core())}
+    assert {result.id for result in report.results} == set(core())
     assert max(result.worst_ratio for result in report.results) < 0.5
     assert any(result.worst_ratio > 0 for result in report.results)
 
@@ -38,10 +44,10 @@ def test_the_right_one_by_its_file(command: Command) -> None:
 
 
 def touched(mistake: str) -> set[str]:
-    """The core cases of TWO dtypes in which a mistake shows, by what they ask."""
+    """The cases of TWO themes in two dtypes in which a mistake shows, by what they ask."""
     found = set()
-    for case_id, case in CORE.items():
-        if case.dtype not in ("float32", "bfloat16"):
+    for case_id, case in core().items():
+        if not selected(case_id, TWO):
             continue
         a = case.attributes
         lengths = case.inputs.get("sequence_lengths")

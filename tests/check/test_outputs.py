@@ -81,7 +81,11 @@ def verdicts(command: Command, vectors: Path, outputs: Path) -> tuple[str, int, 
     return report["verdict"], ended.status, found
 
 
-def test_whole_and_right(vectors: Path, outputs: Path, command: Command) -> None:
+@pytest.mark.parametrize("text", [np.bytes_, str])
+def test_whole_and_right(text: Any, vectors: Path, outputs: Path, command: Command) -> None:
+    """With attributes of fixed length, and of variable length as h5py writes them."""
+    for relative in ("cell.h5", "deep/seq.h5"):
+        write_outputs(outputs / relative, vectors / relative, text=text)
     verdict, status, cases = verdicts(command, vectors, outputs)
     assert (verdict, status) == ("conforms", 0)
     assert len(cases) == 11

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped import core_cases
 
-from grucible import Question, load_vectors
+from grucible import Question
 from grucible.cases.question import TensorType
 from grucible.check.observed import isolated
 from grucible.check.observed.isolated import IsolatedRuntime
@@ -35,7 +36,7 @@ HARMLESS = ("flood_of_complaints",)
 
 
 def core_questions() -> list[Question]:
-    return [case.question for case in load_vectors()]
+    return [case.question for case in core_cases()]
 
 
 def test_every_core_question_crosses_whole() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shipped import core_blocks, core_cases
 
-from grucible import load_vectors
 from grucible.cases.dtypes import Array
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.selection import selected
@@ -20,8 +20,6 @@ from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
 
 from .conftest import Command
 from .diagnosing import CORE_THEMES
@@ -30,11 +28,9 @@ from .made import SEQUENCE, make_block, write_vectors
 
 def blocks() -> Iterator[Block]:
     """The core vectors but for the plain questions, those that decide a verdict."""
-    for file, relative in find_vectors(None):
-        with open_vectors(file, relative) as vectors:
-            for stored in vectors.blocks(CORE_THEMES):
-                if stored.tier in DECIDING:
-                    yield from stored.slices()
+    for block in core_blocks():
+        if block.tier in DECIDING and any(selected(one, CORE_THEMES) for one in block.ids):
+            yield block
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +69,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
         for variant, found in caught_in:
             counts[block.operator, variant.name, block.dtype] += int(found.sum())
             each.update(itertools.compress(block.ids, found))
-    for case in (one for one in load_vectors() if selected(one.id, CORE_THEMES)):
+    for case in (one for one in core_cases() if selected(one.id, CORE_THEMES)):
         least = 21 if case.operator.startswith("openvino.") else 5  # readings differ, or few steps
         assert each[case.id] >= least, case.id
     for operator, rows in whole.caught.items():
@@ -83,7 +79,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
 
 
 def test_where_a_misreading_is_visible() -> None:
-    found = score(None, misreading="lbr-ignored")
+    found = score(None, misreading="lbr-ignored", select=CORE_THEMES)
     for operator in found.caught:
         where = found.visible_where(operator, "lbr-ignored")
         [(attribute, values)] = [

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from shipped import core_cases
 
-from grucible import load_vectors
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.operators.bnnsgraph import GRU
 from grucible.cases.specs.spec_file import find_specs
@@ -197,7 +197,7 @@ def test_the_page_s_counts_are_those_of_today() -> None:
         r"(\d+) of these cases were asked, .* the (\d+) that decide", PAGE
     )
     assert int(decided) < int(asked) <= len(tiers)
-    core = sum(1 for case in load_vectors() if case.operator == GRU.name)
+    core = sum(1 for case in core_cases() if case.operator == GRU.name)
     assert f"the {core} core cases" in PAGE
 
 

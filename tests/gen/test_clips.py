@@ -9,11 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawn import drawn_block
+from shipped import specs
 
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.semantics import StackedSemantics
-from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import PreActivations
 from grucible.gen.gru import gru
 from grucible.gen.making.inputs import draw_inputs
@@ -22,7 +22,7 @@ from grucible.gen.variants.emulated import Emulated, one_by_one, wide
 from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within
 from grucible.gen.variants.variant import Variant
 
-[CLIPS] = [spec for spec in find_specs() if spec.path == "openvino/gru_cell/clips"]
+CLIPS = specs()["openvino/gru_cell/clips"]
 
 
 @pytest.mark.parametrize(

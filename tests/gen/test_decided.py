@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -18,7 +19,6 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import as_read
 from grucible.cases.operators.semantics import one_of
-from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.exact.answers import decided_by_balls, exact_outputs
 from grucible.gen.exact.balls import Balls, round_balls
 from grucible.gen.exact.enclosures import outputs_by_arb
@@ -81,7 +81,7 @@ def test_a_ball_is_decided_only_where_all_of_it_rounds_alike(rounding: str, dtyp
 def _sample() -> list[list[CaseSpec]]:
     """Cases of every spec, few of some blocks, those that plant special values too."""
     groups = []
-    for spec in find_specs():
+    for spec in specs().values():
         if any(word in spec.path for word in ("sizes", "long", "large")):
             continue
         blocks: dict[Any, list[CaseSpec]] = {}
@@ -124,7 +124,7 @@ def test_what_is_decided_is_arb_s() -> None:
 
 
 def test_what_balls_leave_open_is_answered_all_the_same() -> None:
-    [spec] = [spec for spec in find_specs() if spec.path == "onnx/gru/activations"]
+    spec = specs()["onnx/gru/activations"]
     cases = [case for case in expand(spec, ["float64"]) if "Softplus" in case.id][:2]
     kind = FLOAT_TYPES["float64"]
     for stack in _stacks(cases):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import drawn_block
+from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.expansion.case_spec import CaseSpec
@@ -17,7 +18,6 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs
 from grucible.cases.operators.semantics import semantics
-from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
 from grucible.gen.making.answering import overflows
@@ -25,7 +25,7 @@ from grucible.gen.making.inputs import draw_inputs
 from grucible.gen.making.posed import answer
 from grucible.gen.stacks import stacks
 
-SPECS = {spec.path: spec for spec in find_specs()}
+SPECS = specs()
 CORE = expand(SPECS["openvino/gru_sequence/core"])
 
 

@@ -12,11 +12,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from drawn import drawn_block
+from shipped import core_blocks, specs
 
+from grucible.check.judging.case_result import DECIDING
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.gen.variants.emulated import emulate
 from grucible.vectors.block import Block
-from validation.measure import Ratios, shipped_blocks
+from validation.measure import Ratios
 from validation.members import MEMBERS, MISTAKES, Member
 from validation.random_cases import random_blocks
 from validation.real import real_runtimes
@@ -35,8 +37,12 @@ def _blocks(dtype: str) -> tuple[Block, ...]:
         for block, peak in random_blocks(dtype, RANDOM, SEED)
         if (peak < 16_000).any()
     ]
-    core = [block for block, _ in shipped_blocks(None, dtype) if "/core" in block.ids[0]]
-    return (*core, *drawn)
+    return (*(block for block in _deciding(dtype) if "/core" in block.ids[0]), *drawn)
+
+
+def _deciding(dtype: str) -> list[Block]:
+    """The core vectors of a dtype, those that decide a verdict."""
+    return [block for block in core_blocks() if block.dtype == dtype and block.tier in DECIDING]
 
 
 def _ratios(member: Member) -> Ratios:
@@ -56,7 +62,7 @@ def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_caught(mistake: str) -> None:
     ratios = Ratios()
-    for block, _ in shipped_blocks(None, "float32"):
+    for block in _deciding("float32"):
         ratios.see(block, emulate(MISTAKES[mistake], block), "float32")
     assert ratios.alarms > ratios.cases / 2
 
@@ -103,7 +109,7 @@ def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> N
 
 def _some(dtype: str) -> list[Block]:
     """A few cases of every block: runtimes compile a model for each."""
-    return [block.rows(np.arange(0, len(block), 5)) for block in _blocks(dtype)]
+    return [block.rows(np.arange(0, len(block), 10)) for block in _blocks(dtype)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -142,9 +148,8 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
 
 def _chunk() -> list:  # type: ignore[type-arg]
     from grucible.cases.expansion.expand import expand
-    from grucible.cases.specs.spec_file import find_specs
     from grucible.gen.making.chunks import chunks
 
-    [spec] = [s for s in find_specs() if s.path == "openvino/gru_sequence/attributes"]
+    spec = specs()["openvino/gru_sequence/attributes"]
     _, parts = next(iter(chunks(expand(spec, ["float32"]))))
     return parts[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from grucible import load_vectors
+from grucible.__main__ import main
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
 from grucible.cases.specs.spec_file import load_spec
@@ -38,20 +39,34 @@ cases:
 """
 
 
-def gen(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "grucible", "gen", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+class Ended(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Gen = Callable[..., Ended]
 
 
 @pytest.fixture
-def specs(tmp_path: Path) -> Path:
+def gen(capsys: pytest.CaptureFixture[str]) -> Gen:
+    """Run `grucible gen ARGUMENTS…` in this process."""
+
+    def run(*arguments: str, jobs: str = "1") -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main(args=["gen", *arguments, "--jobs", jobs])
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the specs."""
     for name, text in (("a", LARGE), ("b", GOOD), ("none", LARGE.replace(", [1.0]]", "]"))):
         (tmp_path / f"{name}.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -60,9 +75,9 @@ def ids_in(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_all_are_named_and_the_others_kept(jobs: str, specs: Path) -> None:
-    asked = ["a.yaml", "b.yaml", "-o", "out", "--jobs", jobs, "--digests", "digests.txt"]
-    ended = gen(specs, *asked)
+def test_all_are_named_and_the_others_kept(jobs: str, specs: Path, gen: Gen) -> None:
+    asked = ["a.yaml", "b.yaml", "-o", "out", "--digests", "digests.txt"]
+    ended = gen(*asked, jobs=jobs)
     assert ended.returncode == 2
     first, second, shared, last = ended.stderr.splitlines()
     for line, reset in ((first, 0), (second, 1)):
@@ -81,26 +96,26 @@ def test_all_are_named_and_the_others_kept(jobs: str, specs: Path) -> None:
     assert ids_in(specs / "out" / "a.h5") == sorted({case.id for case in expand(spec)} - lost)
     assert len(ids_in(specs / "out" / "b.h5")) == 1
     assert not (specs / "digests.txt").exists()
-    again = gen(specs, *asked)  # what lacks cases is not taken for what was asked for
+    again = gen(*asked, jobs=jobs)  # what lacks cases is not taken for what was asked for
     assert again.returncode == 2
     assert "made 1 file with 6 cases in out; 1 was up to date" in again.stdout
 
 
-def test_a_whole_file_is_not_replaced_by_one_that_lacks_cases(specs: Path) -> None:
+def test_a_whole_file_is_not_replaced_by_one_that_lacks_cases(specs: Path, gen: Gen) -> None:
     """Nor are the digests that stand."""
     asked = ["a.yaml", "-o", "out", "--digests", "digests.txt"]
     (specs / "a.yaml").write_text(LARGE.replace("1.0e+5", "1.5"))
-    assert gen(specs, *asked).returncode == 0
+    assert gen(*asked).returncode == 0
     before = [(specs / name).read_bytes() for name in ("out/a.h5", "digests.txt")]
     (specs / "a.yaml").write_text(LARGE)
-    ended = gen(specs, *asked)
+    ended = gen(*asked)
     assert ended.returncode == 2
     assert "out/a.h5: stays as it was" in ended.stderr
     assert [(specs / name).read_bytes() for name in ("out/a.h5", "digests.txt")] == before
 
 
-def test_a_file_of_which_nothing_can_be_drawn_is_not_made(specs: Path) -> None:
-    ended = gen(specs, "none.yaml", "--dtype", "float16", "-o", "out")
+def test_a_file_of_which_nothing_can_be_drawn_is_not_made(specs: Path, gen: Gen) -> None:
+    ended = gen("none.yaml", "--dtype", "float16", "-o", "out")
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1] == "grucible: 2 cases could not be drawn (above)"
     assert "leave that out" not in ended.stderr  # there is nothing else

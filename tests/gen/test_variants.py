@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from shipped import core_blocks
 
 from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import GruInputs
 from grucible.cases.operators.readings import READINGS
 from grucible.cases.operators.silent_points import SILENT
+from grucible.gen.stacks import Stack
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import (
@@ -24,8 +27,6 @@ from grucible.gen.variants.evaluate import (
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.case import REQUIRED
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
 
 CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.GRUSequence-5"))
 
@@ -33,15 +34,11 @@ CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.G
 @cache
 def blocks() -> tuple[Block, ...]:
     """The core vectors, each operator's in its widest dtype."""
-    found = []
-    for file, relative in find_vectors(None):
-        with open_vectors(file, relative) as opened:
-            dtypes = OPERATORS[opened.operator].dtypes()
-            widest = "float64" if "float64" in dtypes else "float32"
-            for stored in opened.blocks():
-                if stored.dtype == widest:
-                    found += list(stored.slices())
-    return tuple(found)
+    widest = {
+        name: "float64" if "float64" in operator.dtypes() else "float32"
+        for name, operator in OPERATORS.items()
+    }
+    return tuple(block for block in core_blocks() if block.dtype == widest[block.operator])
 
 
 def _right(block: Block, outputs: Mapping[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
@@ -71,29 +68,47 @@ def test_sentences_are_each_one_s_own() -> None:
     assert len(set(misreadings)) == len(misreadings)
 
 
-def _one(block: Block, variants: list[Variant]) -> dict[str, Any]:
+@cache
+def _stacked() -> tuple[tuple[Block, list[Stack]], ...]:
+    """The blocks, with their cases stacked; what writes into an array of theirs gets a ValueError."""
+    found = tuple((block, stacks_of(block)) for block in blocks())
+    for _, stacked in found:
+        for one in stacked:
+            for array in _arrays(one.inputs):
+                array.flags.writeable = False
+    return found
+
+
+def _arrays(inputs: GruInputs) -> Iterator[np.ndarray[Any, Any]]:
+    yield from (inputs.x, inputs.h0, inputs.lengths)
+    for by_gate in (inputs.w, inputs.r, inputs.b):
+        yield from by_gate.values()
+
+
+@cache
+def _names_of(operator: str) -> frozenset[str]:
+    """The names of the variants that mean something for an operator."""
+    return frozenset(variant.name for variant in variants_of(OPERATORS[operator]))
+
+
+def _one(block: Block, stacked: Sequence[Stack], variants: list[Variant]) -> dict[str, Any]:
     """The outputs of a block's cases under some variants at once."""
-    together = variant_outputs(block, stacks_of(block), [variants])
+    together = variant_outputs(block, stacked, [variants])
     return {name: array[0] for name, array in together.items()}
 
 
 def test_without_a_variant_the_stored_answers_come_out() -> None:
-    for block in blocks():
-        outputs = _one(block, [])
-        assert _right(block, outputs).all()
+    for block, stacked in _stacked():
+        assert _right(block, _one(block, stacked, [])).all()
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_a_variant_changes_some_case_and_leaves_inputs_alone(name: str) -> None:
     changed = 0
-    for block in blocks():
-        if CATALOGUE[name] not in variants_of(OPERATORS[block.operator]):
-            continue
-        before = {n: a.copy() for n, a in block.inputs.items()}
-        outputs = _one(block, [CATALOGUE[name]])
-        changed += int((~_right(block, outputs)).sum())
-        for n, a in before.items():
-            np.testing.assert_array_equal(a, block.inputs[n])
+    for block, stacked in _stacked():
+        if name in _names_of(block.operator):
+            outputs = _one(block, stacked, [CATALOGUE[name]])
+            changed += int((~_right(block, outputs)).sum())
     assert changed >= 3
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,7 +155,10 @@ def tolerance_sha256(path: Path) -> str:
 
 def _sha256(path: Path, first: Sequence[str], covered: str) -> str:
     """SHA-256 over the list of the blocks' digests."""
-    listed = _listed(path, first, covered)
+    return _whole(_listed(path, first, covered))
+
+
+def _whole(listed: Mapping[str, str]) -> str:
     lines = [f"{digest}  {block}\n" for block, digest in sorted(listed.items())]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -167,14 +170,11 @@ def _listed(path: Path, first: Sequence[str], covered: str) -> dict[str, str]:
         for block in [
             f"{dtype}/{name}" for dtype in file if dtype != "spec" for name in file[dtype]
         ]:
-            names: list[str] = []
-            file[block].visit(names.append)
-            found = [
-                name
-                for name in names
-                if isinstance(file[block][name], h5py.Dataset) and re.match(covered, name)
-            ]
-            described = [_described(n, file[block][n]) for n in [*first, *sorted(found)]]
+            inside: list[tuple[str, Any]] = []
+            file[block].visititems(lambda name, node, inside=inside: inside.append((name, node)))
+            there = {name: node for name, node in inside if isinstance(node, h5py.Dataset)}
+            found = sorted(name for name in there if re.match(covered, name))
+            described = [_described(name, there[name]) for name in [*first, *found]]
             digests[block] = hashlib.sha256(b"".join(described)).hexdigest()
     return digests
 
@@ -198,7 +198,8 @@ def fixed(text: str) -> npt.NDArray[Any]:
 def sign(path: Path) -> None:
     """Store the digests of the content and the tolerances that the file and its blocks now have."""
     for name, covered in (("content_sha256", CONTENT), ("tolerance_sha256", TOLERANCES)):
-        blocks, whole = _listed(path, *covered), _sha256(path, *covered)
+        blocks = _listed(path, *covered)
+        whole = _whole(blocks)
         with h5py.File(path, "r+") as file:
             for block, digest in blocks.items():
                 file[block].attrs[name] = fixed(digest)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from drawn import drawn_block
 from oracles import assert_rounds_to, exact_outputs
+from shipped import core_cases
 
-from grucible import Case, Question, load_vectors
+from grucible import Case, Question
 from grucible.cases.conversion import Asked, NotExpressible, ask
 from grucible.cases.dtypes import FLOAT_TYPES, Arrays
 from grucible.cases.expansion.expand import expand
@@ -75,7 +76,7 @@ cases:
 @cache
 def core(operator: str) -> tuple[Case, ...]:
     """The core vectors of an operator but for float64, and its plain cases."""
-    shipped = [c for c in load_vectors() if c.operator == operator and c.dtype != "float64"]
+    shipped = [c for c in core_cases() if c.operator == operator and c.dtype != "float64"]
     with TemporaryDirectory() as folder:
         file = Path(folder) / "plain.yaml"
         head = f"operator: {operator}\nabout: plain\ndtypes: [float16, float32]"
