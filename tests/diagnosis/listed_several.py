@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from grucible import Question
 
 from .kernel import Array, Direction, Function, Kernel, Task
-from .listed_steps import ResetAlwaysBefore, UpdateFlipped
+from .listed_steps import DEFAULT_ALPHAS, ResetAlwaysBefore, UpdateFlipped
 from .listed_weights import (
     RecurrenceTransposed,
     RecurrentBiasOutside,
@@ -89,8 +87,11 @@ class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
 
 class DefaultAlphasAndLastExchanged(Kernel):
     def functions(self, question: Question) -> list[tuple[Function, Function]]:
-        bare = {name: v for name, v in question.given.items() if name != "activation_alpha"}
-        return super().functions(replace(question, given=bare))
+        pairs = super().functions(question)
+        return [(self.default(f), self.default(g)) for f, g in pairs]
+
+    def default(self, given: Function) -> Function:
+        return given._replace(alpha=DEFAULT_ALPHAS.get(given.name, 0.0))
 
     def pack(self, question: Question, y: Array, last: Array) -> dict[str, Array]:
         return super().pack(question, y, last[::-1])

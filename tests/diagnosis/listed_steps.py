@@ -10,7 +10,8 @@ from .kernel import ALPHAS, Array, Direction, Function, Kernel
 from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
 
 DEFAULT_ALPHAS = {name.lower(): alpha for name, alpha in ALPHAS.items()}
-"""The default alphas, by the name that a Function has."""
+DEFAULT_ALPHAS |= {"affine": 1.0, "scaledtanh": 1.0}
+"""By the name that a Function has; the two that ONNX has no defaults for are as in ONNX Runtime."""
 
 
 class ResetAlwaysBefore(Kernel):
