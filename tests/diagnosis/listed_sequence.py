@@ -36,7 +36,7 @@ class BackwardsLeftReversed(Kernel):
 
 class LastOfTimeAxis(Kernel):
     def last(self, task: Task, y: Array, h: Array) -> Array:  # noqa: ARG002
-        return y[-1]
+        return np.asarray(y[-1])
 
 
 class FirstStatesExchanged(Kernel):

@@ -44,7 +44,7 @@ class ForwardUnclipped(Kernel):
 
 class BiasTwiceAndSoftsign(Kernel):
     def pre_activation(self, x: Array, h: Array, p: Direction, gate: int) -> Array:
-        return super().pre_activation(x, h, p, gate) + p.wb[gate]
+        return np.asarray(super().pre_activation(x, h, p, gate) + p.wb[gate])
 
     def tanh(self, v: Array) -> Array:
         return np.asarray(v / (1 + np.abs(v)))
@@ -105,7 +105,7 @@ class GatesClippedAndResetOtherwise(Kernel):
 
 class OneStepLongWithoutReset(Kernel):
     def lengths(self, question: Question, time: int, batch: int) -> Array:
-        return np.minimum(super().lengths(question, time, batch) + 1, time)
+        return np.asarray(np.minimum(super().lengths(question, time, batch) + 1, time))
 
     def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
         return np.ones_like(super().reset_gate(x, h, p))

@@ -10,11 +10,6 @@ from .kernel import Array, Direction, H, Kernel, R, Task, Z
 from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
 
 
-def each(task: Task, **fields: Array) -> Task:
-    """A task with other fields in all directions."""
-    return task._replace(directions=[p._replace(**fields) for p in task.directions])
-
-
 class ResetGateFirst(Kernel):
     """W, R and B are read as r, z, h."""
 
@@ -71,7 +66,10 @@ class SharedWeights(Kernel):
     def unpack(self, question: Question) -> Task:
         task = super().unpack(question)
         first = task.directions[0]
-        return each(task, w=first.w, r=first.r, wb=first.wb, rb=first.rb)
+        directions = [
+            p._replace(w=first.w, r=first.r, wb=first.wb, rb=first.rb) for p in task.directions
+        ]
+        return task._replace(directions=directions)
 
 
 class LastInputLeftOut(Kernel):

@@ -33,6 +33,7 @@ SAID_OF_FORMULAS: dict[str, Said] = {
         (
             r"(sigmoid|gates?|zt|rt)\b.*(left out|\b0\b|\b1\b|zero|one|limited).*(below|above|beyond|where).*\b(2|1\.99\d*)\b",
         ),
+        also=(r"result of sigmoid set to zero where its size is below 0\.1[12]",),
     ),
     "leaking-relu": Said((r"\brelu computed as leaky relu with slope 0\.01",)),
     "relu-six": Said(
@@ -87,7 +88,7 @@ SAID_OF_FORMULAS: dict[str, Said] = {
 SAID_OF_ADDRESSING: dict[str, Said] = {
     "gate-stride-of-w": Said(
         (r"gates of R taken hidden_size · input_size elements apart",),
-        also=(r"R .*zero.*input size is 1",),
+        also=(r"candidate's part of R used for the reset gate",),
     ),
     "state-in-place": Said(
         (r"in place, unit after unit: later units read the new state of earlier",)
