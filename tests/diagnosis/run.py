@@ -26,7 +26,7 @@ sys.path.insert(0, str(TESTS))
 from diagnosis.heldout import HELD_OUT  # noqa: E402
 from diagnosis.listed import LISTED  # noqa: E402
 from diagnosis.score import MARKS, Mark, mark  # noqa: E402
-from diagnosis.sentences import SAID  # noqa: E402
+from diagnosis.sentences import SENTENCES  # noqa: E402
 from diagnosis.told import Told, report_of, told_of  # noqa: E402
 from diagnosis.unlisted import UNLISTED  # noqa: E402
 from diagnosis.wrong_gru import WrongGru  # noqa: E402
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
     with multiprocessing.Pool(2) as pool:
         for name, told in pool.imap_unordered(_told, names):
             kept.setdefault(when, {})[name] = told.as_json()
-            print(name, mark(told, SAID[name]), flush=True)
+            print(name, mark(told, SENTENCES[name]), flush=True)
     if len(names) == len(WRONG):
         machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
         minutes = (time.monotonic() - start) / 60
@@ -75,7 +75,7 @@ def page(kept: Mapping[str, Any]) -> Iterator[str]:
     run = kept.get("now_run", {"day": "", "machine": "", "minutes": 0})
     yield HEAD.format(count=len(WRONG), commit=kept.get("before_commit", "an older commit"), **run)
     marks = {
-        when: {name: mark(Told.from_json(told), SAID[name]) for name, told in kept.get(when, {}).items()}
+        when: {name: mark(Told.from_json(told), SENTENCES[name]) for name, told in kept.get(when, {}).items()}
         for when in ("before", "now")
     }
     yield from _totals(marks)
@@ -115,7 +115,7 @@ def _said(told: Told) -> Iterator[str]:
     """The sentences, with how many cases each explains, and what is known of the others."""
     for one in told.sentences:
         others = f" *or:* {'; '.join(one.others[:2])}" if one.others else ""
-        yield f"{one.explains}: {'' if one.certain else 'perhaps: '}{one.text}{others}"
+        yield f"{one.explains}: {'' if one.certain else 'perhaps: '}{one.text}{', ' + one.where if one.where else ''}{others}"
     if told.unexplained:
         yield f"{told.unexplained} unexplained" + "".join(f"; {hint}" for hint in told.hints)
 

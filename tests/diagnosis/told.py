@@ -19,6 +19,13 @@ class Sentence:
     certain: bool
     explains: int
     others: tuple[str, ...] = ()
+    where: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """What is said at once, each by itself, with where it is."""
+        said = [f"{one}, {self.where}" for one in self.text.split("; and ")]
+        return said
 
 
 @dataclass(frozen=True)
@@ -48,12 +55,6 @@ def report_of(wrong: WrongGru) -> Report:
     return verify(runtime=wrong.kernel(), select=[f"{wrong.operator}/*/float32/*"])
 
 
-def said(finding: Any) -> str:
-    """A finding, with where it is so."""
-    where = getattr(finding, "where", "")
-    return f"{finding.about}, {where}" if where else finding.about
-
-
 def told_of(report: Report) -> Told:
     """The sentences of a report's diagnosis."""
     found = report.diagnosis
@@ -62,10 +63,11 @@ def told_of(report: Report) -> Told:
         unexplained=found.unexplained,
         sentences=tuple(
             Sentence(
-                said(one),
+                one.about,
                 getattr(one, "certain", True),
                 one.explains,
                 tuple(one.sentence(names) for names in one.alternatives),
+                getattr(one, "where", ""),
             )
             for one in found.findings
         ),
