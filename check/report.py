@@ -17,7 +17,6 @@ from .observed.origin import Origin
 from .reach import Reach, reach
 from .refusals.refusal import Refusal
 
-
 CORE = "the core vectors"
 """What `vectors` of a report says where no path was given."""
 

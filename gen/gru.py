@@ -158,9 +158,8 @@ def gru(
     row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
     (ledger: len-zero).
 
-    `alter` is what a misreading makes of each quantity; nothing, if it is left out. `advance` takes the
-    steps, where something is to be known of them that is more than the state; else `step` does. With `every_row`,
-    steps are computed of rows that are over too, though nothing comes of them.
+    `alter` is what a misreading makes of each quantity; nothing, if it is left out. `advance` takes steps,
+    if more than the state is to be known, else `step`; with `every_row` of rows that are over too.
     """
 
     def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:

@@ -17,30 +17,35 @@ FEWER_REAL = 0.01
 """Of such a condition no more than this share of the others is an exception."""
 
 
+Words = Mapping[str, str | Callable[[float], str]]
+"""What says a condition, by the comparison (`==`, `>=`, `<`): a text with {value} for what is compared
+with, or a function of that; "" where nothing is to be said."""
+
+
 @dataclass(frozen=True)
 class Feature:
     """Something that is known of every member of both groups: `values` (n,).
 
-    `words` say a condition on it, by the comparison (`==`, `>=`, `<`); {value} stands for what it is compared
-    with. Comparisons that it has no words for are not tried. Of a `real` one, the value is between those of
-    the two groups.
+    Comparisons that it has no `words` for are not tried. Of a `real` one, what is compared with lies between
+    the values of the two groups.
     """
 
     values: Array
-    words: Mapping[str, str | Callable[[float], str]]
+    words: Words
     real: bool = False
 
 
 def conditions(features: Sequence[Feature], group: Array) -> list[str]:
     """The conditions that are true of all members of the group (n,) and of no other, in the order of the
     features; none where there are too few members of either."""
-    return [told for count, told in _found(features, group, 0.0) if not count]
+    return [told for count, told in _found(features, group, 0.0) if told and not count]
 
 
 def nearest_condition(features: Sequence[Feature], group: Array, exceptions: float) -> str:
     """The condition that is true of all members of the group, and of the fewest others: of no more than the
     share `exceptions`; "" where there is none."""
-    found = sorted(_found(features, group, exceptions), key=lambda one: one[0])
+    found = [one for one in _found(features, group, exceptions) if one[1]]
+    found.sort(key=lambda one: one[0])
     return found[0][1] if found else ""
 
 

@@ -58,11 +58,9 @@ class Candidate:
     cases: int
 
 
-def candidates(
-    parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()
-) -> list[Candidate]:
-    """What explains the steps of the failing cases of `parts`, a few of each of a few blocks; alone, or, where
-    nothing does, together with one of `bases` or with what gives many wrong states."""
+def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> list[Candidate]:
+    """What explains the steps of the failing cases of `parts`, a few of each of a few blocks; alone, or,
+    where nothing does, together with one of `bases` or with what gives many wrong states."""
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     places = np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).round().astype(int)
@@ -131,7 +129,11 @@ def _listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
 def _in_some_units(steps: Steps) -> Iterator[tuple[Variant, float]]:
     """The same in some hidden units alone."""
     pool = [v for v in _pool(steps) if can_be_restricted(v)]
-    pool += [f.member(0.0) for f in FAMILIES.values() if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")]
+    pool += [
+        f.member(0.0)
+        for f in FAMILIES.values()
+        if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")
+    ]
     for units in UNITS:
         yield from _shares(steps, [restricted(variant, units) for variant in pool])
 
@@ -143,7 +145,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
     for start in range(0, len(variants), size):
         some = variants[start : start + size]
         near = steps.near(steps.given([[variant] for variant in some]))
-        whole = (near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3))
+        whole = np.asarray((near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3)))
         given = (near & wrong).sum(axis=(1, 2, 3, 4))
         for variant, cases, states in zip(some, whole, given.tolist(), strict=True):
             yield variant, 1.0 if cases.any() else min(states / count, 0.999)

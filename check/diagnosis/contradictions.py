@@ -68,10 +68,13 @@ class Passing:
         return {name: self._known[name] for name in names}
 
     def contradicting(self, names: Collection[str]) -> Counter[str]:
-        """By name of a variant, how many cases would have caught it; an estimate, where some are looked at."""
+        """By name of a variant, how many cases would have caught it; an estimate, if some are looked at."""
         found = self.caught(names)
         return Counter(
-            {name: round(self.every * sum(int(m.sum()) for m in masks)) for name, masks in found.items()}
+            {
+                name: round(self.every * sum(int(m.sum()) for m in masks))
+                for name, masks in found.items()
+            }
         )
 
     def _catching(self, block: Block, names: Collection[str]) -> Iterator[tuple[str, Array]]:

@@ -21,8 +21,8 @@ from .failing import FailingBlock
 from .steps import Steps
 
 BELIEVED, SUSPECTED = 0.15, 0.45
-"""What may be left of the error of cases to which the curve was not fitted; of a function that all failing cases
-ask for, and no others."""
+"""What may be left of the error of rows to which the curve was not fitted; of a function that all failing
+cases ask for, and no others."""
 HELPED = 0.6
 """What may be left of the error of a case that the curve explains."""
 ROUNDS, STEP = 4, 1e-4
@@ -33,7 +33,9 @@ FLAT = 0.03
 """Where a curve is lower than this share of its height, the function is right."""
 
 
-def fitted_curve(steps: Sequence[Steps], suspected: Container[str] = ()) -> tuple[Variant, str] | None:
+def fitted_curve(
+    steps: Sequence[Steps], suspected: Container[str] = ()
+) -> tuple[Variant, str] | None:
     """The function with a curve that takes the error away from the steps, and the function's name; None if no
     function's does, or those of several do. Of `suspected` functions less is asked: that all cases fail that
     ask for one, and no others, speaks for it already."""
@@ -110,14 +112,16 @@ def _errors(variant: Sequence[Variant], steps: Sequence[Steps]) -> Array:
         found.append((one.seen - one.given([[v] for v in variant]))[:, taken])
     errors = np.concatenate(found, axis=1)
     every = max(1, errors.shape[1] // MOST_STATES)
-    return np.nan_to_num(errors[:, ::every], posinf=0.0, neginf=0.0)
+    return np.asarray(np.nan_to_num(errors[:, ::every], posinf=0.0, neginf=0.0))
 
 
 def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
     heights = np.zeros(len(KNOTS))
     for _ in range(ROUNDS):
-        variants = [with_curve(asked, heights)]
-        variants += [with_curve(asked, heights + STEP * one) for one in np.eye(len(KNOTS))]
+        variants = [with_curve(asked, heights.tolist())]
+        variants += [
+            with_curve(asked, (heights + STEP * one).tolist()) for one in np.eye(len(KNOTS))
+        ]
         errors = _errors(variants, steps)
         slopes = (errors[:1] - errors[1:]).T / STEP
         scale = np.abs(errors[0]).mean() or 1.0
@@ -125,7 +129,7 @@ def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
         left = np.concatenate([errors[0] / scale, -1e-3 * heights / scale])
         change, *_ = np.linalg.lstsq(np.vstack([slopes, ridge]) / scale, left, rcond=None)
         heights = heights + np.clip(change, -1.0, 1.0)
-    return with_curve(asked, heights)
+    return with_curve(asked, heights.tolist())
 
 
 def _left(variant: Variant, steps: Sequence[Steps]) -> float:
@@ -142,7 +146,10 @@ def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
     most = int(np.argmax(np.abs(heights)))
     high = abs(heights[most])
     word = "large" if heights[most] > 0 else "small"
-    told = f"{asked} computed as another function: by {high:.2g} too {word} where its argument is near {KNOTS[most]:g}"
+    told = (
+        f"{asked} computed as another function: by {high:.2g} too {word} where its argument is near "
+        f"{KNOTS[most]:g}"
+    )
     off = np.flatnonzero(np.abs(heights) > FLAT * high)
     known = np.flatnonzero(seen)
     first, last = KNOTS[off[0]], KNOTS[off[-1]]
@@ -159,4 +166,4 @@ def _seen(asked: str, steps: Sequence[Steps]) -> Array:
     all_values = np.sort(np.concatenate([v.ravel() for v in values]))
     low, high = all_values[len(all_values) // 50], all_values[-1 - len(all_values) // 50]
     near = np.searchsorted(all_values, KNOTS + 0.25) - np.searchsorted(all_values, KNOTS - 0.25)
-    return np.asarray((KNOTS >= low) & (KNOTS <= high) & (near > 0))
+    return np.asarray((low <= KNOTS) & (high >= KNOTS) & (near > 0))

@@ -68,7 +68,9 @@ def diagnose(
     if (curved := _curved(search, local, which & ~explained, passing)) is not None:
         findings.append(curved[0])
         explained |= curved[1]
-    for finding, cases in arithmetic_findings(rows, held, ~explained | ~which, passing.counts, local):
+    for finding, cases in arithmetic_findings(
+        rows, held, ~explained | ~which, passing.counts, local
+    ):
         findings.append(finding)
         explained |= cases
     findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
@@ -171,10 +173,14 @@ def _by_case(
     thing alone: reverse is ignored, say, though bidirectional is computed.
     """
     known = {name for finding in findings for name in finding.names}
-    order = sorted(found, key=lambda one: (len(one.names), not known.issuperset(one.names), -one.explains))
+    order = sorted(
+        found, key=lambda one: (len(one.names), not known.issuperset(one.names), -one.explains)
+    )
     by_case: dict[str, Finding] = {}
     for one in order:
-        new = [rows[row][1] for row in np.flatnonzero(one.mask).tolist() if rows[row][1] not in by_case]
+        new = [
+            rows[row][1] for row in np.flatnonzero(one.mask).tolist() if rows[row][1] not in by_case
+        ]
         if new:
             by_case |= dict.fromkeys(new, _finding(search, one, found))
     return by_case

@@ -28,8 +28,8 @@ PARTLY = 0.05
 class Explanation:
     """Variants that explain the cases of `mask` (n,) of those that failed.
 
-    `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where` says
-    what cases or places have that show it, and no others; it is `certain` if nothing is left to be said.
+    `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where`
+    says what cases or places have that show it, and no others; it is `certain` if nothing is left to be said.
     """
 
     names: Names

@@ -135,9 +135,7 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     scale = np.maximum(1.0, _largest(given) / _largest(right))
     admitted = _wider(limit) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
-    return np.asarray(
-        admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent
-    )
+    return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)
 
 
 def _elements(arrays: Arrays, leading: int) -> Array:

@@ -23,9 +23,7 @@ MOST_TOLD = 3
 """So many conditions are told that failing cases have, and passing ones have not."""
 
 
-def hints(
-    parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local
-) -> list[str]:
+def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local) -> list[str]:
     """Sentences on the cases `which` (n,) of `parts`."""
     starts = np.cumsum([0, *map(len, parts)])
     wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]

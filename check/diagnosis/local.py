@@ -27,8 +27,9 @@ ROWS_EACH = 6
 
 @dataclass(frozen=True)
 class Explained:
-    """What variants explain together one step at a time: `cases` (n,) of those that failed, `where` it holds, and
-    whether it is so everywhere that it would show (`certain`). `states` of theirs are wrong by themselves."""
+    """What variants explain together one step at a time: `cases` (n,) of those that failed, `where`
+    it holds, and whether it is so everywhere that it would show (`certain`). `states` of theirs are wrong
+    by themselves."""
 
     variants: tuple[Variant, ...]
     cases: Array
@@ -111,14 +112,20 @@ class Local:
                 [given] = steps.given([[variant]])
                 taken = steps.taken[:, None, :, None]
                 with np.errstate(invalid="ignore"):
-                    before = np.where(taken, np.abs(steps.seen - steps.right), 0.0).sum(axis=(1, 2, 3))
+                    before = np.where(taken, np.abs(steps.seen - steps.right), 0.0).sum(
+                        axis=(1, 2, 3)
+                    )
                     after = np.where(taken, np.abs(steps.seen - given), 0.0).sum(axis=(1, 2, 3))
                     better = (after <= most_left * before) & (before > 0) & steps.rest
                 found[start + steps.stack.rows[better]] = True
         return found
 
     def _contradicting(
-        self, variants: Sequence[Variant], seen: list[Steps], group: list[Array], others: list[Array]
+        self,
+        variants: Sequence[Variant],
+        seen: list[Steps],
+        group: list[Array],
+        others: list[Array],
     ) -> list[tuple[Block, Array]]:
         """The passing cases that the variants would have failed; their states are added to the others."""
         found = []
@@ -127,7 +134,7 @@ class Local:
                 continue
             near, _ = _explains(steps, variants)
             off = ~near & steps.taken[:, None, :, None]
-            cases = off.any(axis=(1, 2, 3))
+            cases = np.asarray(off.any(axis=(1, 2, 3)))
             if cases.any():
                 seen.append(steps)
                 group.append(np.zeros_like(off))

@@ -1,21 +1,25 @@
-"""Where in the steps of cases something holds: a unit, a step, a row, a direction, a size, a range of values."""
+"""Where in the steps of cases something holds: a unit, a step, a row, a direction, a size, some values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.expressions import QUANTITIES
-from .apart import Feature, nearest_condition
+from .apart import Feature, Words, nearest_condition
 from .steps import Steps
 
 GROUPS = (4, 8, 16, 32)
 """How many hidden units are computed together in many kernels."""
 MOST_ELEMENTS = 1 << 18
+"""Of more states than this the place is not looked for."""
 EXCEPTIONS = 0.01
 """So large a share of the other states may lie in a place: what is admitted of them is a bound, no more."""
+Spread = Callable[[Array, str], Array]
+"""Values with some of the axes n, d, r, h (case, direction, row, hidden unit), as one of each state."""
 
 
 def where(
@@ -24,12 +28,15 @@ def where(
     others: Sequence[Array],
     exceptions: float = EXCEPTIONS,
 ) -> str:
-    """The simplest place, in words, where the elements of the group are, and none of the others but for the
-    share `exceptions`; "" where there is none. Both are masks (n, direction, rows, hidden), one of each of the steps."""
+    """The simplest place, in words, where the states of the group are, and of the others no more than the
+    share `exceptions`; "" where there is none. Both are masks (n, direction, rows, hidden), one of each of
+    the steps."""
     masks = [(g | o) for g, o in zip(group, others, strict=True)]
     if sum(int(mask.sum()) for mask in masks) > MOST_ELEMENTS:
         return ""
-    each = [_features(one, mask) for one, mask in zip(steps, masks, strict=True) if mask.any()]
+    each = [
+        list(_features(one, mask)) for one, mask in zip(steps, masks, strict=True) if mask.any()
+    ]
     if not each:
         return ""
     inside = np.concatenate([g[m] for g, m in zip(group, masks, strict=True) if m.any()])
@@ -40,56 +47,111 @@ def where(
     return nearest_condition(features, inside, exceptions)
 
 
-def _features(steps: Steps, mask: Array) -> list[Feature]:
+def _features(steps: Steps, mask: Array) -> Iterator[Feature]:
+    """What is known of the states of a mask, what is simple first."""
     shape = steps.seen.shape
-    _, directions, _, hidden = shape
-    batch, time = steps.stack.inputs.x.shape[-3:-1]
 
     def spread(values: Array, axes: str) -> Array:
-        """Values with some of the axes n, d, r, h, as one of each element of the mask."""
         index = tuple(slice(None) if axis in axes else None for axis in "ndrh")
         return np.broadcast_to(values[index], shape)[mask].astype(np.float64)
 
+    yield from _of_time(steps, spread)
+    yield from _of_rows(steps, spread)
+    yield from _of_units(shape[-1], spread)
+    yield from _of_sizes(steps, int(mask.sum()))
+    yield from _of_values(steps, mask)
+
+
+def _of_time(steps: Steps, spread: Spread) -> Iterator[Feature]:
+    directions = steps.stack.semantics.directions
+    reverse = (np.array(directions).T != "forward").astype(int)
+    yield Feature(spread(reverse, "nd"), {">=": "in reverse", "<": "in the forward direction"})
+    second = {">=": "in the second direction", "<": "in the first direction"}
+    yield Feature(spread(np.arange(len(directions)), "d"), second)
+    step: Words = {
+        "==": partial(_counted, "in the first step", "in step {value}, counted from 0"),
+        ">=": "from step {value} on, counted from 0",
+        "<": "in the first {value} steps",
+    }
+    yield Feature(spread(steps.number, "ndr"), step)
+    left = steps.lengths[:, None, :] - 1 - steps.number
+    last: Words = {
+        "==": partial(_counted, "in the last step", "{value} steps before the last"),
+        ">=": "in all but the last {value} steps",
+    }
+    yield Feature(spread(left, "ndr"), last)
+    yield Feature(spread(steps.number % 2, "ndr"), {"==": "in every second step"})
+
+
+def _of_rows(steps: Steps, spread: Spread) -> Iterator[Feature]:
+    row: Words = {
+        "==": partial(_counted, "in the first row of the batch", "in row {value} of the batch"),
+        ">=": "in the rows of the batch from {value} on, counted from 0",
+        "<": "in the first {value} rows of the batch",
+    }
+    yield Feature(spread(steps.row, "r"), row)
+    last: Words = {"==": partial(_counted, "in the last row of the batch", "")}
+    yield Feature(spread(steps.stack.inputs.x.shape[-3] - 1 - steps.row, "r"), last)
+    yield Feature(spread(steps.row % 2, "r"), {"==": "in every second row of the batch"})
+    length: Words = {
+        "==": "in rows of length {value}",
+        ">=": "in rows of length {value} or more",
+        "<": "in rows shorter than {value}",
+    }
+    yield Feature(spread(steps.lengths, "nr"), length)
+
+
+def _of_units(hidden: int, spread: Spread) -> Iterator[Feature]:
     unit = np.arange(hidden)
-    row = steps.row
-    reverse = (np.array(steps.stack.semantics.directions).T != "forward").astype(int)
-    lengths = steps.stack.inputs.lengths[:, row]
-    left = lengths[:, None, :] - 1 - steps.number
-    found = [
-        Feature(spread(reverse, "nd"), {">=": "in reverse", "<": "in the forward direction"}),
-        Feature(spread(np.arange(directions), "d"), {"==": _of_directions}),
-        Feature(spread(steps.number, "ndr"), {"==": _step, ">=": "from step {value} on, counted from 0", "<": "in the first {value} steps"}),
-        Feature(spread(left, "ndr"), {"==": lambda n: "in the last step" if n == 0 else f"{n:g} steps before the last", ">=": "in all but the last {value} steps"}),
-        Feature(spread(steps.number % 2, "ndr"), {"==": "in every second step"}),
-        Feature(spread(row, "r"), {"==": lambda n: "in the first row of the batch" if n == 0 else f"in row {n:g} of the batch", ">=": "in the rows of the batch from {value} on", "<": "in the first {value} rows of the batch"}),
-        Feature(spread(batch - 1 - row, "r"), {"==": lambda n: "in the last row of the batch" if n == 0 else f"{n:g} rows before the last of the batch"}),
-        Feature(spread(unit, "h"), {"==": "in hidden unit {value}", ">=": "in the hidden units from {value} on", "<": "in the first {value} hidden units"}),
-        Feature(spread(hidden - 1 - unit, "h"), {"==": lambda n: "in the last hidden unit" if n == 0 else f"{n:g} hidden units before the last", "<": "in the last {value} hidden units"}),
-        *(
-            Feature(spread((unit >= hidden // size * size).astype(int), "h"), {"==": lambda n, size=size: f"in the hidden units {'past the last whole group' if n else 'of whole groups'} of {size}"})
-            for size in GROUPS
-        ),
-        Feature(spread(unit % 2, "h"), {"==": "in every second hidden unit"}),
-        *(
-            Feature(np.full(int(mask.sum()), float(size)), {"==": f"where {name} is {{value}}", ">=": f"where {name} is {{value}} or more", "<": f"where {name} is less than {{value}}"})
-            for name, size in (("the hidden size", hidden), ("the input size", steps.inputs.x.shape[-1]), ("the batch size", batch), ("the length of the time axis", time))
-        ),
-        Feature(spread(lengths, "nr"), {"==": "in rows of length {value}", ">=": "in rows of length {value} or more", "<": "in rows shorter than {value}"}),
-    ]  # fmt: skip
-    quantities = steps.quantities
+    place: Words = {
+        "==": "in hidden unit {value}",
+        ">=": "in the hidden units from {value} on, counted from 0",
+        "<": "in the first {value} hidden units",
+    }
+    yield Feature(spread(unit, "h"), place)
+    last: Words = {
+        "==": partial(_counted, "in the last hidden unit", "{value} hidden units before the last"),
+        "<": "in the last {value} hidden units",
+    }
+    yield Feature(spread(hidden - 1 - unit, "h"), last)
+    for size in GROUPS:
+        past = (unit >= hidden // size * size).astype(int)
+        group: Words = {
+            ">=": f"in the hidden units past the last whole group of {size}",
+            "<": f"in whole groups of {size} hidden units",
+        }
+        yield Feature(spread(past, "h"), group)
+    yield Feature(spread(unit % 2, "h"), {"==": "in every second hidden unit"})
+
+
+def _of_sizes(steps: Steps, count: int) -> Iterator[Feature]:
+    batch, time, size = steps.stack.inputs.x.shape[-3:]
+    for name, value in (
+        ("the hidden size", steps.seen.shape[-1]),
+        ("the input size", size),
+        ("the batch size", batch),
+        ("the length of the time axis", time),
+    ):
+        words: Words = {
+            "==": f"where {name} is {{value}}",
+            ">=": f"where {name} is {{value}} or more",
+            "<": f"where {name} is less than {{value}}",
+        }
+        yield Feature(np.full(count, float(value)), words)
+
+
+def _of_values(steps: Steps, mask: Array) -> Iterator[Feature]:
     for name, words in QUANTITIES.items():
-        if name in quantities:
-            words = "Ht-1" if name == "h" else words
-            values = quantities[name][mask]
-            found.append(Feature(values, {">=": f"where {words} is above {{value}}", "<": f"where {words} is below {{value}}"}, real=True))  # fmt: skip
-            size = {">=": f"where the size of {words} is above {{value}}", "<": f"where the size of {words} is below {{value}}"}  # fmt: skip
-            found.append(Feature(np.abs(values), size, real=True))
-    return found
+        values = steps.quantities[name][mask]
+        of = "Ht-1" if name == "h" else words
+        for told, these in ((of, values), (f"the size of {of}", np.abs(values))):
+            limits: Words = {
+                ">=": f"where {told} is above {{value}}",
+                "<": f"where {told} is below {{value}}",
+            }
+            yield Feature(these, limits, real=True)
 
 
-def _of_directions(number: float) -> str:
-    return "in the second direction" if number else "in the first direction"
-
-
-def _step(number: float) -> str:
-    return "in the first step" if number == 0 else f"in step {number:g}, counted from 0"
+def _counted(first: str, other: str, number: float) -> str:
+    """The words for place 0, and for another; "" where there are none for that."""
+    return first if number == 0 else other.replace("{value}", f"{number:g}")

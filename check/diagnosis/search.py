@@ -24,7 +24,7 @@ from .finding import Names
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
-"""What is taken one step at a time, and how much of `SEARCHING` that may cost: a step is a small part of a case."""
+"""How many blocks and cases are taken one step at a time, as if so many variants were tried on them."""
 SEARCHING = 3 << 32
 """The work that may go into looking for what explains cases of samples."""
 EXPLAINING = 1 << 37
@@ -133,13 +133,13 @@ class Search:
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
-        for place, part in self._sample(which & ~self.explained, 3, 2, len(CATALOGUE)):
+        for _, part in self._sample(which & ~self.explained, 3, 2, len(CATALOGUE)):
             tried = [
                 (variant,)
                 for variant in variants_of(OPERATORS[part.block.operator])
                 if variant.kind == "misreading" and (variant.name,) not in self.loose
             ]
-            distances = self._distances(place, part, tried, loose=True)
+            distances = self._distances(part, tried, loose=True)
             for one in (v for v, far in zip(tried, distances, strict=True) if (far <= 1.0).all()):
                 names = _names(one)
                 tight = self.distances.pop(names, None)
@@ -153,24 +153,23 @@ class Search:
     ) -> list[tuple[Variant, ...]]:
         """What of a pool explains a case of the sample, each with a part in it."""
         explains = np.zeros(len(pool), bool)
-        for place, part in sample:
+        for _, part in sample:
             operator = OPERATORS[part.block.operator]
             means = {v.name for one in pool for v in one if v.means_something_for(operator)}
             at = [n for n, one in enumerate(pool) if all(v.name in means for v in one)]
-            far = self._distances(place, part, [pool[n] for n in at])
+            far = self._distances(part, [pool[n] for n in at])
             explains[at] |= (far <= 1.0).any(axis=1)
         return [pool[at] for at in np.flatnonzero(explains).tolist()]
 
     def _distances(
         self,
-        place: int,
         part: FailingBlock,
         several: Sequence[Sequence[Variant]],
         *,
         loose: bool = False,
     ) -> Array:
-        """(len(several), n) the distances of some rows of the block at `place`, each by what of the
-        variants means anything there."""
+        """(len(several), n) the distances of some rows of a block, each by what of the variants
+        means anything there."""
         found = np.full((len(several), len(part)), np.inf)
         operator = OPERATORS[part.block.operator]
         meant = [[v for v in one if v.means_something_for(operator)] for one in several]
@@ -190,7 +189,7 @@ class Search:
                 self.passed_over[self.starts[place] : self.starts[place + 1]] = True
                 continue
             self.explaining -= cost
-            each[place] = self._distances(place, part, new, loose=loose)
+            each[place] = self._distances(part, new, loose=loose)
         behind = np.full(len(self.which) - self.starts[-1], np.inf)
         for number, one in enumerate(new):
             self.distances[_names(one)] = np.concatenate(

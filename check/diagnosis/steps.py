@@ -33,8 +33,8 @@ class Steps:
     `limits` what is admitted of them, all (n, direction, rows, hidden) with the rows of one time axis behind
     one another; `taken` (n, rows) says which steps there are. `number` (n, direction, rows) is the step's
     number in the order of processing, `row` (rows,) the row of the batch.
-    `base` are variants that all is held to be computed under. `rest` (n,) says of which cases all that is no step's state is as it should be after these states: Y past a
-    row's length, and the last state.
+    `rest` (n,) says of which cases all that is no step's state is as it should be after these states: Y past
+    a row's length, and the last state. `base` are variants that all is held to be computed under.
     """
 
     part: FailingBlock
@@ -53,7 +53,12 @@ class Steps:
         found = compute(
             [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
         )
-        return np.stack([y[..., 0, :] for y, _, _ in found])
+        return np.asarray(np.stack([y[..., 0, :] for y, _, _ in found]))
+
+    @property
+    def lengths(self) -> Array:
+        """(n, rows) the length of the row of the batch that each row is a step of."""
+        return np.asarray(self.stack.inputs.lengths[:, self.row])
 
     @cached_property
     def right(self) -> Array:
@@ -63,7 +68,7 @@ class Steps:
     @cached_property
     def wrong(self) -> Array:
         """(n, direction, rows, hidden) which states are wrong by themselves."""
-        return ~self.near(self.right[None])[0] & self.taken[:, None, :, None]
+        return np.asarray(~self.near(self.right[None])[0] & self.taken[:, None, :, None])
 
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
@@ -144,9 +149,7 @@ def steps_of(part: FailingBlock) -> list[Steps]:
     attributes = operator.with_defaults(block.given[0])
     shared = shared_outputs(operator, attributes, part.observed)
     seen = _states(shared)
-    limits = _states(
-        shared_outputs(operator, attributes, part.criterion.admitted(block, STORED))
-    )
+    limits = _states(shared_outputs(operator, attributes, part.criterion.admitted(block, STORED)))
     if seen is None or limits is None:
         return []
     return [
@@ -169,9 +172,7 @@ def _states(shared: Arrays) -> Array | None:
     return shared["ho"][..., None, :] if "ho" in shared else None
 
 
-def _steps(
-    part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None
-) -> Steps:
+def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None) -> Steps:
     inputs, time = stack.inputs, seen.shape[-2]
     rest = _rest(stack, seen, ho)
     before, number = np.empty_like(seen), np.empty(seen.shape[:-1], np.int64)

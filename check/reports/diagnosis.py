@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped
 
-
 _TOLD = 2
 """So many findings are told in the first line."""
 

@@ -30,7 +30,9 @@ def with_curve(asked: str, heights: Sequence[float]) -> Variant:
         f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
         return replace(s, f=f, g=g)
 
-    return Variant(name, f"{asked} computed as another function", needs=(f"f.{asked}",), semantics=change)
+    return Variant(
+        name, f"{asked} computed as another function", needs=(f"f.{asked}",), semantics=change
+    )
 
 
 @cache
@@ -48,4 +50,3 @@ def curve(name: str, a: Array) -> tuple[str, Array]:
     """The function that a curve was added to, and the curve at `a`."""
     asked, heights = _heights(name)
     return asked, np.interp(a, KNOTS, heights)
-

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..float64 import Float64
 from ..gru import Advance, Alter, step
@@ -72,7 +71,7 @@ def _activated_twice(of: str, s: StackedSemantics) -> Alter:
     def alter(name: str, value: Array) -> Array:
         if name != of:
             return value
-        return Float64().activation(functions, value, s.clip)
+        return np.asarray(Float64().activation(functions, value, s.clip))
 
     return alter
 
@@ -83,7 +82,7 @@ def _not_activated(of: str, s: StackedSemantics) -> Alter:
 
     def alter(name: str, value: Array) -> Array:
         known[name] = value
-        return np.clip(known[before], -s.clip, s.clip) if name == of else value
+        return np.asarray(np.clip(known[before], -s.clip, s.clip)) if name == of else value
 
     return alter
 
@@ -242,17 +241,3 @@ EXPRESSIONS = (
             "the new state of earlier ones", advance=_candidate_in_place),
 )  # fmt: skip
 """Other blends, gates that are confused, activations left out or applied twice, updates in place."""
-
-
-def one_step_of(inputs: GruInputs) -> GruInputs:
-    """Every step of every row as a row of its own that starts from h0: x (batch · time, 1, input)."""
-    *stacked, batch, time, size = inputs.x.shape
-    at = np.arange(time) < inputs.lengths[..., None]
-    return GruInputs(
-        x=inputs.x.reshape(*stacked, batch * time, 1, size),
-        h0=np.repeat(inputs.h0, time, axis=-2),
-        lengths=at.reshape(*stacked, batch * time).astype(np.int64),
-        w=inputs.w,
-        r=inputs.r,
-        b=inputs.b,
-    )

@@ -127,7 +127,9 @@ def _recurrent(gates: str, number: float) -> dict[str, Any]:
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         r = {g: number * a.astype(np.float64) if g in gates else a for g, a in inputs.r.items()}
         b = {
-            part: number * a.astype(np.float64) if part[0] == "r" and part[-1] in gates and len(part) > 1 else a
+            part: number * a.astype(np.float64)
+            if part[0] == "r" and part[-1] in gates and len(part) > 1
+            else a
             for part, a in inputs.b.items()
         }
         return replace(inputs, r=r, b=b)
@@ -150,7 +152,9 @@ def _of_recurrent() -> Iterator[Family]:
     """{r} and the recurrent bias together."""
     for gates, part in GROUPS.items():
         subject = f"{part}{{r}} and its recurrent bias"
-        yield Family(f"recurrent-{gates}-scaled", subject, SCALED, partial(_recurrent, gates), ("b.rh",))
+        yield Family(
+            f"recurrent-{gates}-scaled", subject, SCALED, partial(_recurrent, gates), ("b.rh",)
+        )
 
 
 def _with_old_state(name: str, number: float) -> dict[str, Any]:
@@ -192,10 +196,17 @@ FAMILIES: dict[str, Family] = {
         *_of_inputs(),
         *_of_recurrent(),
         *(
-            Family(f"{name}-with-h", f"Ht-1 added to {QUANTITIES[name]},", SCALED, partial(_with_old_state, name))
+            Family(
+                f"{name}-with-h",
+                f"Ht-1 added to {QUANTITIES[name]},",
+                SCALED,
+                partial(_with_old_state, name),
+            )
             for name in ("a_z", "a_r", "a_h", "t")
         ),
-        Family("sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)),
+        Family(
+            "sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)
+        ),
         Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
     )
 }

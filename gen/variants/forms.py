@@ -34,14 +34,18 @@ _POSITIVE = _spread(2**-10, 16.0, 13)
 _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
 
 SCALED = Form(
-    "scaled", "multiplied by {number}", lambda v, k: k * v, tuple(np.linspace(-2.0, 4.0, 17).tolist())
+    "scaled",
+    "multiplied by {number}",
+    lambda v, k: k * v,
+    tuple(np.linspace(-2.0, 4.0, 17).tolist()),
 )
 HARD = Form(
-    "hard", "computed as max(0, min(1, {number} v + 1/2))", lambda v, k: np.clip(k * v + 0.5, 0, 1), _spread(0.05, 1.0, 9)
+    "hard",
+    "computed as max(0, min(1, {number} v + 1/2))",
+    lambda v, k: np.clip(k * v + 0.5, 0, 1),
+    _spread(0.05, 1.0, 9),
 )
-WIDENED = Form(
-    "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13)
-)
+WIDENED = Form("scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13))
 FORMS = (
     SCALED,
     Form("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),

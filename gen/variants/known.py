@@ -6,6 +6,7 @@ from functools import cache
 
 from .catalogue import CATALOGUE
 from .curves import is_curved, with_curve
+from .elsewhere import ELSEWHERE
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
 from .narrower import NARROWER
@@ -13,7 +14,9 @@ from .operands import OPERANDS
 from .restricted import restricted
 from .variant import Variant
 
-UNLISTED: dict[str, Variant] = {variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS, *NARROWER)}
+UNLISTED: dict[str, Variant] = {
+    variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS, *ELSEWHERE, *NARROWER)
+}
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
 
 

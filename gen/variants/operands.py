@@ -1,4 +1,4 @@
-"""The right step on wrong operands: weights, biases, states and inputs of other gates, units and times.
+"""The right step on wrong weights and biases: those of other gates and units, or not all of them.
 
 As those of `expressions`, these are in no catalogue: they are tried where nothing in it explains a failure.
 """
@@ -14,9 +14,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import in_order, processing_order
-from .expressions import one_step_of
-from .variant import Evaluated, Outputs, Variant
+from .variant import Variant
 from .weights import Change
 
 GATES = {"z": "the update gate", "r": "the reset gate", "h": "the candidate"}
@@ -133,7 +131,7 @@ def _first_columns(count: int) -> Callable[[Array], Array]:
 
 
 def _diagonal(m: Array) -> Array:
-    return m * np.eye(m.shape[-1], dtype=m.dtype)
+    return np.asarray(m * np.eye(m.shape[-1], dtype=m.dtype))
 
 
 def _without_last_column(m: Array) -> Array:
@@ -141,7 +139,7 @@ def _without_last_column(m: Array) -> Array:
 
 
 def _over_root(m: Array) -> Array:
-    return m / np.sqrt(m.shape[-1])
+    return np.asarray(m / np.sqrt(m.shape[-1]))
 
 
 def _recurrent_over_root(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
@@ -153,7 +151,7 @@ def _recurrent_over_root(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
 def _in_eight_bits(m: Array) -> Array:
     """Rounded to 255 steps between minus and plus the largest of each matrix."""
     scale = np.abs(m).max(axis=(-2, -1), keepdims=True) / 127.0
-    return np.round(m / np.where(scale, scale, 1.0)) * scale
+    return np.asarray(np.round(m / np.where(scale, scale, 1.0)) * scale)
 
 
 def _interleaved(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
@@ -183,7 +181,9 @@ def _interleaved(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
 def _with_stride_of_w(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     """The gates of R taken from where those of W would start; what lies behind R is taken as zero."""
     r, hidden, size = inputs.r, inputs.r["h"].shape[-1], inputs.x.shape[-1]
-    memory = np.concatenate([matrix.reshape(*matrix.shape[:-2], -1) for matrix in r.values()], axis=-1)
+    memory = np.concatenate(
+        [matrix.reshape(*matrix.shape[:-2], -1) for matrix in r.values()], axis=-1
+    )
     behind = np.zeros((*memory.shape[:-1], 3 * hidden * max(size, hidden)))
     memory = np.concatenate([memory, behind], axis=-1)
     found = {}
@@ -191,81 +191,6 @@ def _with_stride_of_w(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         start = place * hidden * size
         found[gate] = memory[..., start : start + hidden * hidden].reshape(matrix.shape)
     return replace(inputs, r=found)
-
-
-def _second_from_first(seen: Evaluated) -> Outputs:
-    """The second direction starts from the last state of the first."""
-    h0 = seen.inputs.h0.astype(np.float64)
-    if h0.shape[1] > 1:
-        h0[:, 1] = seen.ho[:, 0]
-    return seen.again(replace(seen.inputs, h0=h0))
-
-
-def _y_left_sorted(seen: Evaluated) -> Outputs:
-    order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")[:, None, :, None, None]
-    return np.take_along_axis(seen.y, order, axis=2), seen.ho
-
-
-def _in_time(place: Callable[[Array], Array]) -> Change:
-    """x of another step, as a function of the number of the step in processing order; those of all
-    directions alike, so it is told where they agree."""
-
-    def change(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
-        time = inputs.x.shape[-2]
-        order = processing_order(s.directions[0], inputs.lengths, time)
-        last = np.maximum(inputs.lengths[..., None] - 1, 0)
-        taken = np.clip(place(np.arange(time)), 0, last)
-        x = np.take_along_axis(in_order(inputs.x, order), taken[..., None], axis=-2)
-        return replace(inputs, x=in_order(x, order))
-
-    return change
-
-
-def _at_other_time(by: int) -> Change:
-    """x of an earlier or later time, whatever the direction; of the first or last where there is none."""
-
-    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        time = inputs.x.shape[-2]
-        taken = np.clip(np.arange(time) + by, 0, time - 1)
-        return replace(inputs, x=inputs.x[..., taken, :])
-
-    return change
-
-
-def _at_longest_end(seen: Evaluated) -> Outputs:
-    """Ho taken from Y at the time where the longest row ends."""
-    at = np.maximum(seen.inputs.lengths.max(axis=-1) - 1, 0)[:, None, None, None, None]
-    return seen.y, np.take_along_axis(seen.y, at, axis=-2)[..., 0, :]
-
-
-def _capped_lengths(most: int) -> Change:
-    return lambda inputs, _: replace(inputs, lengths=np.minimum(inputs.lengths, most))
-
-
-def _each_from_h0(seen: Evaluated) -> Outputs:
-    """Every step starts from h0."""
-    y, _ = seen.again(one_step_of(seen.inputs))
-    y = y[..., 0, :].reshape(seen.y.shape)
-    at = np.maximum(seen.inputs.lengths - 1, 0)[:, None, :, None, None]
-    reverse = (np.array(seen.semantics.directions).T != "forward")[:, :, None, None, None]
-    last = np.take_along_axis(y, np.where(reverse, 0, at), axis=-2)[..., 0, :]
-    return y, np.where(seen.inputs.lengths[:, None, :, None] > 0, last, seen.ho)
-
-
-def _before(seen: Evaluated) -> Outputs:
-    """Y of each step holds the state before it."""
-    y = np.zeros_like(seen.y)
-    for d, direction in enumerate(seen.semantics.directions):
-        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
-        steps = in_order(seen.y[:, d], order)
-        h0 = seen.inputs.h0[:, d, :, None, :].astype(np.float64)
-        y[:, d] = in_order(np.concatenate([h0, steps[..., :-1, :]], axis=-2), order)
-    past = np.arange(y.shape[-2]) >= seen.inputs.lengths[..., None]
-    return np.where(past[:, None, :, :, None], 0.0, y), seen.ho
-
-
-def _first_of_batch(array: Array) -> Array:
-    return np.asarray(np.broadcast_to(array[:, :, :1], array.shape))
 
 
 OPERANDS = (
@@ -310,39 +235,5 @@ OPERANDS = (
         for variant in _of_gates(field, f"first-{count}", f"of no more than the first {count} {of} used",
                                  _first_columns(count))
     ),
-    Variant("x-one-late", "{x} of the step before taken", needs=("axis.time",), between_steps=True,
-            inputs=_in_time(lambda n: n - 1)),
-    Variant("x-one-early", "{x} of the step after taken", needs=("axis.time",), between_steps=True,
-            inputs=_in_time(lambda n: n + 1)),
-    Variant("x-of-time-before", "{x} of the time before taken", needs=("axis.time",), between_steps=True,
-            inputs=_at_other_time(-1)),
-    Variant("x-of-time-after", "{x} of the time after taken", needs=("axis.time",), between_steps=True,
-            inputs=_at_other_time(1)),
-    Variant("Ho-of-longest-end", "{ho} taken from {y} at the time where the longest row ends",
-            needs=("lengths", "y.time"), outputs=_at_longest_end),
-    Variant("x-of-first-step", "{x} of the first step taken for every step", needs=("axis.time",), between_steps=True,
-            inputs=_in_time(lambda n: 0 * n)),
-    *(
-        Variant(f"steps-up-to-{count}", f"no more than the first {count} steps taken", needs=("axis.time",),
-                between_steps=True, inputs=_capped_lengths(count))
-        for count in (1, 2, 3, 4, 8, 16, 32)
-    ),
-    Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
-            inputs=lambda inputs, _: replace(inputs, h0=np.broadcast_to(inputs.h0[:, :, :1], inputs.h0.shape))),
-    Variant("second-from-first", "the second direction started from the last state of the first",
-            needs=("axis.direction",), outputs=_second_from_first),
-    Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",), outputs=_y_left_sorted),
-    Variant("each-from-h0", "every step started from {h0} instead of the state before it", needs=("axis.time",),
-            outputs=_each_from_h0),
-    Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),
-            outputs=_before),
-    Variant("Y-of-first-row", "{y} of the first row of the batch written for every row", needs=("axis.time",),
-            outputs=lambda seen: (_first_of_batch(seen.y), seen.ho)),
-    Variant("Ho-of-first-row", "{ho} of the first row of the batch written for every row",
-            outputs=lambda seen: (seen.y, _first_of_batch(seen.ho))),
-    Variant("Y-zero", "{y} left zero", needs=("axis.time",), outputs=lambda seen: (0 * seen.y, seen.ho)),
-    Variant("Ho-zero", "{ho} left zero", outputs=lambda seen: (seen.y, 0 * seen.ho)),
-    Variant("Ho-h0", "{h0} handed out as {ho}", needs=("axis.time",),
-            outputs=lambda seen: (seen.y, seen.inputs.h0.astype(np.float64))),
 )  # fmt: skip
-"""Weights and biases of other gates and units, tails, inputs of other steps, outputs of other rows."""
+"""Weights and biases of other gates and units, and tails."""

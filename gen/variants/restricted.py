@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,30 +19,38 @@ from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .variant import Variant
 
+
+def _tail(size: int, hidden: int) -> Array:
+    return np.asarray(np.arange(hidden) >= hidden // size * size)
+
+
+def _whole(size: int, hidden: int) -> Array:
+    return ~_tail(size, hidden)
+
+
 UNITS: dict[str, tuple[str, Callable[[int], Array]]] = {
     **{
         f"tail-of-{size}": (
             f"in the hidden units past the last whole group of {size}",
-            lambda hidden, size=size: np.arange(hidden) >= hidden // size * size,
+            partial(_tail, size),
         )
         for size in (4, 8, 16)
     },
     **{
-        f"whole-{size}": (
-            f"in whole groups of {size} hidden units",
-            lambda hidden, size=size: np.arange(hidden) < hidden // size * size,
-        )
+        f"whole-{size}": (f"in whole groups of {size} hidden units", partial(_whole, size))
         for size in (4, 8)
     },
     "last-unit": ("in the last hidden unit", lambda hidden: np.arange(hidden) == hidden - 1),
     "first-unit": ("in the first hidden unit", lambda hidden: np.arange(hidden) == 0),
-}  # type: ignore[dict-item, misc]
+}
 """By name, the words, and which of so many hidden units."""
 
 
 def can_be_restricted(variant: Variant) -> bool:
     """Whether the variant changes nothing but weights, biases and quantities that belong to a unit."""
-    return variant.within_a_step and not (variant.semantics or variant.advance or variant.arithmetic)
+    return variant.within_a_step and not (
+        variant.semantics or variant.advance or variant.arithmetic
+    )
 
 
 def restricted(variant: Variant, units: str) -> Variant:
@@ -54,7 +63,9 @@ def restricted(variant: Variant, units: str) -> Variant:
         found, mask = inputs(given, semantics), which(given.h0.shape[-1])
         changed: dict[str, Any] = {
             field: {
-                part: np.where(mask if field == "b" else mask[:, None], array, getattr(given, field)[part])
+                part: np.where(
+                    mask if field == "b" else mask[:, None], array, getattr(given, field)[part]
+                )
                 if part in getattr(given, field)
                 else array
                 for part, array in getattr(found, field).items()

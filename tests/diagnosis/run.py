@@ -61,7 +61,11 @@ def main(arguments: Sequence[str]) -> None:
     if len(names) == len(WRONG):
         machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
         minutes = (time.monotonic() - start) / 60
-        kept[f"{when}_run"] = {"day": time.strftime("%Y-%m-%d"), "machine": machine, "minutes": minutes}
+        kept[f"{when}_run"] = {
+            "day": time.strftime("%Y-%m-%d"),
+            "machine": machine,
+            "minutes": minutes,
+        }
     KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     PAGE.write_text("\n".join(page(kept)) + "\n")
 
@@ -75,7 +79,10 @@ def page(kept: Mapping[str, Any]) -> Iterator[str]:
     run = kept.get("now_run", {"day": "", "machine": "", "minutes": 0})
     yield HEAD.format(count=len(WRONG), commit=kept.get("before_commit", "an older commit"), **run)
     marks = {
-        when: {name: mark(Told.from_json(told), SENTENCES[name]) for name, told in kept.get(when, {}).items()}
+        when: {
+            name: mark(Told.from_json(told), SENTENCES[name])
+            for name, told in kept.get(when, {}).items()
+        }
         for when in ("before", "now")
     }
     yield from _totals(marks)
@@ -107,7 +114,14 @@ def _row(wrong: WrongGru, kept: Mapping[str, Any], marks: Mapping[str, Mapping[s
     mistakes = "; ".join(wrong.mistakes) + (f" ({wrong.place})" if wrong.place else "")
     said = "<br>".join(_said(told)) if told else ""
     before, now = (marks[when].get(wrong.name, "") for when in ("before", "now"))
-    cells = (wrong.name, wrong.operator.split(".")[1], mistakes, said, before, f"**{now}**" if now == "wrong" else now)
+    cells = (
+        wrong.name,
+        wrong.operator.split(".")[1],
+        mistakes,
+        said,
+        before,
+        f"**{now}**" if now == "wrong" else now,
+    )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

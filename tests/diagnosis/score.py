@@ -28,7 +28,9 @@ def mark(told: Told, said: Said) -> Mark:
     named = [_any((mistake,), texts) for mistake in said.mistakes]
     if all(named) or (said.place and _any((said.place,), (*texts, *told.hints))):
         return "right"
-    maybe = [text for one in told.sentences for text in (*one.parts, *one.others)] + list(told.hints)
+    maybe = [text for one in told.sentences for text in (*one.parts, *one.others)] + list(
+        told.hints
+    )
     return "in part" if any(named) or _any(said.mistakes, maybe) else "silent"
 
 

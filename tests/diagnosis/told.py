@@ -24,8 +24,7 @@ class Sentence:
     @property
     def parts(self) -> list[str]:
         """What is said at once, each by itself, with where it is."""
-        said = [f"{one}, {self.where}" for one in self.text.split("; and ")]
-        return said
+        return [f"{one}, {self.where}" for one in self.text.split("; and ")]
 
 
 @dataclass(frozen=True)
