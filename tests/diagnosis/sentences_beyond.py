@@ -44,7 +44,7 @@ SAID_OF_SEVERAL: dict[str, Said] = {
     "keras-sigmoid-and-second-from-zero": Said(
         (
             r"sigmoid computed as the hard sigmoid max\(0, min\(1, v/5 \+ 1/2\)\)",
-            rf"initial_h {NOTHING_LEFT}.*(second direction|bidirectional)|second direction.*zero",
+            rf"initial_h {NOTHING_LEFT}.*(second direction|bidirectional|direction is not reverse)|second direction.*zero",
         )
     ),
     "shared-update-and-unclipped-candidate": Said(
@@ -69,7 +69,8 @@ SAID_OF_SEVERAL: dict[str, Said] = {
             r"Y_h (left )?zeros?.*(short|length)",
             r"result of softplus multiplied by 1\.44",
             r"update gate's part of R transposed",
-        )
+        ),
+        also=(r"Y_h taken from the last step of the time axis",),
     ),
 }
 """By the name of the wrong GRU: two mistakes and three."""
