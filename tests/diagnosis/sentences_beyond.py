@@ -150,7 +150,8 @@ SAID_OF_SOMEWHERE: dict[str, Said] = {
 
 SAID_OF_PRECISION: dict[str, Said] = {
     "float16-state": Said(
-        (r"\bstate\b.*\bfloat16|as coarse as float16-state",), also=(r"Ht-1 .*rounded to float16",)
+        (r"\bstate\b.*\bfloat16|as coarse as float16-state",),
+        also=(r"(Ht-1 .*|what the reset gate multiplies) rounded to (float16|TF32)",),
     ),
     "tf32-products": Said(
         (r"(products|float32 computed) .*tf32",), also=(r"\b[XWR] cut off to TF32",)
@@ -158,7 +159,11 @@ SAID_OF_PRECISION: dict[str, Said] = {
     "int8-recurrence": Said((r"candidate's part of R .*(8[ -]bit|multiples|quanti)",)),
     "sigmoid-table": Said(
         (r"argument of sigmoid rounded to multiples of 1/16\b",),
-        also=(r"sigmoid approximated, off by up to 1e-02",),
+        also=(
+            r"sigmoid approximated, off by up to (1e-02|3e-04)",
+            r"(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)",
+            r"pre-activations? .*rounded to multiples of 1/16\b.*where activations has Sigmoid",
+        ),
     ),
     "pade-tanh": Said((r"tanh approximated, off by up to 2e-02",)),
     "fast-exp": Said((r"sigmoid approximated, off by up to [12]e-02|sigmoid.*exponential",)),
