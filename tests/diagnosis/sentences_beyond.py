@@ -44,7 +44,7 @@ SAID_OF_SEVERAL: dict[str, Said] = {
     "keras-sigmoid-and-second-from-zero": Said(
         (
             r"sigmoid computed as the hard sigmoid max\(0, min\(1, v/5 \+ 1/2\)\)",
-            rf"initial_h {NOTHING_LEFT}.*(second direction|bidirectional)|second direction.*zero",
+            rf"initial_h {NOTHING_LEFT}.*(second direction|bidirectional|direction is not reverse)|second direction.*zero",
         )
     ),
     "shared-update-and-unclipped-candidate": Said(
@@ -69,7 +69,8 @@ SAID_OF_SEVERAL: dict[str, Said] = {
             r"Y_h (left )?zeros?.*(short|length)",
             r"result of softplus multiplied by 1\.44",
             r"update gate's part of R transposed",
-        )
+        ),
+        also=(r"Y_h taken from the last step of the time axis",),
     ),
 }
 """By the name of the wrong GRU: two mistakes and three."""
@@ -149,7 +150,8 @@ SAID_OF_SOMEWHERE: dict[str, Said] = {
 
 SAID_OF_PRECISION: dict[str, Said] = {
     "float16-state": Said(
-        (r"\bstate\b.*\bfloat16|as coarse as float16-state",), also=(r"Ht-1 .*rounded to float16",)
+        (r"\bstate\b.*\bfloat16|as coarse as float16-state",),
+        also=(r"(Ht-1 .*|what the reset gate multiplies) rounded to (float16|TF32)",),
     ),
     "tf32-products": Said(
         (r"(products|float32 computed) .*tf32",), also=(r"\b[XWR] cut off to TF32",)
@@ -157,7 +159,11 @@ SAID_OF_PRECISION: dict[str, Said] = {
     "int8-recurrence": Said((r"candidate's part of R .*(8[ -]bit|multiples|quanti)",)),
     "sigmoid-table": Said(
         (r"argument of sigmoid rounded to multiples of 1/16\b",),
-        also=(r"sigmoid approximated, off by up to 1e-02",),
+        also=(
+            r"sigmoid approximated, off by up to (1e-02|3e-04)",
+            r"(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)",
+            r"pre-activations? .*rounded to multiples of 1/16\b.*where activations has Sigmoid",
+        ),
     ),
     "pade-tanh": Said((r"tanh approximated, off by up to 2e-02",)),
     "fast-exp": Said((r"sigmoid approximated, off by up to [12]e-02|sigmoid.*exponential",)),
