@@ -110,7 +110,8 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     """The report on all that was seen, with what explains the failures."""
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing = seen.failing
-    found = diagnose(failing.parts, held, Passing(seen.passed), failing.left_out)
+    replies = source.replies if isinstance(source, Answering) and not interrupted else None
+    found = diagnose(failing.parts, held, Passing(seen.passed), failing.left_out, replies)
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(

@@ -26,6 +26,7 @@ from .failing import FailingBlock
 from .finding import ACCEPTED, Diagnosis, Finding, Names
 from .hints import hints
 from .local import Explained, Local, all_of
+from .repeated import Replies, depends_on_earlier
 from .search import Search
 
 OF_STEPS = 16
@@ -43,11 +44,12 @@ def diagnose(
     arithmetic: Mapping[str, str],
     passing: Passing,
     left_out: Sequence[tuple[str, str]] = (),
+    replies: Replies | None = None,
 ) -> Diagnosis:
     """What explains the failing cases of `parts`; `left_out` are the dtypes and ids of more that failed.
 
     `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `passing` are the cases
-    that passed.
+    that passed. What nothing explains is asked again, where `replies` says how.
     """
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
     rows += left_out
@@ -76,6 +78,8 @@ def diagnose(
     findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
     left = ~explained
     common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left, passing, local)
+    if replies and left.any() and (told := depends_on_earlier(parts, left, replies)):
+        common = [told, *common]
     return Diagnosis(
         findings=findings,
         failed=len(rows),

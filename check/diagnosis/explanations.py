@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -10,6 +11,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
+from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock
@@ -70,6 +72,9 @@ def explanations(
     for names, mask in masks.items():
         near = float(np.median(search.distances[names][mask]))
         count = max(against[name] for name in names)
+        if names in search.loose and not _coarse(search.parts, mask, passing):
+            found.append(Explanation(names, mask, near, count, certain=False))
+            continue
         if count <= PARTLY * mask.sum():
             found.append(Explanation(names, mask, near, count))
             continue
@@ -80,6 +85,20 @@ def explanations(
     for placed in local:
         _add(found, placed, which)
     return sorted(found, key=lambda one: one.rank)
+
+
+def _coarse(parts: Sequence[FailingBlock], mask: Array, passing: Passing) -> bool:
+    """Whether hardly a case passed of the dtypes of some failing ones: then all is computed coarsely."""
+    starts = np.cumsum([0, *map(len, parts)])
+    failed = Counter(part.block.dtype for part in parts for _ in range(len(part)))
+    mine = {
+        part.block.dtype
+        for start, part in zip(starts, parts, strict=False)
+        if mask[start : start + len(part)].any()
+    }
+    return all(
+        passing.counts[one] <= MOST_PASSING * (passing.counts[one] + failed[one]) for one in mine
+    )
 
 
 def _add(found: list[Explanation], placed: Explained, which: Array) -> None:

@@ -159,7 +159,7 @@ def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alte
 
 
 def _inputs_scaled_by_reset(q: Quantities) -> Array:
-    return q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"])
+    return np.asarray(q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"]))
 
 
 _GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}

@@ -30,6 +30,9 @@ def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
     return tuple(np.geomspace(low, high, count).tolist())
 
 
+_NEAR_ONE = _spread(1e-3, 0.3, 6)
+_FACTORS = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, *(1.0 - x for x in reversed(_NEAR_ONE)),
+            *(1.0 + x for x in _NEAR_ONE), 1.5, 2.0, 3.0, 4.0)  # fmt: skip
 _POSITIVE = _spread(2**-10, 16.0, 13)
 _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
 
@@ -37,7 +40,7 @@ SCALED = Form(
     "scaled",
     "multiplied by {number}",
     lambda v, k: k * v,
-    tuple(np.linspace(-2.0, 4.0, 17).tolist()),
+    _FACTORS,
 )
 HARD = Form(
     "hard",

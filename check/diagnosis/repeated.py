@@ -1,0 +1,55 @@
+"""Failing questions asked again: whether what a runtime answers depends on what it was asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.readings import STORED
+from ...cases.question import Question
+from ...vectors.difference import difference
+from ..observed.source import Reply
+from .failing import FailingBlock
+
+ASKED = 3
+"""So many questions are asked again, each twice in a row."""
+Replies = Callable[[Sequence[Question]], Sequence[Reply]]
+"""What a runtime says to questions, asked one behind the other."""
+
+
+def depends_on_earlier(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
+    """A sentence, if some of the cases `which` (n,) give other numbers when they are asked again, by more
+    than is admitted; "" if none does."""
+    starts = np.cumsum([0, *map(len, parts)])
+    chosen = [
+        (part, int(np.flatnonzero(rows)[0]))
+        for start, part in zip(starts, parts, strict=False)
+        if (rows := which[start : start + len(part)]).any()
+    ]
+    chosen = sorted(chosen, key=lambda one: one[0].work)[:ASKED]
+    asked = [one for one in chosen for _ in range(2)]
+    answers = replies([part.block.question(row) for part, row in asked])
+    other = [
+        reply.status == "ok" and _differs(part.rows(np.array([row])), reply.outputs)
+        for (part, row), reply in zip(asked, answers, strict=True)
+    ]
+    count = sum(any(other[at : at + 2]) for at in range(0, len(other), 2))
+    if not count:
+        return ""
+    return (
+        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: what is answered depends "
+        "on what was asked before"
+    )
+
+
+def _differs(part: FailingBlock, outputs: Arrays) -> bool:
+    """Whether outputs of one case are others than those observed first."""
+    admitted = part.criterion.admitted(part.block, STORED)
+    return any(
+        name in outputs
+        and outputs[name].shape == seen.shape[1:]
+        and bool((difference(outputs[name].astype(np.float64), seen[0].astype(np.float64)) > admitted[name][0]).any())
+        for name, seen in part.observed.items()
+    )  # fmt: skip
