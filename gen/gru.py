@@ -102,7 +102,7 @@ class Step(NamedTuple):
 
 Alter = Callable[[str, Array], Array]
 """What a misreading makes of a quantity of a step, by its name in Step, or `h`, the state before it as the
-blend takes it, or `x_h`, W·x of the candidate; see gen.variants."""
+blend takes it, or `x_h` and `p_h`, the input's and the recurrent part of a_h; see gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
@@ -127,10 +127,10 @@ def step(
     x_h = alter("x_h", wx["h"])
     if semantics.reset_after:
         u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
-        a_h = _plus(x_h + r * u, d.bias_h_input)
+        a_h = _plus(x_h + alter("p_h", r * u), d.bias_h_input)
     else:
         u = alter("u", h)
-        p = arithmetic.product(r * u, d.recurrent["h"])
+        p = alter("p_h", arithmetic.product(r * u, d.recurrent["h"]))
         a_h = _plus(_plus(x_h + p, d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))

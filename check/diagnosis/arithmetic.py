@@ -37,18 +37,19 @@ def arithmetic_findings(
     """Per dtype, the class of arithmetic that the cases that are left hold, and which cases these are.
 
     `rows` are dtypes and ids, `held` the best class that each case holds, `passed` by dtype how many cases
-    passed. Nothing of a dtype of which cases fail that no arithmetic explains, of which too many pass, or
+    passed. Nothing of a dtype of which cases fail for other reasons, of which too many pass, or
     whose errors are no roundings: few states, or all to one side.
     """
     for dtype, classes in CLASSES.items():
-        mine = np.array([kind == dtype for kind, _ in rows], bool) & left
+        of_dtype = np.array([kind == dtype for kind, _ in rows], bool)
+        mine = of_dtype & left
         names = [held[row] for row in np.flatnonzero(mine).tolist() if held[row]]
         if not names:
             continue
         coarsest = max((one for one in classes if one.name in names), key=classes.index)
         tight = sound(dtype, coarsest.name)
         if not tight:
-            others = mine.sum() - len(names)
+            others = int(of_dtype.sum()) - len(names)
             whole = mine.sum() + passed.get(dtype, 0)
             if others or passed.get(dtype, 0) > MOST_PASSING * whole or not rounded(local, mine):
                 continue

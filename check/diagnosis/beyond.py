@@ -8,7 +8,7 @@ gives many of them may be one of two mistakes: the same is done once more on top
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,8 +43,9 @@ DIGITS = 7
 """A number is told with no more digits than that."""
 FEW = 3
 """Two mistakes at once, and those of some hidden units, are looked for in so many blocks."""
-MANY, BASES = 0.25, 3
-"""What gives this share of the wrong states may be one mistake of two; so many such are gone on with."""
+MANY, BASES = 0.3, 4
+"""What gives this share of the wrong states, or takes this share of the error away, may be one mistake of
+two; so many such are gone on with."""
 Variants = tuple[Variant, ...]
 
 
@@ -67,28 +68,41 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     steps = [steps[place] for place in places.tolist()]
     found: dict[tuple[str, ...], Variants] = {}
     partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
+    left = []
     for one in steps:
-        for variant, share in (*_listed(one), *_fitted(one)):
-            if share == 1.0:
-                found.setdefault((variant.name,), (variant,))
-            elif not variant.arithmetic and share > partly.get(variant.name, (MANY, variant))[0]:
+        whole, some = _told(one, (*_listed(one), *_fitted(one)))
+        found |= {(variant.name,): (variant,) for variant in whole}
+        left += [] if whole else [one]
+        for variant, share in some:
+            if share > partly.get(variant.name, (MANY, variant))[0]:
                 partly[variant.name] = (share, variant)
-    some = sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
-    if not found:
-        for one in some:
-            for variant, share in _in_some_units(one):
-                if share == 1.0:
-                    found.setdefault((variant.name,), (variant,))
-    if not found:
-        most = sorted(partly.values(), key=lambda entry: -entry[0])[:BASES]
-        for base in [variant for _, variant in most]:
-            for one in some:
-                besides = replace(one, base=(base,))
-                for variant, share in (*_listed(besides), *_fitted(besides)):
-                    if share == 1.0:
-                        found.setdefault((base.name, variant.name), (base, variant))
+    for one in _few(left):
+        whole, _ = _told(one, _in_some_units(one))
+        found |= {(variant.name,): (variant,) for variant in whole}
+        left = [other for other in left if other is not one or not whole]
+    most = sorted(partly.values(), key=lambda entry: -entry[0])[:BASES]
+    for one in _few(left):
+        for _, base in most:
+            besides = replace(one, base=(base,))
+            whole, _ = _told(besides, (*_listed(besides), *_fitted(besides)))
+            found |= {(base.name, variant.name): (base, variant) for variant in whole}
     told = [_placed(variants, steps) for variants in found.values()]
     return sorted((one for one in told if one is not None), key=_rank)
+
+
+def _told(
+    steps: Steps, tried: Iterable[tuple[Variant, float]]
+) -> tuple[list[Variant], list[tuple[Variant, float]]]:
+    """Of what was tried, what gives every wrong state of some case, and what gives a share of them, or of the
+    error, and may come together with something else."""
+    each = [(variant, share) for variant, share in tried if variant not in steps.base]
+    whole = [variant for variant, share in each if share == 1.0]
+    return whole, [one for one in each if one[1] < 1.0 and not one[0].arithmetic]
+
+
+def _few(steps: Sequence[Steps]) -> list[Steps]:
+    """Those with the most wrong states."""
+    return sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
 
 
 def _rank(one: Candidate) -> tuple[int, bool, int]:
@@ -141,14 +155,21 @@ def _in_some_units(steps: Steps) -> Iterator[tuple[Variant, float]]:
 def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
+    off = np.abs(steps.seen - steps.right)[wrong]
+    error = max(float(np.where(np.isfinite(off), off, 0.0).sum()), 1e-300)
     size = _together(steps)
     for start in range(0, len(variants), size):
         some = variants[start : start + size]
-        near = steps.near(steps.given([[variant] for variant in some]))
+        given = steps.given([[variant] for variant in some])
+        near = steps.near(given)
         whole = np.asarray((near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3)))
-        given = (near & wrong).sum(axis=(1, 2, 3, 4))
-        for variant, cases, states in zip(some, whole, given.tolist(), strict=True):
-            yield variant, 1.0 if cases.any() else min(states / count, 0.999)
+        states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
+        with np.errstate(invalid="ignore", over="ignore"):
+            far = np.nan_to_num(np.abs(steps.seen - given)[:, wrong], nan=1e300, posinf=1e300)
+        taken = 1.0 - np.minimum(far, 1e300).sum(axis=1) / error
+        shares = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
+        for variant, cases, share in zip(some, whole, shares, strict=True):
+            yield variant, 1.0 if cases.any() else share
 
 
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:

@@ -21,7 +21,7 @@ from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import HELPED, fitted_curve, in_words, suspected
-from .explanations import Explanation, explanations, fewest
+from .explanations import Explanation, believed, explanations, fewest
 from .failing import FailingBlock
 from .finding import ACCEPTED, Diagnosis, Finding, Names
 from .hints import hints
@@ -63,10 +63,11 @@ def diagnose(
     placed = _searched(search, local, which, coarse)
     found = explanations(search, placed, passing, which)
     chosen = fewest(found)
-    findings = [_finding(search, one, found) for one in chosen]
     explained = np.zeros(len(rows), bool)
     for one in chosen:
         explained |= one.mask
+    chosen = believed(chosen, found, parts, which & ~explained)
+    findings = [_finding(search, one, found) for one in chosen]
     if (curved := _curved(search, local, which & ~explained, passing)) is not None:
         findings.append(curved[0])
         explained |= curved[1]

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.evaluate import catches
+from ...vectors.block import Block
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing
@@ -22,6 +24,10 @@ from .search import Search
 ALONE, ALONE_SHARE = 2, 0.02
 """So many cases, and so large a share, are explained by nothing else but what several variants together, or a
 number that was fitted, are said for."""
+SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
+"""What explains so few cases explains hardly anything; of more unexplained cases than this share of those
+that it explains, an explanation owes a reason; and so large a share of all failures must be explained by what
+is put together of what is in no catalogue."""
 PARTLY = 0.05
 """Of more passing cases than this share of those that it explains, an explanation owes a reason."""
 
@@ -121,6 +127,54 @@ def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: s
     ]
     others = list(zip(passing.blocks, passing.caught([name])[name], strict=True))
     return next(iter(what_tells_apart(explained, others)), "")
+
+
+def believed(
+    chosen: Sequence[Explanation],
+    found: Sequence[Explanation],
+    parts: Sequence[FailingBlock],
+    left: Array,
+) -> list[Explanation]:
+    """The explanations, uncertain where too many cases of `left` (n,) that nothing explains would show them
+    as well, and are otherwise; and what is put together of what is in no catalogue, if it explains few."""
+    return [_believed(one, found, parts, left) for one in chosen]
+
+
+def _believed(
+    one: Explanation, found: Sequence[Explanation], parts: Sequence[FailingBlock], left: Array
+) -> Explanation:
+    if not one.certain:
+        return one
+    beyond = [name for name in one.names if name not in CATALOGUE]
+    alone = {other.names[0]: other.explains for other in found if len(other.names) == 1}
+    new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
+    if new and one.explains < PUT_TOGETHER * len(one.mask):
+        return replace(one, certain=False)
+    shown = _shown(one.names, parts, left)
+    count = sum(int(mask.sum()) for _, mask in shown)
+    if count <= max(SOME, OTHERWISE * one.explains):
+        return one
+    starts = np.cumsum([0, *map(len, parts)])
+    explained = [
+        (part.block, one.mask[start : start + len(part)])
+        for start, part in zip(starts, parts, strict=False)
+    ]
+    where = next(iter(what_tells_apart(explained, shown)), "")
+    most = one.explains >= OTHERWISE * (one.explains + count)
+    return replace(one, where=where or one.where, certain=bool(where) and most)
+
+
+def _shown(names: Names, parts: Sequence[FailingBlock], left: Array) -> list[tuple[Block, Array]]:
+    """The failing cases of `left` that would show each of some variants, by blocks."""
+    starts = np.cumsum([0, *map(len, parts)])
+    found = []
+    for start, part in zip(starts, parts, strict=False):
+        rows = left[start : start + len(part)]
+        if rows.any():
+            caught = dict.fromkeys(names, np.zeros(len(part), bool))
+            caught |= {variant.name: mask for variant, mask in catches(part.block, set(names))}
+            found.append((part.block, rows & np.all(list(caught.values()), axis=0)))
+    return found
 
 
 def fewest(found: Sequence[Explanation]) -> list[Explanation]:

@@ -47,9 +47,9 @@ def depends_on_earlier(parts: Sequence[FailingBlock], which: Array, replies: Rep
 def _differs(part: FailingBlock, outputs: Arrays) -> bool:
     """Whether outputs of one case are others than those observed first."""
     admitted = part.criterion.admitted(part.block, STORED)
-    return any(
-        name in outputs
-        and outputs[name].shape == seen.shape[1:]
-        and bool((difference(outputs[name].astype(np.float64), seen[0].astype(np.float64)) > admitted[name][0]).any())
-        for name, seen in part.observed.items()
-    )  # fmt: skip
+    for name, seen in part.observed.items():
+        if name in outputs and outputs[name].shape == seen.shape[1:]:
+            off = difference(outputs[name].astype(np.float64), seen[0].astype(np.float64))
+            if (off > admitted[name][0]).any():
+                return True
+    return False

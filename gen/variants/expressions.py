@@ -30,6 +30,7 @@ QUANTITIES = {
     "r": "the reset gate rt",
     "t": "the candidate ht",
     "x_h": "the input's part of the candidate's pre-activation",
+    "p_h": "the recurrent part of the candidate's pre-activation",
     "u": "what the reset gate multiplies",
     "h": "Ht-1 in the blend",
     "state": "the new state Ht",
@@ -216,6 +217,13 @@ EXPRESSIONS = (
             alter=_expressed(a_h=_inputs_scaled_by_reset)),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
             alter=_expressed(x_h=lambda q: q["r"] * q["x_h"])),
+    Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
+            alter=_expressed(p_h=lambda q: q["r"] * q["p_h"])),
+    *(
+        Variant(f"{to}-and-{of}", f"{QUANTITIES[of]} added to {QUANTITIES[to]}",
+                alter=_expressed(**{to: lambda q, to=to, of=of: q[to] + q[of]}))
+        for to, of in (("a_r", "a_z"), ("a_h", "a_z"), ("a_h", "a_r"), ("a_h", "z"), ("a_h", "r"))
+    ),
     Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
             alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",

@@ -1,4 +1,4 @@
-"""One quantity of a step, or one input, rounded to a narrower type: what else is as wide as it should be."""
+"""Quantities of a step, or inputs, in a narrower type, or in 8 bits: all else is as wide as it should be."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
-from .emulated import cut_to_bfloat16, cut_to_tf32, to_bfloat16, to_float16, to_tf32
+from .emulated import Emulated, cut_to_bfloat16, cut_to_tf32, to_bfloat16, to_float16, to_tf32
 from .expressions import QUANTITIES
-from .operands import GROUPS
+from .operands import GATES, GROUPS, each
 from .variant import Variant
+from .weights import Change
 
 Rounding = Callable[[Array], Array]
 
@@ -67,5 +68,77 @@ def _narrower() -> Iterator[Variant]:
                 )
 
 
-NARROWER = tuple(_narrower())
-"""Every quantity, and every input, of all gates and of each."""
+def _both(rounding: Rounding, inputs: GruInputs, semantics: StackedSemantics) -> GruInputs:
+    """W and R rounded."""
+    return _inputs(
+        "r", "zrh", rounding, _inputs("w", "zrh", rounding, inputs, semantics), semantics
+    )
+
+
+def _in_eight_bits(m: Array, largest: Array) -> Array:
+    """Rounded to 255 steps between minus and plus the largest."""
+    scale = np.where(largest > 0, largest, 1.0) / 127.0
+    return np.asarray(np.round(m / scale) * scale)
+
+
+def _quantised(fields: str, axes: tuple[int, ...], together: bool) -> Change:
+    """Weights in 8 bits, with one scale for the axes of a gate, or of all gates together."""
+
+    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+        changed: dict[str, Any] = {}
+        for field in fields:
+            parts: Arrays = getattr(inputs, field)
+            largest = {g: np.abs(m).max(axis=axes, keepdims=True) for g, m in parts.items()}
+            if together:
+                largest = dict.fromkeys(parts, np.maximum.reduce(list(largest.values())))
+            changed[field] = {g: _in_eight_bits(m, largest[g]) for g, m in parts.items()}
+        return replace(inputs, **changed)
+
+    return change
+
+
+def _eight_bits() -> Iterator[Variant]:
+    """W, R, or both, in 8 bits: with a scale for each gate, each direction, or the whole tensor."""
+    for fields, words in (("w", "{w}"), ("r", "{r}"), ("wr", "{w} and {r}")):
+        for name, axes, together, told in (
+            ("gate", (-2, -1), False, "each gate"),
+            ("direction", (-2, -1), True, "all gates of a direction"),
+            ("tensor", (-3, -2, -1), True, "the whole tensor"),
+            ("row", (-1,), False, "each row"),
+        ):
+            yield Variant(
+                f"{fields}-in-8-bits-by-{name}",
+                f"{words} rounded to 8 bits, with a scale for {told}",
+                inputs=_quantised(fields, axes, together),
+            )
+    for field in ("w", "r"):
+        for gate, words in GATES.items():
+            for name, axes in (("gate", (-2, -1)), ("tensor", (-3, -2, -1))):
+                yield Variant(
+                    f"{field}-{gate}-in-8-bits-by-{name}",
+                    f"{words}'s part of {{{field}}} rounded to 8 bits",
+                    inputs=each(
+                        field,
+                        gate,
+                        lambda m, axes=axes: _in_eight_bits(  # type: ignore[misc]
+                            m, np.abs(m).max(axis=axes, keepdims=True)
+                        ),
+                    ),
+                )
+
+
+_WEIGHTS = tuple(
+    Variant(f"wr-in-{kind}", f"{{w}} and {{r}} {told}", inputs=partial(_both, rounding))
+    for kind, (told, rounding) in TYPES.items()
+)
+_OPERANDS = tuple(
+    Variant(f"operands-{name}", f"the operands of products {told}", kind="precision",
+            worse_than=("float64", "float32"), arithmetic=Emulated(operand=rounding))
+    for name, told, rounding in (
+        ("rounded-to-tf32", "rounded to TF32", to_tf32),
+        ("cut-to-bfloat16", "cut to bfloat16", cut_to_bfloat16),
+        ("rounded-to-float16", "rounded to float16", to_float16),
+    )
+)  # fmt: skip
+NARROWER = (*_narrower(), *_WEIGHTS, *_eight_bits(), *_OPERANDS)
+"""Every quantity, and every input, of all gates and of each; the operands of all products."""

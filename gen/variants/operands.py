@@ -76,7 +76,7 @@ def _one_bias_twice(of: str, gates: str) -> Change:
     return change
 
 
-def _each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
+def each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         parts: Arrays = getattr(inputs, field)
         new: dict[str, Any] = {
@@ -96,7 +96,7 @@ def _of_gates(
             f"{field}-{gates}-{name}",
             f"{part}{{{field}}} {told}",
             needs=("b",) if field == "b" else (),
-            inputs=_each(field, gates, changed),
+            inputs=each(field, gates, changed),
         )
 
 
@@ -148,12 +148,6 @@ def _recurrent_over_root(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     return replace(inputs, r=r, b={p: b / root if p == "rh" else b for p, b in inputs.b.items()})
 
 
-def _in_eight_bits(m: Array) -> Array:
-    """Rounded to 255 steps between minus and plus the largest of each matrix."""
-    scale = np.abs(m).max(axis=(-2, -1), keepdims=True) / 127.0
-    return np.asarray(np.round(m / np.where(scale, scale, 1.0)) * scale)
-
-
 def _interleaved(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     """Units of z and r taken in turns from where one gate's stand behind the other's."""
 
@@ -176,6 +170,45 @@ def _interleaved(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         return (z, r) if gates.index("z") < gates.index("r") else (r, z)
 
     return replace(inputs, w=taken(inputs.w), r=taken(inputs.r), b=taken(inputs.b))
+
+
+def _by_unit(parts: Arrays) -> Arrays:
+    """Of gates that are stacked unit by unit, each gate's, as one takes them that expects gate by gate."""
+    gates = list(parts)
+    memory = np.concatenate([parts[gate] for gate in gates], axis=-2)
+    return {gate: memory[..., place :: len(gates), :] for place, gate in enumerate(gates)}
+
+
+def _by_gate(parts: Arrays) -> Arrays:
+    """The other way round."""
+    gates, hidden = list(parts), parts["h"].shape[-2]
+    memory = np.stack([parts[gate] for gate in gates], axis=-2)
+    memory = memory.reshape(*memory.shape[:-3], len(gates) * hidden, memory.shape[-1])
+    return {
+        gate: memory[..., place * hidden : (place + 1) * hidden, :]
+        for place, gate in enumerate(gates)
+    }
+
+
+def _unit_by_unit() -> Iterator[Variant]:
+    """Gates taken in turns, a row of each, where they stand one behind the other, and the other way round."""
+    for fields, words in ((("w", "r"), "{w} and {r}"), (("w",), "{w}"), (("r",), "{r}")):
+        for name, order, told in (
+            (
+                "by-unit",
+                _by_unit,
+                "taken in turns, a row of each gate, as if they were interleaved",
+            ),
+            ("by-gate", _by_gate, "interleaved, and taken gate by gate"),
+        ):
+
+            def change(
+                inputs: GruInputs, _: StackedSemantics, fields: Any = fields, order: Any = order
+            ) -> GruInputs:
+                changed: dict[str, Any] = {field: order(getattr(inputs, field)) for field in fields}
+                return replace(inputs, **changed)
+
+            yield Variant(f"{''.join(fields)}-{name}", f"the rows of {words} {told}", inputs=change)
 
 
 def _with_stride_of_w(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
@@ -206,7 +239,7 @@ OPERANDS = (
     *_of_gates("r", "first-column", "of the first column used for all", _first_column),
     *(
         Variant(f"r-{gate}-transposed", f"{GATES[gate]}'s part of {{r}} transposed",
-                inputs=_each("r", gate, lambda m: m.swapaxes(-1, -2)))
+                inputs=each("r", gate, lambda m: m.swapaxes(-1, -2)))
         for gate in "zr"
     ),
     *_of_gates("r", "last-column", "without its last column", _without_last_column),
@@ -215,8 +248,7 @@ OPERANDS = (
     *_of_gates("w", "over-root", "divided by the square root of the input size", _over_root),
     Variant("recurrent-h-over-root", "the candidate's part of {r} and its recurrent bias divided by the square root "
             "of the hidden size", needs=("b.rh",), inputs=_recurrent_over_root),
-    *_of_gates("r", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
-    *_of_gates("w", "in-8-bits", "rounded to 8 bits", _in_eight_bits),
+    *_unit_by_unit(),
     Variant("zr-interleaved", "the hidden units of zt and rt taken in turns from where one gate's stand behind the other's",
             inputs=_interleaved),
     Variant("r-with-stride-of-w", "the gates of {r} taken hidden_size · input_size elements apart, as in {w}",
