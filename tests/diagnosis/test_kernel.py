@@ -13,12 +13,13 @@ from grucible import Case, load_vectors, verify
 
 from .heldout import HELD_OUT
 from .kernel import Array, right
+from .last import LAST
 from .listed import LISTED
 from .unlisted import UNLISTED
 from .wrong_gru import CELL, ONNX, SEQUENCE, WrongGru
 
 OPERATORS = (CELL, SEQUENCE, ONNX)
-WRONG = (*UNLISTED, *LISTED, *HELD_OUT)
+WRONG = (*UNLISTED, *LISTED, *HELD_OUT, *LAST)
 
 
 @cache
@@ -57,7 +58,7 @@ def test_the_right_kernel_conforms(operator: str) -> None:
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_gru_fails(wrong: WrongGru) -> None:
-    assert len(failing(wrong)) >= (4 if wrong in LISTED else 3)
+    assert len(failing(wrong)) >= (4 if wrong in (*LISTED, *LAST) else 3)
 
 
 def test_the_lists_are_as_they_say() -> None:
@@ -71,6 +72,14 @@ def test_the_lists_are_as_they_say() -> None:
         "data": 2,
         "stateful": 1,
         "numerical": 2,
+    }
+    assert {wrong.operator for wrong in LAST} == set(OPERATORS)
+    assert Counter(wrong.kind for wrong in LAST) == {
+        "single": 14,
+        "several": 5,
+        "place": 3,
+        "data": 1,
+        "numerical": 1,
     }
     assert len({wrong.name for wrong in WRONG}) == len(WRONG)
     assert len({wrong.kernel for wrong in WRONG}) == len(WRONG)
