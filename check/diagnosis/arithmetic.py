@@ -48,15 +48,16 @@ def arithmetic_findings(
             continue
         coarsest = max((one for one in classes if one.name in names), key=classes.index)
         tight = sound(dtype, coarsest.name)
+        exact = coarsest.unit >= max(coarsest.elementwise, coarsest.operands, coarsest.state)
         if not tight:
-            others = int(of_dtype.sum()) - len(names)
+            others = int((mine if exact else of_dtype).sum()) - len(names)
             whole = mine.sum() + passed.get(dtype, 0)
             if others or passed.get(dtype, 0) > MOST_PASSING * whole or not rounded(local, mine):
                 continue
         about = f"{dtype} computed in {coarsest.name} arithmetic"
         if tight:
             about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
-        elif coarsest.unit < max(coarsest.elementwise, coarsest.operands, coarsest.state):
+        elif not exact:
             about = f"{dtype} computed in arithmetic as coarse as {coarsest.name}"
         explained = mine & np.array([bool(name) for name in held])
         finding = Finding((coarsest.name,), "arithmetic", about, int(explained.sum()), len(rows))

@@ -166,7 +166,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
         with np.errstate(invalid="ignore", over="ignore"):
             far = np.nan_to_num(np.abs(steps.seen - given)[:, wrong], nan=1e300, posinf=1e300)
-        taken = 1.0 - np.minimum(far, 1e300).sum(axis=1) / error
+            taken = 1.0 - np.minimum(far, 1e300).sum(axis=1) / error
         shares = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
         for variant, cases, share in zip(some, whole, shares, strict=True):
             yield variant, 1.0 if cases.any() else share

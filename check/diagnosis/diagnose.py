@@ -21,7 +21,7 @@ from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import HELPED, fitted_curve, in_words, suspected
-from .explanations import Explanation, believed, explanations, fewest
+from .explanations import Explanation, all_masks, believed, explanations, fewest
 from .failing import FailingBlock
 from .finding import ACCEPTED, Diagnosis, Finding, Names
 from .hints import hints
@@ -29,6 +29,8 @@ from .local import Explained, Local, all_of
 from .repeated import Replies, depends_on_earlier
 from .search import Search
 
+NARROWED = ("float64", "float32")
+"""The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
 OF_STEPS = 16
 """Trying something on the steps of all cases may take this part of what trying anything on cases may."""
 FITTED, FITTED_STATES = 3, 24
@@ -60,13 +62,13 @@ def diagnose(
     coarse = np.array([bool(name) for name in held])
     search = Search(parts, which)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
-    placed = _searched(search, local, which, coarse)
+    narrow = np.array(
+        [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
+    )
+    placed = _searched(search, local, which, coarse, narrow)
     found = explanations(search, placed, passing, which)
-    chosen = fewest(found)
-    explained = np.zeros(len(rows), bool)
-    for one in chosen:
-        explained |= one.mask
-    chosen = believed(chosen, found, parts, which & ~explained)
+    chosen = believed(fewest(found), found, parts, which)
+    explained = all_masks(chosen, len(rows))
     findings = [_finding(search, one, found) for one in chosen]
     if (curved := _curved(search, local, which & ~explained, passing)) is not None:
         findings.append(curved[0])
@@ -91,11 +93,16 @@ def diagnose(
     )
 
 
-def _searched(search: Search, local: Local, which: Array, coarse: Array) -> list[Explained]:
-    """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone."""
+def _searched(
+    search: Search, local: Local, which: Array, coarse: Array, narrow: Array
+) -> list[Explained]:
+    """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone.
+
+    All (n,): `which` are to be explained, `coarse` hold a class of arithmetic, `narrow` that of float32.
+    """
     search.singles()
     search.beyond()
-    placed = _one_step_at_a_time(search, local, which)
+    placed = _one_step_at_a_time(search, local, which & ~narrow)
     done = all_of(placed, len(which))
     search.together(which & ~coarse & ~done)
     search.loosely(which & ~coarse & ~done)
@@ -115,7 +122,8 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
         search.on_all([one.variants for one in tried])
         placed |= {one.names: one for one in tried}
-        mine = [v for one in _in_order(placed.values()) for v in one.variants]
+        order = _in_order(placed.values())
+        mine = [v for one in order for v in one.variants if not v.arithmetic]
         bases = list({v.name: v for v in (*mine, *search.best(BASES))}.values())[:BASES]
     order = _in_order(placed.values())
     search.found = list({v.name: v for one in order for v in one.variants}.values())
@@ -213,7 +221,8 @@ def _finding(search: Search, one: Explanation, found: Sequence[Explanation]) -> 
     )
     if one.names in search.loose:
         tight = search.loose[one.names]
-        about += ", some of it besides smaller errors" if tight else ", besides smaller errors"
+        how = "in coarse arithmetic" if one.certain else "besides smaller errors"
+        about += f", some of it {how}" if tight else f", {how}"
     return Finding(
         names=one.names,
         kind=variants[0].kind,

@@ -94,7 +94,7 @@ def explanations(
 
 
 def _coarse(parts: Sequence[FailingBlock], mask: Array, passing: Passing) -> bool:
-    """Whether hardly a case passed of the dtypes of some failing ones: then all is computed coarsely."""
+    """Whether hardly a case passed of a dtype of some failing ones: then all of it is computed coarsely."""
     starts = np.cumsum([0, *map(len, parts)])
     failed = Counter(part.block.dtype for part in parts for _ in range(len(part)))
     mine = {
@@ -102,7 +102,7 @@ def _coarse(parts: Sequence[FailingBlock], mask: Array, passing: Passing) -> boo
         for start, part in zip(starts, parts, strict=False)
         if mask[start : start + len(part)].any()
     }
-    return all(
+    return any(
         passing.counts[one] <= MOST_PASSING * (passing.counts[one] + failed[one]) for one in mine
     )
 
@@ -129,14 +129,20 @@ def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: s
     return next(iter(what_tells_apart(explained, others)), "")
 
 
+def all_masks(chosen: Sequence[Explanation], count: int) -> Array:
+    """(count,) the failing cases that any of those explains."""
+    return np.any([np.zeros(count, bool), *(one.mask for one in chosen)], axis=0)
+
+
 def believed(
     chosen: Sequence[Explanation],
     found: Sequence[Explanation],
     parts: Sequence[FailingBlock],
-    left: Array,
+    which: Array,
 ) -> list[Explanation]:
-    """The explanations, uncertain where too many cases of `left` (n,) that nothing explains would show them
+    """The explanations, uncertain where too many cases of `which` (n,) that nothing explains would show them
     as well, and are otherwise; and what is put together of what is in no catalogue, if it explains few."""
+    left = which & ~all_masks(chosen, len(which))
     return [_believed(one, found, parts, left) for one in chosen]
 
 

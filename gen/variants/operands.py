@@ -77,6 +77,8 @@ def _one_bias_twice(of: str, gates: str) -> Change:
 
 
 def each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
+    """A change of the weights or biases `field` of some gates, one matrix or vector at a time."""
+
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         parts: Arrays = getattr(inputs, field)
         new: dict[str, Any] = {
