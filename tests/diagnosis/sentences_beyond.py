@@ -127,7 +127,9 @@ SAID_OF_SOMEWHERE: dict[str, Said] = {
         r"batch size is [678] or more|batch size is more than [567]",
     ),
     "wrong-branch-of-sigmoid": Said(
-        (r"sigmoid.*(e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",),
+        (
+            r"sigmoid.*(another function.*right where it is above (0|-0)|e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",
+        ),
         r"negative|below (0|-0)",
     ),
     "full-lengths-from-zero": Said(
@@ -166,7 +168,11 @@ SAID_OF_PRECISION: dict[str, Said] = {
         ),
     ),
     "pade-tanh": Said((r"tanh approximated, off by up to 2e-02",)),
-    "fast-exp": Said((r"sigmoid approximated, off by up to [12]e-02|sigmoid.*exponential",)),
+    "fast-exp": Said(
+        (
+            r"sigmoid approximated, off by up to [12]e-02|sigmoid computed as another function|sigmoid.*exponential",
+        )
+    ),
     "overflowing-tanh": Said((r"tanh.*(overflow|NaN)",)),
     "float16-w": Said(
         (r"(?<!of )\bW rounded to float16",),

@@ -20,7 +20,9 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
     "reset-over-whole-candidate": Said(
         (r"rt multiplies the input's product",), place="linear_before_reset is (True|1)"
     ),
-    "blend-with-other-difference": Said((r"Ht = \(1 \+ zt\) \(\.\) ht - zt \(\.\) Ht-1",)),
+    "blend-with-other-difference": Said(
+        (r"Ht = \(1 \+ zt\) \(\.\) ht - zt \(\.\) Ht-1|update gate zt negated",)
+    ),
     "clip-before-bias": Said((r"clip.*bias|bias.*clip",)),
     "softsign-with-square-root": Said((r"softsign computed as another function",)),
     "units-updated-in-place": Said((r"updated in place.*candidate of later units",)),

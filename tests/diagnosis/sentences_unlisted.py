@@ -31,7 +31,7 @@ SAID_OF_FORMULAS: dict[str, Said] = {
     ),
     "sigmoid-cut-beyond-two": Said(
         (
-            r"(sigmoid|gates?|zt|rt)\b.*(left out|\b0\b|\b1\b|zero|one|limited).*(below|above|beyond|where).*\b(2|1\.99\d*)\b",
+            r"(sigmoid|gates?|zt|rt)\b.*(left out|\b0\b|\b1\b|zero|one|limited|infinite).*(below|above|beyond|where).*\b(2|1\.99\d*)\b",
         ),
         also=(r"result of sigmoid set to zero where its size is below 0\.1[12]",),
     ),
@@ -39,7 +39,7 @@ SAID_OF_FORMULAS: dict[str, Said] = {
     "relu-six": Said(
         (r"\brelu computed as relu6|(argument|result) of relu limited to (±|at most )6(?!\.)",)
     ),
-    "softsign-of-square": Said((r"softsign.*(v²|v\^2|v v\b|v \* v|square)",)),
+    "softsign-of-square": Said((r"softsign.*(another function|v²|v\^2|v v\b|v \* v|square)",)),
     "shifted-threshold": Said(
         (
             r"thresholded-?relu.*(v - a|alpha.*(subtracted|taken off)|less alpha|minus alpha)|result of thresholded-relu off by -",

@@ -11,6 +11,7 @@ from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.known import UNLISTED as BEYOND
 
 from .heldout import HELD_OUT
+from .last import LAST
 from .listed import LISTED
 from .sentences import SENTENCES
 from .sentences_beyond import (
@@ -19,12 +20,13 @@ from .sentences_beyond import (
     SAID_OF_SOMEWHERE,
 )
 from .sentences_heldout import SAID_OF_HELD_OUT
+from .sentences_last import SAID_OF_LAST
 from .sentences_listed import SAID_OF_LISTED
 from .sentences_unlisted import SAID_OF_ADDRESSING, SAID_OF_FORMULAS
 from .unlisted import UNLISTED
 from .wrong_gru import WrongGru
 
-EVERYONE = [*UNLISTED, *LISTED, *HELD_OUT]
+EVERYONE = [*UNLISTED, *LISTED, *HELD_OUT, *LAST]
 MOST_SENTENCES = 3
 """A mistake is told by no more of the sentences that have no number than this."""
 
@@ -48,6 +50,7 @@ def test_every_wrong_gru_has_sentences() -> None:
         SAID_OF_SOMEWHERE,
         SAID_OF_PRECISION,
         SAID_OF_HELD_OUT,
+        SAID_OF_LAST,
     )
     assert sum(map(len, (*groups, SAID_OF_LISTED))) == len(SENTENCES)
 
