@@ -43,12 +43,18 @@ class Family:
     def member(self, number: float) -> Variant:
         """The variant with this number."""
         return Variant(
-            f"{self.name}={number:.17g}",
+            f"{self.name}={_shortest(number)}",
             f"{self.subject} {told(self.form, number)}",
             needs=self.needs,
             between_steps=self.between_steps,
             **self.made(number),
         )
+
+
+def _shortest(number: float) -> str:
+    """The number with as few digits as tell it from any other."""
+    text = f"{number:g}"
+    return text if float(text) == number else repr(float(number))
 
 
 def _altered(names: tuple[str, ...], form: Form, number: float) -> dict[str, Any]:
@@ -86,11 +92,14 @@ def _function(name: str, number: float) -> dict[str, Any]:
     return {"semantics": change}
 
 
+NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
+"""The functions that have negative results."""
 CHANGED_FUNCTIONS: dict[str, tuple[str, str, Form]] = {
     f"{asked}-{where}-{form.name}": (asked, where, form)
     for asked in FUNCTIONS
     for where in ("argument", "result")
     for form in FORMS
+    if (where, form.name) != ("result", "leaky") or asked in NEGATIVE
 }
 """What members of families compute in place of a function, by name: which one, of what it is a form (its
 argument or its result), and the form. Behind the name stands "=" and the number."""

@@ -23,8 +23,8 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
-from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
+from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
@@ -124,8 +124,8 @@ def variants_run(*names: str) -> BlockRuntime:
     """
 
     def run(block: Block) -> Arrays:
-        known = variants_of(OPERATORS[block.operator])
-        meant = [CATALOGUE[name] for name in names if CATALOGUE[name] in known]
+        operator = OPERATORS[block.operator]
+        meant = [v for v in map(variant_called, names) if v.means_something_for(operator)]
         found = variant_outputs(block, stacks_of(block), [meant])
         with np.errstate(over="ignore"):
             return {

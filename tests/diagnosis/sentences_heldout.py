@@ -9,14 +9,16 @@ _NO_STATE = r"\bR (left out|ignored|multiplied by 0(?!\.))"
 
 SAID_OF_HELD_OUT: dict[str, Said] = {
     "sigmoid-of-keras-3": Said((r"hard sigmoid max\(0, min\(1, v/6|max\(0, min\(1, 0\.1666?7? v",)),
-    "tanh-pade-unbounded": Said((r"tanh (computed as another function|approximated)",)),
+    "tanh-pade-unbounded": Said((r"tanh (computed as another function|approximated, off by up to 2e-02)",)),
     "sigmoid-with-exp2": Said(
         (scaled("sigmoid", r"0\.693"),), also=scaled_there("sigmoid", r"0\.693")
     ),
     "state-overwritten-by-reset": Said(
         (r"zt \(\.\) rt \(\.\) Ht-1",), place="linear_before_reset is (False|0)"
     ),
-    "accumulators-of-update-gate-kept": Said((r"reset gate's pre-activation",)),
+    "accumulators-of-update-gate-kept": Said(
+        (r"update gate's pre-activation added to the reset gate's pre-activation",)
+    ),
     "reset-over-whole-candidate": Said(
         (r"rt multiplies the input's product",), place="linear_before_reset is (True|1)"
     ),
@@ -26,7 +28,7 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
     "clip-before-bias": Said((r"clip.*bias|bias.*clip",)),
     "softsign-with-square-root": Said((r"softsign computed as another function",)),
     "units-updated-in-place": Said((r"updated in place.*candidate of later units",)),
-    "products-of-ten-bits": Said((r"TF32",), also=(r"as coarse as (tf32|float16-state)",)),
+    "products-of-ten-bits": Said((r"operands of products (rounded|cut) to TF32",), also=(r"as coarse as (tf32|float16-state)",)),
     "state-of-twelve-bits": Said((r"new state Ht rounded to multiples of 1/4096",)),
     "gates-interleaved": Said((r"in turns|interleaved",)),
     "recurrent-bias-from-inputs": Said((r"input bias of every gate added twice",)),
@@ -44,10 +46,10 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
         also=(*scaled_there("tanh", r"0\.5\b"), r"initial_hidden_state ignored"),
     ),
     "reset-twice-last-from-y": Said(
-        (r"reset gate.*(twice|again)|rt multiplies", r"Y_h taken from the last step of the time axis"),
+        (r"multiplied by rt again", r"Y_h taken from the last step of the time axis"),
     ),
     "bytes-reset-without-state": Said(
-        (r"rounded to 8 bits", rf"reset gate's part of {_NO_STATE}"),
+        (r"W and R rounded to 8 bits, with a scale for (the whole tensor|all gates)", rf"reset gate's part of {_NO_STATE}"),
     ),
     "update-bias-negated-relu-capped": Said(
         (r"update gate's part of B negated", r"result of relu limited to (±|at most )1(?!\.)|relu computed as min"),
@@ -65,10 +67,10 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
         (r"update gate.*row of the batch before",), place="row", also=(FIRST_ROW,)
     ),
     "first-step-without-state": Said((_NO_STATE,), place="in the first step"),
-    "second-direction-with-first-recurrence": Said((r"first direction's R used for both",)),
-    "state-saturates": Said((r"new state Ht limited to ±1(?!\.)",)),
+    "second-direction-with-first-recurrence": Said((r"first direction's R used for both",), place="used for both"),
+    "state-saturates": Said((r"new state Ht limited to ±1(?!\.)",), place="±1"),
     "last-tile-skipped": Said(
-        (r"last whole group of 16",), place=r"(input|hidden) size is (\d+ or more|\d+)"
+        (r"^(W|R) cut off behind the last whole group of 16",), place=r"(input|hidden) size is (\d+ or more|\d+)"
     ),
     "bias-of-question-before": Said((r"earlier question|asked before|question before",), place="where B is left out"),
 }  # fmt: skip

@@ -1,0 +1,61 @@
+"""Conditions that tell two groups apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grucible.check.diagnosis.apart import FEWEST, Feature, Words, conditions, nearest_condition
+
+WORDS: Words = {"==": "at {value}", ">=": "from {value} on", "<": "below {value}"}
+
+
+def of(*values: float, real: bool = False) -> Feature:
+    return Feature(np.array(values, float), WORDS, real)
+
+
+def group(*places: int, of: int) -> np.typing.NDArray[np.bool_]:
+    return np.isin(np.arange(of), places)
+
+
+def test_a_value_that_all_of_one_group_have_and_none_of_the_other() -> None:
+    assert conditions([of(3, 3, 3, 1, 5, 7)], group(0, 1, 2, of=6)) == ["at 3"]
+
+
+def test_thresholds_are_told_by_the_first_whole_number_beyond() -> None:
+    assert conditions([of(4, 6, 9, 1, 2, 3)], group(0, 1, 2, of=6)) == ["from 4 on"]
+    assert conditions([of(1, 2, 3, 6, 8, 9)], group(0, 1, 2, of=6)) == ["below 6"]
+
+
+def test_nothing_is_told_where_a_member_of_the_other_group_has_it_too() -> None:
+    assert conditions([of(3, 3, 3, 3, 5, 1)], group(0, 1, 2, of=6)) == []
+
+
+def test_too_few_are_told_apart_by_anything_and_so_by_nothing() -> None:
+    few = FEWEST - 1
+    values = [1.0] * few + [2.0] * 20
+    assert conditions([of(*values)], group(*range(few), of=len(values))) == []
+    assert conditions([of(*values)], group(*range(few, 20), of=len(values))) == []
+
+
+def test_a_threshold_of_real_numbers_has_few_digits_and_lies_between() -> None:
+    values = [*np.linspace(2.013, 3, 12), *np.linspace(0, 1.987, 12)]
+    assert conditions([of(*values, real=True)], group(*range(12), of=24)) == ["from 2 on"]
+
+
+def test_what_is_not_finite_tells_nothing() -> None:
+    values = [1.0, 1.0, 1.0, np.nan, 2.0, 2.0]
+    assert conditions([of(*values)], group(0, 1, 2, of=6)) == []
+
+
+@pytest.mark.parametrize(("exceptions", "told"), [(0.0, ""), (0.3, "at 3")])
+def test_exceptions_are_a_share_of_the_others(exceptions: float, told: str) -> None:
+    values = [3.0, 3.0, 3.0, 3.0, *range(10, 13)]
+    assert nearest_condition([of(*values)], group(0, 1, 2, of=7), exceptions) == told
+
+
+def test_the_condition_with_the_fewest_exceptions_is_the_nearest() -> None:
+    members = group(0, 1, 2, of=9)
+    first = of(1, 1, 1, 1, 1, 5, 5, 5, 5)
+    second = Feature(np.array([1.0, 1, 1, 1, 0, 0, 0, 0, 0]), {">=": "the second"})
+    assert nearest_condition([first, second], members, 0.5) == "the second"

@@ -1,0 +1,180 @@
+"""Mistakes that are in no catalogue are found: a number, a place, two at once, a function; nothing is made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from grucible import Report
+from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.repeated import depends_on_earlier
+from grucible.check.diagnosis.steps import steps_of
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.observed.source import Reply
+from grucible.vectors.block import Block
+
+from .diagnosing import core_blocks, report_on, variants_run
+
+CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14"
+
+
+def report_of(operator: str, *names: str) -> Report:
+    return report_on(core_blocks(operator, "float32"), variants_run(*names))
+
+
+@pytest.mark.parametrize(
+    ("operator", "name"),
+    [
+        (CELL, "z-scaled=0.9"),
+        (CELL, "t-limited=0.5"),
+        (CELL, "r-h-scaled=0.25"),
+        (SEQUENCE, "sigmoid-argument-scaled=0.5"),
+        (SEQUENCE, "a_h-shifted=0.01"),
+        (SEQUENCE, "in-place"),
+        (SEQUENCE, "z-rounded=256"),
+        (ONNX, "softplus-result-shifted=-0.7"),
+        (ONNX, "rb-twice-zr"),
+        (CELL, "bias-ignored@tail-of-4"),
+    ],
+)
+def test_one_mistake_is_named_with_its_number(operator: str, name: str) -> None:
+    found = report_of(operator, name).diagnosis
+    assert found.failed >= 3
+    assert found.unexplained == 0
+    [finding] = found.findings
+    assert finding.certain
+    assert (name,) in (finding.names, *finding.alternatives)
+
+
+def test_two_mistakes_that_no_case_has_alone_are_both_named() -> None:
+    two = {"state-limited=0.5", "b-r-of-z"}
+    found = report_of(CELL, *sorted(two)).diagnosis
+    [finding] = found.findings
+    assert (finding.certain, set(finding.names)) == (True, two)
+    assert finding.explains == found.failed
+
+
+def test_a_mistake_of_one_direction_is_said_to_be_there() -> None:
+    """In reverse the update gate is halved; forward, it is right."""
+    wrong, right = variants_run("z-scaled=0.5"), variants_run()
+
+    def reverse(block: Block) -> Arrays:
+        outputs = {name: array.copy() for name, array in right(block).items()}
+        whole = wrong(block)
+        for row, given in enumerate(block.given):
+            first = 1 if given.get("direction") == "bidirectional" else 0
+            if given.get("direction", "forward") != "forward":
+                for name, array in outputs.items():
+                    array[row][:, first] = whole[name][row][:, first]
+        return outputs
+
+    found = report_on(core_blocks(SEQUENCE, "float32"), reverse).diagnosis
+    [finding] = found.findings
+    assert (finding.names, finding.where) == (("z-scaled=0.5",), "in reverse")
+    assert (finding.certain, found.unexplained) == (True, 0)
+
+
+def test_an_error_of_one_hidden_unit_is_not_called_coarse_arithmetic() -> None:
+    """What is off by a thousandth there fits what bfloat16 admits; all else is right to float32."""
+
+    def off(block: Block) -> Arrays:
+        outputs = {name: array.copy() for name, array in block.answer.outputs.items()}
+        for array in outputs.values():
+            array[..., 2] *= np.float32(1.001)
+        return outputs
+
+    found = report_on(core_blocks(CELL, "float32"), off).diagnosis
+    assert found.failed > 50
+    assert all(finding.kind != "arithmetic" for finding in found.findings)
+    told = [*found.hints, *(finding.where for finding in found.findings)]
+    assert any("hidden unit 2" in one for one in told)
+
+
+def test_noise_is_explained_by_nothing() -> None:
+    rng = np.random.default_rng(1)
+
+    def noisy(block: Block) -> Arrays:
+        return {
+            name: (array + rng.normal(0, 0.1, array.shape)).astype(array.dtype)
+            for name, array in block.answer.outputs.items()
+        }
+
+    found = report_on(core_blocks(CELL, "float32"), noisy).diagnosis
+    assert [finding for finding in found.findings if finding.certain] == []
+    assert found.unexplained == found.failed
+
+
+def test_another_function_is_told_with_where_it_is_off() -> None:
+    """tanh is flatter where its argument is negative: something that no form of it is."""
+
+    def flatter(block: Block) -> Arrays:
+        return variants_run("tanh-and-curve=" + ",".join(map(str, CURVE)))(block)
+
+    from grucible.gen.variants.curves import KNOTS
+
+    CURVE = np.where(KNOTS < 0, 0.05 * KNOTS**2 * np.exp(-(KNOTS**2)), 0.0).round(6).tolist()
+    found = report_on(core_blocks(CELL, "float32"), flatter).diagnosis
+    [finding] = found.findings
+    assert finding.about.startswith("tanh computed as another function: by 0.018 too large")
+    assert "near -1, right where it is below -2.5, right where it is above -0." in finding.about
+    assert finding.explains > 0.9 * found.failed
+
+
+def part_of(change: Callable[[Arrays], None]) -> FailingBlock:
+    block = next(
+        b for b in core_blocks(SEQUENCE, "float32") if "B3H-int32" in b.path and len(b) > 10
+    )
+    observed = {name: array.copy() for name, array in block.answer.outputs.items()}
+    change(observed)
+    return FailingBlock(block, observed, chosen_criteria()["float32"])
+
+
+def test_right_states_are_right_one_step_at_a_time() -> None:
+    for steps in steps_of(part_of(lambda _: None)):
+        assert not steps.wrong.any()
+        assert steps.rest.all()
+
+
+def test_a_wrong_state_is_wrong_by_itself_and_the_next_is_held_against_it() -> None:
+    """Y[:, 0, 0] of row 0 is off: that step is wrong, and the next, which did not start from it."""
+
+    def off(outputs: Arrays) -> None:
+        outputs["Y"][:, 0, 0, 0] += np.float32(0.25)
+
+    forward = [
+        (steps, case)
+        for steps in steps_of(part_of(off))
+        for case, word in enumerate(steps.stack.semantics.directions[0])
+        if word == "forward" and steps.stack.inputs.lengths[case, 0] > 1
+    ]
+    assert len(forward) >= 3
+    for steps, case in forward:
+        wrong = steps.wrong[case, 0].any(axis=-1)
+        assert set(np.flatnonzero(wrong)) == {0, 1}
+
+
+def test_what_is_past_a_length_is_no_step_and_is_said_to_be_wrong() -> None:
+    right = part_of(lambda _: None)
+    held = variants_run("Y-holds-last-state")(right.block)
+    steps = steps_of(FailingBlock(right.block, dict(held), right.criterion))
+    assert not any(one.wrong.any() for one in steps)
+    for one in steps:
+        ragged = (one.stack.inputs.lengths < one.stack.inputs.x.shape[-2]).any(axis=-1)
+        assert ragged.any()
+        assert not one.rest[ragged].any()
+        assert one.rest[~ragged].all()
+
+
+def test_questions_that_are_answered_otherwise_are_told() -> None:
+    part = part_of(lambda outputs: outputs["Y"].__iadd__(np.float32(0.5)))
+    which = np.ones(len(part), bool)
+    same = Reply("ok", {name: array[0] for name, array in part.observed.items()})
+    other = Reply("ok", {name: array + np.float32(0.1) for name, array in same.outputs.items()})
+    assert depends_on_earlier([part], which, lambda asked: [same] * len(asked)) == ""
+    told = depends_on_earlier([part], which, lambda asked: [same, other][: len(asked)])
+    assert told.startswith("asked again, 1 of 1 of these cases gave other numbers")
+    refused = Reply("error", {}, "not again")
+    assert depends_on_earlier([part], which, lambda asked: [refused] * len(asked)) == ""

@@ -1,0 +1,117 @@
+"""What is in no catalogue: every variant has a name, means what it says, and changes something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+
+from grucible.cases.operators.known import OPERATORS
+from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.evaluate import batches, stacks_of, variant_outputs
+from grucible.gen.variants.families import FAMILIES
+from grucible.gen.variants.known import UNLISTED, variant_called
+from grucible.gen.variants.restricted import UNITS, can_be_restricted, restricted
+from grucible.gen.variants.variant import Variant
+from grucible.vectors.block import Block
+from grucible.vectors.find import find_vectors
+from grucible.vectors.reader import open_vectors
+
+from ..check.diagnosing import core_blocks
+
+NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "saturated": 1e30}
+
+
+MEMBERS = [one.member(number) for one in FAMILIES.values() for number in one.form.tried]
+NEUTRAL_MEMBERS = [
+    one.member(0.0 if one.name.endswith("-with-h") else NEUTRAL[one.form.name])
+    for one in FAMILIES.values()
+    if one.form.name in NEUTRAL
+]
+
+
+@cache
+def changing() -> set[str]:
+    """The variants that change some output of some case."""
+    left = {v.name: v for v in (*UNLISTED.values(), *MEMBERS, *NEUTRAL_MEMBERS)}
+    found: set[str] = set()
+    for operator in OPERATORS.values():
+        for block in (*core_blocks(operator.name, "float32")[:12], *sized_blocks(operator.name)):
+            some = [v for v in left.values() if v.means_something_for(operator)]
+            found |= set(_changing(block, some))
+            left = {name: one for name, one in left.items() if name not in found}
+    return found
+
+
+def _changing(block: Block, variants: list[Variant]) -> Iterator[str]:
+    stacked = stacks_of(block)
+    right = variant_outputs(block, stacked, [[]])
+    for batch in batches(block, [[variant] for variant in variants]):
+        outputs = variant_outputs(block, stacked, batch)
+        for place, [variant] in enumerate(batch):
+            if any(
+                not np.array_equal(right[n][0], outputs[n][place], equal_nan=True) for n in right
+            ):
+                yield variant.name
+
+
+def sized_blocks(operator: str) -> Iterator[Block]:
+    """The cases of an operator that are of one size or another, but for the large."""
+    for file, relative in find_vectors(None, (f"{operator}/plain_sizes/*",)):
+        with open_vectors(file, relative) as vectors:
+            if vectors.theme == "plain_sizes":
+                yield from (block.read(0, len(block)) for block in vectors.blocks())
+
+
+@pytest.mark.parametrize("name", UNLISTED)
+def test_a_variant_beyond_the_catalogue_changes_some_case(name: str) -> None:
+    assert variant_called(name) is UNLISTED[name]
+    assert name not in CATALOGUE
+    assert name in changing()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_members_are_found_by_their_names_and_change_some_case(name: str) -> None:
+    members = [FAMILIES[name].member(number) for number in FAMILIES[name].form.tried]
+    again = [variant_called(member.name) for member in members]
+    assert [(one.name, one.about) for one in again] == [(m.name, m.about) for m in members]
+    assert any(member.name in changing() for member in members)
+
+
+@pytest.mark.parametrize("name", [member.name for member in NEUTRAL_MEMBERS])
+def test_with_its_neutral_number_a_family_changes_nothing(name: str) -> None:
+    assert name not in changing()
+
+
+def test_a_number_is_told_in_words() -> None:
+    assert variant_called("z-scaled=0.5").about == "the update gate zt multiplied by 0.5"
+    assert variant_called("z-scaled=0").about == "the update gate zt left out"
+    assert variant_called("a_r-scaled=-1").about == "the reset gate's pre-activation negated"
+
+
+def test_names_of_nothing_are_refused() -> None:
+    for name in ("nothing", "z-scaled=much", "nothing@tail-of-4"):
+        with pytest.raises((KeyError, ValueError)):
+            variant_called(name)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
+    """Where the reset gate is applied after the product, other units take nothing of a unit within a step."""
+    [block, *_] = [b for b in core_blocks("openvino.GRUCell-3", "float32") if "B4H" in b.path]
+    variant = restricted(CATALOGUE["bias-ignored"], units)
+    assert variant_called(variant.name).about == variant.about
+    right, whole, part = (
+        variant_outputs(block, stacks_of(block), [of])["Ho"][0]
+        for of in ([], [CATALOGUE["bias-ignored"]], [variant])
+    )
+    mask = UNITS[units][1](right.shape[-1])
+    assert np.array_equal(part, np.where(mask, whole, right))
+
+
+def test_what_belongs_to_no_unit_is_not_restricted() -> None:
+    assert can_be_restricted(CATALOGUE["bias-ignored"])
+    for name in ("lengths-ignored", "activations-exchanged", "Ho-of-last-step"):
+        assert not can_be_restricted(CATALOGUE[name])
