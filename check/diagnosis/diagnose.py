@@ -62,35 +62,45 @@ def diagnose(
     coarse = np.array([bool(name) for name in held])
     search = Search(parts, which)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
-    narrow = np.array(
-        [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
-    )
-    placed = _searched(search, local, which, coarse, narrow)
+    narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
+    placed = _searched(search, local, which, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which)
     chosen = believed(fewest(found), found, parts, which)
-    explained = all_masks(chosen, len(rows))
-    findings = [_finding(search, one, found) for one in chosen]
+    explained = all_masks([one for one in chosen if one.certain], len(rows))
+    findings = []
+    in_doubt = ~explained | ~which
+    for finding, cases in arithmetic_findings(rows, held, in_doubt, passing.counts, local):
+        findings.append(finding)
+        explained |= cases
     if (curved := _curved(search, local, which & ~explained, passing)) is not None:
         findings.append(curved[0])
         explained |= curved[1]
-    for finding, cases in arithmetic_findings(
-        rows, held, ~explained | ~which, passing.counts, local
-    ):
-        findings.append(finding)
-        explained |= cases
+    chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
+    findings += [_finding(search, one, found) for one in chosen]
+    explained |= all_masks(chosen, len(rows))
     findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
     left = ~explained
-    common = [] if left[len(rows) - len(left_out) :].any() else hints(parts, left, passing, local)
-    if replies and left.any() and (told := depends_on_earlier(parts, left, replies)):
-        common = [told, *common]
+    seen_whole = not left[len(rows) - len(left_out) :].any()
     return Diagnosis(
         findings=findings,
         failed=len(rows),
         unexplained=int(left.sum()),
-        hints=common,
+        hints=_known(parts, left, passing, local, replies) if seen_whole else [],
         by_case=_by_case(search, rows, findings, found),
         not_tried=int((left & search.passed_over).sum()),
     )
+
+
+def _known(
+    parts: Sequence[FailingBlock],
+    left: Array,
+    passing: Passing,
+    local: Local,
+    replies: Replies | None,
+) -> list[str]:
+    """What is known of the cases that nothing explains."""
+    again = depends_on_earlier(parts, left, replies) if replies and left.any() else ""
+    return [*([again] if again else []), *hints(parts, left, passing, local)]
 
 
 def _searched(

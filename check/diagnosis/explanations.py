@@ -131,7 +131,7 @@ def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: s
 
 def all_masks(chosen: Sequence[Explanation], count: int) -> Array:
     """(count,) the failing cases that any of those explains."""
-    return np.any([np.zeros(count, bool), *(one.mask for one in chosen)], axis=0)
+    return np.asarray(np.any([np.zeros(count, bool), *(one.mask for one in chosen)], axis=0))
 
 
 def believed(
@@ -192,7 +192,17 @@ def fewest(found: Sequence[Explanation]) -> list[Explanation]:
     certain = list(_fewest([one for one in found if one.certain]))
     done = np.any([one.mask for one in certain], axis=0) if certain else np.zeros(1, bool)
     rest = [one for one in found if not one.certain and (one.mask & ~done).any()]
-    return _needed([*certain, *_fewest(rest)])
+    return _needed([_without_needless(one, found) for one in (*certain, *_fewest(rest))])
+
+
+def _without_needless(one: Explanation, found: Sequence[Explanation]) -> Explanation:
+    """The explanation, or what is left of it where one of its variants is needed for hardly a case."""
+    for other in found:
+        fewer = set(other.names) < set(one.names) and other.certain >= one.certain
+        more = int((one.mask & ~other.mask).sum())
+        if fewer and more < max(ALONE, ALONE_SHARE * len(one.mask)):
+            return _without_needless(other, found)
+    return one
 
 
 def _needed(chosen: list[Explanation]) -> list[Explanation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Alter
+from ..gru import Advance, Alter, step
 from .emulated import Emulated, cut_to_bfloat16, cut_to_tf32, to_bfloat16, to_float16, to_tf32
 from .expressions import QUANTITIES
 from .operands import GATES, GROUPS, each
@@ -127,6 +127,22 @@ def _eight_bits() -> Iterator[Variant]:
                 )
 
 
+def _read_narrow(
+    rounding: Rounding, arithmetic: Any, semantics: StackedSemantics, alter: Alter
+) -> Advance:
+    """Every step reads the state before it rounded."""
+
+    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
+        return np.asarray(step(arithmetic, semantics, d, wx, rounding(old), alter).state)
+
+    return advance
+
+
+_STATES = tuple(
+    Variant(f"state-read-in-{kind}", f"the state {told} where a step reads it",
+            advance=partial(_read_narrow, rounding))
+    for kind, (told, rounding) in TYPES.items()
+)  # fmt: skip
 _WEIGHTS = tuple(
     Variant(f"wr-in-{kind}", f"{{w}} and {{r}} {told}", inputs=partial(_both, rounding))
     for kind, (told, rounding) in TYPES.items()
@@ -140,5 +156,5 @@ _OPERANDS = tuple(
         ("rounded-to-float16", "rounded to float16", to_float16),
     )
 )  # fmt: skip
-NARROWER = (*_narrower(), *_WEIGHTS, *_eight_bits(), *_OPERANDS)
+NARROWER = (*_narrower(), *_STATES, *_WEIGHTS, *_eight_bits(), *_OPERANDS)
 """Every quantity, and every input, of all gates and of each; the operands of all products."""

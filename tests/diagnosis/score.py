@@ -25,6 +25,7 @@ def mark(told: Told, said: Said) -> Mark:
     if not all(_true(one, true) for one in certain):
         return "wrong"
     texts = [text for one in certain for text in (*one.parts, *one.others)]
+    texts += [hint for hint in told.hints if hint.startswith("asked again")]
     named = [_any((mistake,), texts) for mistake in said.mistakes]
     if all(named) or (said.place and _any((said.place,), (*texts, *told.hints))):
         return "right"

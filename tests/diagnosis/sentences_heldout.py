@@ -30,7 +30,7 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
     "units-updated-in-place": Said((r"updated in place.*candidate of later units",)),
     "products-of-ten-bits": Said((r"operands of products (rounded|cut) to TF32",), also=(r"as coarse as (tf32|float16-state)",)),
     "state-of-twelve-bits": Said((r"new state Ht rounded to multiples of 1/4096",)),
-    "gates-interleaved": Said((r"in turns|interleaved",)),
+    "gates-interleaved": Said((r"rows of W and R taken in turns",)),
     "recurrent-bias-from-inputs": Said((r"input bias of every gate added twice",)),
     "initial-state-not-sorted": Said((r"initial_hidden_state.*(sorted|row)",)),
     "parameters-taken-by-every-function": Said((r"by the position of the activation",)),
