@@ -120,7 +120,7 @@ def _eight_bits() -> Iterator[Variant]:
                     inputs=each(
                         field,
                         gate,
-                        lambda m, axes=axes: _in_eight_bits(  # type: ignore[misc]
+                        lambda m, axes=axes: _in_eight_bits(
                             m, np.abs(m).max(axis=axes, keepdims=True)
                         ),
                     ),

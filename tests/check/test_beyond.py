@@ -14,6 +14,7 @@ from grucible.check.diagnosis.repeated import depends_on_earlier
 from grucible.check.diagnosis.steps import steps_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import Reply
+from grucible.gen.variants.curves import KNOTS
 from grucible.vectors.block import Block
 
 from .diagnosing import core_blocks, report_on, variants_run
@@ -111,9 +112,7 @@ def test_another_function_is_told_with_where_it_is_off() -> None:
     """tanh is flatter where its argument is negative: something that no form of it is."""
 
     def flatter(block: Block) -> Arrays:
-        return variants_run("tanh-and-curve=" + ",".join(map(str, CURVE)))(block)
-
-    from grucible.gen.variants.curves import KNOTS
+        return dict(variants_run("tanh-and-curve=" + ",".join(map(str, CURVE)))(block))
 
     CURVE = np.where(KNOTS < 0, 0.05 * KNOTS**2 * np.exp(-(KNOTS**2)), 0.0).round(6).tolist()
     found = report_on(core_blocks(CELL, "float32"), flatter).diagnosis
@@ -169,7 +168,10 @@ def test_what_is_past_a_length_is_no_step_and_is_said_to_be_wrong() -> None:
 
 
 def test_questions_that_are_answered_otherwise_are_told() -> None:
-    part = part_of(lambda outputs: outputs["Y"].__iadd__(np.float32(0.5)))
+    def off(outputs: Arrays) -> None:
+        outputs["Y"] += np.float32(0.5)
+
+    part = part_of(off)
     which = np.ones(len(part), bool)
     same = Reply("ok", {name: array[0] for name, array in part.observed.items()})
     other = Reply("ok", {name: array + np.float32(0.1) for name, array in same.outputs.items()})

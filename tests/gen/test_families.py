@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from check.diagnosing import core_blocks
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
@@ -18,8 +19,6 @@ from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.find import find_vectors
 from grucible.vectors.reader import open_vectors
-
-from ..check.diagnosing import core_blocks
 
 NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "saturated": 1e30}
 
