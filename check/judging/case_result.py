@@ -53,11 +53,11 @@ class CaseResult:
         return self.tier in DECIDING
 
     @property
-    def plainness(self) -> tuple[int, int, int]:
-        """The less, the plainer the case is: of one feature alone, then of few words in its id."""
+    def plainness(self) -> tuple[int, bool, int, int]:
+        """The less, the plainer the case is: of one feature alone, or none, then of few words in its id."""
         theme = self.id.split("/")[1:2]
         place = _THEMES.index(theme[0]) if theme and theme[0] in _THEMES else len(_THEMES)
-        return (place, self.id.count("-"), len(self.id))
+        return (place, not self.id.endswith("/default"), self.id.count("-"), len(self.id))
 
     @property
     def wrong(self) -> bool:

@@ -81,6 +81,11 @@ def _in_eight_bits(m: Array, largest: Array) -> Array:
     return np.asarray(np.round(m / scale) * scale)
 
 
+def _in_eight_bits_over(axes: tuple[int, ...], m: Array) -> Array:
+    """With one scale for some axes."""
+    return _in_eight_bits(m, np.abs(m).max(axis=axes, keepdims=True))
+
+
 def _quantised(fields: str, axes: tuple[int, ...], together: bool) -> Change:
     """Weights in 8 bits, with one scale for the axes of a gate, or of all gates together."""
 
@@ -117,13 +122,7 @@ def _eight_bits() -> Iterator[Variant]:
                 yield Variant(
                     f"{field}-{gate}-in-8-bits-by-{name}",
                     f"{words}'s part of {{{field}}} rounded to 8 bits",
-                    inputs=each(
-                        field,
-                        gate,
-                        lambda m, axes=axes: _in_eight_bits(
-                            m, np.abs(m).max(axis=axes, keepdims=True)
-                        ),
-                    ),
+                    inputs=each(field, gate, partial(_in_eight_bits_over, axes)),
                 )
 
 
