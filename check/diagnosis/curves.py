@@ -152,7 +152,7 @@ def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
     )
     off = np.flatnonzero(np.abs(heights) > FLAT * high)
     known = np.flatnonzero(seen)
-    first, last = KNOTS[off[0]], KNOTS[off[-1]]
+    first, last = KNOTS[max(off[0] - 1, 0)], KNOTS[min(off[-1] + 1, len(KNOTS) - 1)]
     if KNOTS[known[0]] < first - 0.5:
         told += f", right where it is below {first:g}"
     if KNOTS[known[-1]] > last + 0.5:

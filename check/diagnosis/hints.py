@@ -62,7 +62,9 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
     elif not right:
         yield "every state is wrong by itself, from the state before it"
     elif place := where(steps, group, others, MOST_RIGHT):
-        yield f"states that are wrong by themselves, from the state before them, are all {place}"
+        yield (
+            f"states are wrong by themselves {place} alone; all others are right from the state before them"
+        )
 
 
 def _true_of(part: FailingBlock) -> Iterator[str]:

@@ -184,6 +184,9 @@ def _plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
 def _start(report: Report) -> Iterator[str]:
     """What to look at first."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
+    if report.diagnosis.unexplained:
+        unexplained = [r for r in failed if r.id not in report.diagnosis.by_case]
+        failed = unexplained or failed
     if failed:
         vectors = "" if report.vectors == CORE else f"{shlex.quote(report.vectors)} "
         yield ""
