@@ -102,7 +102,8 @@ class Step(NamedTuple):
 
 Alter = Callable[[str, Array], Array]
 """What a misreading makes of a quantity of a step, by its name in Step, or `h`, the state before it as the
-blend takes it, or `x_h` and `p_h`, the input's and the recurrent part of a_h; see gen.variants."""
+blend takes it, or `x_h` and `p_h`, the input's and the recurrent part of a_h, or `s_z`,
+`s_r` and `s_h`, the sums of products before a bias is added; see gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
@@ -119,19 +120,21 @@ def step(
 ) -> Step:
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
     kept = alter("h", h)
-    a_z = alter("a_z", _plus(wx["z"] + arithmetic.product(h, d.recurrent["z"]), d.bias["z"]))
-    a_r = alter("a_r", _plus(wx["r"] + arithmetic.product(h, d.recurrent["r"]), d.bias["r"]))
+    s_z = alter("s_z", wx["z"] + arithmetic.product(h, d.recurrent["z"]))
+    s_r = alter("s_r", wx["r"] + arithmetic.product(h, d.recurrent["r"]))
+    a_z = alter("a_z", _plus(s_z, d.bias["z"]))
+    a_r = alter("a_r", _plus(s_r, d.bias["r"]))
     f, g = semantics.f[d.index], semantics.g[d.index]
     z = alter("z", arithmetic.activation(f, a_z, semantics.clip))
     r = alter("r", arithmetic.activation(f, a_r, semantics.clip))
     x_h = alter("x_h", wx["h"])
     if semantics.reset_after:
         u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
-        a_h = _plus(x_h + alter("p_h", r * u), d.bias_h_input)
+        a_h = _plus(alter("s_h", x_h + alter("p_h", r * u)), d.bias_h_input)
     else:
         u = alter("u", h)
         p = alter("p_h", arithmetic.product(r * u, d.recurrent["h"]))
-        a_h = _plus(_plus(x_h + p, d.bias_h_input), d.bias_h_recurrent)
+        a_h = _plus(_plus(alter("s_h", x_h + p), d.bias_h_input), d.bias_h_recurrent)
     a_h = alter("a_h", a_h)
     t = alter("t", arithmetic.activation(g, a_h, semantics.clip))
     state = alter("state", arithmetic.blend(z, t, kept))

@@ -22,6 +22,7 @@ from ..float64 import Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
 from .curves import curve, is_curved
+from .expressions import WITH_PARAMETERS
 from .families import CHANGED_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
@@ -45,6 +46,8 @@ class WiderFloat64(Float64):
             if where == "argument":
                 return super()._of(function, form.of(a, float(number)))
             return form.of(super()._of(function, a), float(number))
+        if one.name in WITH_PARAMETERS:
+            return np.asarray(WITH_PARAMETERS[one.name][2](a, one.alpha))
         if is_curved(one.name):
             asked, added = curve(one.name, a)
             return super()._of(one._replace(name=asked), a) + added

@@ -40,6 +40,13 @@ def _second_from_first(seen: Evaluated) -> Outputs:
     return seen.again(replace(seen.inputs, h0=h0))
 
 
+def _unsorted_h0(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    """The longest row starts from the first row's h0, the next from the second's, and so on."""
+    order = np.argsort(-inputs.lengths, axis=-1, kind="stable")
+    place = np.argsort(order, axis=-1, kind="stable")[:, None, :, None]
+    return replace(inputs, h0=np.take_along_axis(inputs.h0, place, axis=2))
+
+
 def _y_left_sorted(seen: Evaluated) -> Outputs:
     order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")[:, None, :, None, None]
     return np.take_along_axis(seen.y, order, axis=2), seen.ho
@@ -127,6 +134,8 @@ ELSEWHERE = (
     ),
     Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
             inputs=lambda inputs, _: replace(inputs, h0=np.broadcast_to(inputs.h0[:, :, :1], inputs.h0.shape))),
+    Variant("h0-left-unsorted", "rows sorted by length, the longest first, and {h0} not sorted with them",
+            needs=("lengths",), between_steps=True, inputs=_unsorted_h0),
     Variant("second-from-first", "the second direction started from the last state of the first",
             needs=("axis.direction",), outputs=_second_from_first),
     Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",), outputs=_y_left_sorted),

@@ -7,12 +7,14 @@ catalogue explains a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation
 from ...cases.operators.semantics import StackedSemantics
 from ..float64 import Float64
 from ..gru import Advance, Alter, step
@@ -118,6 +120,11 @@ def _candidate_in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alt
     return advance
 
 
+def _clipped_sums(s: StackedSemantics) -> Alter:
+    """The sums of products clipped, to which biases are added."""
+    return lambda name, value: np.clip(value, -s.clip, s.clip) if name[:2] == "s_" else value
+
+
 def _through(of: str, function: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
     """A quantity taken through a function more."""
     return _expressed(**{of: lambda q: function(q[of])})
@@ -161,6 +168,34 @@ def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alte
 
 def _inputs_scaled_by_reset(q: Quantities) -> Array:
     return np.asarray(q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"]))
+
+
+WITH_PARAMETERS: dict[str, tuple[str, str, Callable[[Array, float], Array]]] = {
+    "elu-without-brackets": (
+        "elu",
+        "elu computed as alpha e^v - 1 where v is negative",
+        lambda v, a: np.where(v < 0, a * np.exp(np.minimum(v, 0)) - 1, v),
+    ),
+    "thresholded-relu-less-alpha": (
+        "thresholded-relu",
+        "thresholded relu computed as v - alpha above alpha",
+        lambda v, a: np.where(v > a, v - a, 0.0),
+    ),
+}
+"""By name: a function, what is computed in its place, of v and alpha, in words and as such."""
+
+
+def _miswritten(name: str) -> Variant:
+    asked, about, _ = WITH_PARAMETERS[name]
+
+    def instead(given: Activation) -> Activation:
+        return given._replace(name=name) if given.name == asked else given
+
+    def change(s: StackedSemantics) -> StackedSemantics:
+        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
+        return replace(s, f=f, g=g)
+
+    return Variant(name, about, needs=(f"f.{asked}",), semantics=change)
 
 
 _GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
@@ -226,6 +261,8 @@ EXPRESSIONS = (
     ),
     Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
             alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
+    Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
+            semantics=lambda s: replace(s, clip=np.full_like(s.clip, np.inf)), alter=_clipped_sums),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
     Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),
@@ -243,6 +280,7 @@ EXPRESSIONS = (
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
             advance=_state_overwritten),
+    *map(_miswritten, WITH_PARAMETERS),
     Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
             advance=_in_place),
     Variant("candidate-in-place", "the state updated in place, unit after unit: the candidate of later units reads "

@@ -213,6 +213,24 @@ def _unit_by_unit() -> Iterator[Variant]:
             yield Variant(f"{''.join(fields)}-{name}", f"the rows of {words} {told}", inputs=change)
 
 
+def _concatenated() -> Iterator[Variant]:
+    """[h, x] multiplied by [W | R], which is made for [x, h]."""
+    for gates in ("zrh", "zr"):
+
+        def change(inputs: GruInputs, _: StackedSemantics, gates: str = gates) -> GruInputs:
+            w, r, hidden = dict(inputs.w), dict(inputs.r), inputs.r["h"].shape[-1]
+            for gate in gates:
+                both = np.concatenate([w[gate], r[gate]], axis=-1)
+                r[gate], w[gate] = both[..., :hidden], both[..., hidden:]
+            return replace(inputs, w=w, r=r)
+
+        yield Variant(
+            f"{gates}-state-before-input",
+            f"{GROUPS[gates]}{{w}} and {{r}} side by side multiplied by [Ht-1, Xt] instead of [Xt, Ht-1]",
+            inputs=change,
+        )
+
+
 def _with_stride_of_w(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
     """The gates of R taken from where those of W would start; what lies behind R is taken as zero."""
     r, hidden, size = inputs.r, inputs.r["h"].shape[-1], inputs.x.shape[-1]
@@ -250,6 +268,7 @@ OPERANDS = (
     *_of_gates("w", "over-root", "divided by the square root of the input size", _over_root),
     Variant("recurrent-h-over-root", "the candidate's part of {r} and its recurrent bias divided by the square root "
             "of the hidden size", needs=("b.rh",), inputs=_recurrent_over_root),
+    *_concatenated(),
     *_unit_by_unit(),
     Variant("zr-interleaved", "the hidden units of zt and rt taken in turns from where one gate's stand behind the other's",
             inputs=_interleaved),

@@ -173,7 +173,7 @@ SAID_OF_PRECISION: dict[str, Said] = {
             r"sigmoid approximated, off by up to [12]e-02|sigmoid computed as another function|sigmoid.*exponential",
         )
     ),
-    "overflowing-tanh": Said((r"tanh.*(overflow|NaN)",)),
+    "overflowing-tanh": Said((r"tanh.*(overflow|NaN|not a number)",)),
     "float16-w": Said(
         (r"(?<!of )\bW rounded to float16",),
         also=(r"(update gate|reset gate|candidate|both gates)('s?)? part of W rounded to float16",),

@@ -42,7 +42,7 @@ SAID_OF_FORMULAS: dict[str, Said] = {
     "softsign-of-square": Said((r"softsign.*(another function|v²|v\^2|v v\b|v \* v|square)",)),
     "shifted-threshold": Said(
         (
-            r"thresholded-?relu.*(v - a|alpha.*(subtracted|taken off)|less alpha|minus alpha)|result of thresholded-relu off by -",
+            r"thresholded-?relu.*(v - a|alpha.*(subtracted|taken off)|less alpha|minus alpha)|result of thresholded-relu off by -|thresholded relu computed as v - alpha",
         )
     ),
     "softplus-through-zero": Said((r"result of softplus off by -0\.693",)),
@@ -131,11 +131,12 @@ SAID_OF_ADDRESSING: dict[str, Said] = {
     "hoisted-recurrence": Said(
         (
             r"(recurrent (term|product)|what the reset gate multiplies|candidate's (part|recurrent|product)).*(initial_hidden_state|of the first step|initial state|before the loop)",
-        )
+        ),
+        place=r"from step 1 on",
     ),
     "state-before-input": Said(
         (
-            r"\[h, x\]|\[H, X\]|(state|Ht-1) (and|before|for) (the )?(input|X)|(X|input)s? and (the )?(state|Ht-1)",
+            r"\[h, x\]|\[Ht-1, Xt\]|(state|Ht-1) (and|before|for) (the )?(input|X)|(X|input)s? and (the )?(state|Ht-1)",
         )
     ),
     "input-bias-twice": Said(

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from check.diagnosing import core_blocks
+from shipped import core_blocks
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
@@ -17,8 +17,6 @@ from grucible.gen.variants.known import UNLISTED, variant_called
 from grucible.gen.variants.restricted import UNITS, can_be_restricted, restricted
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
 
 NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "saturated": 1e30}
 
@@ -37,10 +35,11 @@ def changing() -> set[str]:
     left = {v.name: v for v in (*UNLISTED.values(), *MEMBERS, *NEUTRAL_MEMBERS)}
     found: set[str] = set()
     for operator in OPERATORS.values():
-        for block in (*core_blocks(operator.name, "float32")[:12], *sized_blocks(operator.name)):
-            some = [v for v in left.values() if v.means_something_for(operator)]
-            found |= set(_changing(block, some))
-            left = {name: one for name, one in left.items() if name not in found}
+        for block in core_blocks():  # the plain ones, of one size or another, among them
+            if (block.operator, block.dtype) == (operator.name, "float32"):
+                some = [v for v in left.values() if v.means_something_for(operator)]
+                found |= set(_changing(block, some))
+                left = {name: one for name, one in left.items() if name not in found}
     return found
 
 
@@ -54,14 +53,6 @@ def _changing(block: Block, variants: list[Variant]) -> Iterator[str]:
                 not np.array_equal(right[n][0], outputs[n][place], equal_nan=True) for n in right
             ):
                 yield variant.name
-
-
-def sized_blocks(operator: str) -> Iterator[Block]:
-    """The cases of an operator that are of one size or another, but for the large."""
-    for file, relative in find_vectors(None, (f"{operator}/plain_sizes/*",)):
-        with open_vectors(file, relative) as vectors:
-            if vectors.theme == "plain_sizes":
-                yield from (block.read(0, len(block)) for block in vectors.blocks())
 
 
 @pytest.mark.parametrize("name", UNLISTED)
@@ -99,7 +90,8 @@ def test_names_of_nothing_are_refused() -> None:
 @pytest.mark.parametrize("units", UNITS)
 def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
     """Where the reset gate is applied after the product, other units take nothing of a unit within a step."""
-    [block, *_] = [b for b in core_blocks("openvino.GRUCell-3", "float32") if "B4H" in b.path]
+    wanted = ("openvino.GRUCell-3", "float32")
+    [block, *_] = [b for b in core_blocks() if (b.operator, b.dtype) == wanted and "B4H" in b.path]
     variant = restricted(CATALOGUE["bias-ignored"], units)
     assert variant_called(variant.name).about == variant.about
     right, whole, part = (
