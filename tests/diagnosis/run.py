@@ -49,9 +49,9 @@ a sentence that is said with certainty and is not true. What counts as naming a 
 `python tests/diagnosis/run.py` makes this page: {machine}, {day}, {minutes:.0f} minutes of two processes. *Before* is the code as it was at {commit}.
 
 The first two lists were looked at while the code was made. The third was judged before it was looked at: 19 right, 2 in part, 5 silent, 4 wrong; then
-the code was made to know more of them. The fourth was judged when all else was done: 10 right, 2 in part, 11 silent, 1 wrong. Nothing was made for
-it but that two mistakes are no longer said where one of them has no part in it. So of mistakes that nobody here thought of, about half are named; the
-others are said to be unexplained.
+the code was made to know more of them. The fourth was judged when all else was done: 10 right, 2 in part, 11 silent, 1 wrong. Nothing was made for it;
+what the third taught names two more of it, and two mistakes are no longer said where one of them has no part in it. So of mistakes that nobody here
+thought of, about half are named, and nearly all others are said to be unexplained.
 """
 
 
