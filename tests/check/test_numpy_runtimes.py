@@ -81,7 +81,12 @@ def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
     assert set(Counter(r.verdict for r in report.results)) <= {"failed", "passed"}
     text = "\n".join(report_lines(report))
     worst = max(report.results, key=lambda result: result.worst_ratio)
-    assert worst.id in text
+    plainest = min(
+        (r for r in report.results if r.verdict == "failed"),
+        key=lambda result: (result.plainness, result.dtype != "float32"),
+    )
+    assert text.endswith(f"start with: grucible show {plainest.id}")
+    assert f"\n  {plainest.id}\n" in text
     assert worst.where.startswith(("Y[", "Ho["))
     assert "expected " in worst.message
     assert f"{len(failed)} failed" in text.splitlines()[0]
