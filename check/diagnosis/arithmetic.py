@@ -50,7 +50,7 @@ def arithmetic_findings(
         tight = sound(dtype, coarsest.name)
         exact = coarsest.unit >= max(coarsest.elementwise, coarsest.operands, coarsest.state)
         if not tight:
-            others = int((mine if exact else of_dtype).sum()) - len(names)
+            others = 0 if exact else int(of_dtype.sum()) - len(names)
             whole = mine.sum() + passed.get(dtype, 0)
             if others or passed.get(dtype, 0) > MOST_PASSING * whole or not rounded(local, mine):
                 continue

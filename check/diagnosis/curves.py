@@ -28,7 +28,8 @@ HELPED = 0.6
 ROUNDS, STEP = 4, 1e-4
 FEWEST = 24
 """A curve is fitted to no fewer wrong states, and held against no fewer."""
-MOST_STATES = 4000
+MOST_STEPS, MOST_STATES = 24, 4000
+"""The steps of so many groups of cases are looked at, and so many of their states."""
 FLAT = 0.03
 """Where a curve is lower than this share of its height, the function is right."""
 
@@ -39,6 +40,8 @@ def fitted_curve(
     """The function with a curve that takes the error away from the steps, and the function's name; None if no
     function's does, or those of several do. Of `suspected` functions less is asked: that all cases fail that
     ask for one, and no others, speaks for it already."""
+    places = np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).round().astype(int)
+    steps = [steps[place] for place in places.tolist()]
     steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
     found = []
     for asked in _asked(steps):

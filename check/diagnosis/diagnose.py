@@ -31,7 +31,7 @@ from .search import Search
 
 NARROWED = ("float64", "float32")
 """The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
-OF_STEPS = 16
+OF_STEPS = 64
 """Trying something on the steps of all cases may take this part of what trying anything on cases may."""
 FITTED, FITTED_STATES = 3, 24
 """A number that is fitted must explain so many cases, or so many states."""
