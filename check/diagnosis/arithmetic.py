@@ -52,7 +52,8 @@ def arithmetic_findings(
         if not tight:
             others = 0 if exact else int(of_dtype.sum()) - len(names)
             whole = mine.sum() + passed.get(dtype, 0)
-            if others or passed.get(dtype, 0) > MOST_PASSING * whole or not rounded(local, mine):
+            odd = not exact and not rounded(local, mine)
+            if others or odd or passed.get(dtype, 0) > MOST_PASSING * whole:
                 continue
         about = f"{dtype} computed in {coarsest.name} arithmetic"
         if tight:
