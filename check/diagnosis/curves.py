@@ -13,7 +13,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.stacks import Stack
-from ...gen.variants.curves import KNOTS, with_curve
+from ...gen.variants.curves import KNOTS, heights_of, with_curve
 from ...gen.variants.evaluate import stacks_of
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
@@ -143,9 +143,8 @@ def _left(variant: Variant, steps: Sequence[Steps]) -> float:
 
 def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
     """Where, and by how much, the function that was computed is another."""
-    heights = np.array([float(h) for h in variant.name.partition("=")[2].split(",")])
     seen = _seen(asked, steps)
-    heights = np.where(seen, heights, 0.0)
+    heights = np.where(seen, heights_of(variant.name)[1], 0.0)
     most = int(np.argmax(np.abs(heights)))
     high = abs(heights[most])
     word = "large" if heights[most] > 0 else "small"

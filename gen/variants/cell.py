@@ -33,19 +33,26 @@ def _named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantic
     return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
 
 
+def wherever(asked: str, other: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
+    """Another function wherever `asked` is asked for, of the gates and of the candidate."""
+
+    def named(given: Activation) -> Activation:
+        return other(given) if given.name == asked else given
+
+    return _named(named, named)
+
+
 def _each(rename: Rename, functions: Any) -> Any:
     """Other functions of each direction and case."""
     return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
 def _instead(name: str, other: str) -> Callable[[StackedSemantics], StackedSemantics]:
-    def named(given: Activation) -> Activation:
-        return Activation(other) if given.name == name else given
-
-    return _named(named, named)
+    return wherever(name, lambda _: Activation(other))
 
 
-def _unclipped(s: StackedSemantics) -> StackedSemantics:
+def unclipped(s: StackedSemantics) -> StackedSemantics:
+    """The same without a clip."""
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
@@ -67,7 +74,7 @@ def _clipped(name: str, about: str, at: tuple[str, ...], how: Changed = _both_si
         about,
         needs=("clip",),
         links=IGNORED,
-        semantics=_unclipped,
+        semantics=unclipped,
         alter=_altered(dict.fromkeys(at, how)),
     )
 
@@ -125,15 +132,13 @@ def _replaced(name: str, other: Activation) -> Callable[[StackedSemantics], Stac
     """`other` for the function `name`, with the parameters that were given where it says NaN."""
 
     def named(given: Activation) -> Activation:
-        if given.name != name:
-            return given
         alpha, beta = (
             asked if math.isnan(put) else put
             for asked, put in ((given.alpha, other.alpha), (given.beta, other.beta))
         )
         return Activation(other.name, alpha, beta)
 
-    return _named(named, named)
+    return wherever(name, named)
 
 
 def _mistaken(asked: str, mistake: Mistake) -> Variant:
@@ -164,7 +169,7 @@ CELL_VARIANTS = (
             alter=_altered({"z": lambda z, _: 1.0 - z})),
     Variant("update-gate-ignored", "the update gate ignored, Ht = ht",
             alter=_altered({"z": lambda z, _: np.zeros_like(z)})),
-    Variant("clip-ignored", "clip ignored", needs=("clip",), links=IGNORED, semantics=_unclipped),
+    Variant("clip-ignored", "clip ignored", needs=("clip",), links=IGNORED, semantics=unclipped),
     _clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", ("a_z", "a_r")),
     _clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", ("a_h",)),
     _clipped("clip-upper-only", "clipped from above only", PRE_ACTIVATIONS, np.minimum),

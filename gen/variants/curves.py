@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
-from ...cases.operators.semantics import StackedSemantics
+from .cell import wherever
 from .variant import Variant
 
 _FAR = np.array([9.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0])
@@ -23,20 +21,15 @@ def with_curve(asked: str, heights: Sequence[float]) -> Variant:
     """The function `asked` with a curve of these heights at KNOTS added wherever it is asked for."""
     name = f"{asked}{_CURVE}{','.join(f'{height:.9g}' for height in heights)}"
 
-    def instead(given: Activation) -> Activation:
-        return given._replace(name=name) if given.name == asked else given
-
-    def change(s: StackedSemantics) -> StackedSemantics:
-        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
-        return replace(s, f=f, g=g)
-
+    instead = wherever(asked, lambda given: given._replace(name=name))
     return Variant(
-        name, f"{asked} computed as another function", needs=(f"f.{asked}",), semantics=change
+        name, f"{asked} computed as another function", needs=(f"f.{asked}",), semantics=instead
     )
 
 
 @cache
-def _heights(name: str) -> tuple[str, Array]:
+def heights_of(name: str) -> tuple[str, Array]:
+    """The function that a curve was added to, and the curve's heights at KNOTS, from the name of the two."""
     asked, _, heights = name.partition(_CURVE)
     return asked, np.array([float(height) for height in heights.split(",")])
 
@@ -48,5 +41,5 @@ def is_curved(name: str) -> bool:
 
 def curve(name: str, a: Array) -> tuple[str, Array]:
     """The function that a curve was added to, and the curve at `a`."""
-    asked, heights = _heights(name)
+    asked, heights = heights_of(name)
     return asked, np.interp(a, KNOTS, heights)

@@ -7,17 +7,16 @@ catalogue explains a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
 from ...cases.operators.semantics import StackedSemantics
 from ..float64 import Float64
 from ..gru import Advance, Alter, step
+from .cell import unclipped, wherever
 from .variant import Variant
 
 Quantities = Mapping[str, Array]
@@ -187,15 +186,8 @@ WITH_PARAMETERS: dict[str, tuple[str, str, Callable[[Array, float], Array]]] = {
 
 def _miswritten(name: str) -> Variant:
     asked, about, _ = WITH_PARAMETERS[name]
-
-    def instead(given: Activation) -> Activation:
-        return given._replace(name=name) if given.name == asked else given
-
-    def change(s: StackedSemantics) -> StackedSemantics:
-        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
-        return replace(s, f=f, g=g)
-
-    return Variant(name, about, needs=(f"f.{asked}",), semantics=change)
+    instead = wherever(asked, lambda given: given._replace(name=name))
+    return Variant(name, about, needs=(f"f.{asked}",), semantics=instead)
 
 
 _GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
@@ -262,7 +254,7 @@ EXPRESSIONS = (
     Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
             alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
-            semantics=lambda s: replace(s, clip=np.full_like(s.clip, np.inf)), alter=_clipped_sums),
+            semantics=unclipped, alter=_clipped_sums),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
     Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),

@@ -18,10 +18,12 @@ from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
+from .cell import wherever
 from .expressions import QUANTITIES
 from .forms import FORMS, HARD, SCALED, WIDENED, Form, told
 from .operands import GROUPS
 from .variant import Variant
+from .weights import each
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,7 @@ def _of_quantities() -> Iterator[Family]:
 
 def _function(name: str, number: float) -> dict[str, Any]:
     asked, _, _ = CHANGED_FUNCTIONS[name]
-
-    def instead(given: Activation) -> Activation:
-        return given._replace(name=f"{name}={number!r}") if given.name == asked else given
-
-    def change(s: StackedSemantics) -> StackedSemantics:
-        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
-        return replace(s, f=f, g=g)
-
-    return {"semantics": change}
+    return {"semantics": wherever(asked, lambda one: one._replace(name=f"{name}={number!r}"))}
 
 
 NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
@@ -112,22 +106,9 @@ def _of_functions() -> Iterator[Family]:
         yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
 
 
-def _scaled(field: str, parts: str, number: float) -> dict[str, Any]:
+def _scaled(field: str, gates: str, number: float) -> dict[str, Any]:
     """A field of the inputs times a number: all of it, or the parts of some gates."""
-
-    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        given = getattr(inputs, field)
-        found: Any
-        if isinstance(given, dict):
-            found = {
-                p: number * a.astype(np.float64) if p[-1] in parts else a for p, a in given.items()
-            }
-        else:
-            found = number * given.astype(np.float64)
-        changed: dict[str, Any] = {field: found}
-        return replace(inputs, **changed)
-
-    return {"inputs": change}
+    return {"inputs": each(field, gates, lambda a: number * a.astype(np.float64))}
 
 
 def _recurrent(gates: str, number: float) -> dict[str, Any]:
@@ -182,14 +163,7 @@ def _with_old_state(name: str, number: float) -> dict[str, Any]:
 
 
 def _hard_sigmoid(slope: float) -> dict[str, Any]:
-    def instead(given: Activation) -> Activation:
-        return Activation("hard-sigmoid", slope, 0.5) if given.name == "sigmoid" else given
-
-    def change(s: StackedSemantics) -> StackedSemantics:
-        f, g = (tuple(tuple(map(instead, cases)) for cases in each) for each in (s.f, s.g))
-        return replace(s, f=f, g=g)
-
-    return {"semantics": change}
+    return {"semantics": wherever("sigmoid", lambda _: Activation("hard-sigmoid", slope, 0.5))}
 
 
 def _clip_scaled(number: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from .catalogue import CATALOGUE
-from .curves import is_curved, with_curve
+from .curves import heights_of, is_curved, with_curve
 from .elsewhere import ELSEWHERE
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
@@ -31,7 +31,7 @@ def variant_called(name: str) -> Variant:
     if at:
         return restricted(variant_called(variant), units)
     if is_curved(name):
-        asked, _, heights = name.partition("-and-curve=")
-        return with_curve(asked, [float(height) for height in heights.split(",")])
+        asked, heights = heights_of(name)
+        return with_curve(asked, heights.tolist())
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

@@ -15,9 +15,9 @@ from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, step
 from .emulated import Emulated, cut_to_bfloat16, cut_to_tf32, to_bfloat16, to_float16, to_tf32
 from .expressions import QUANTITIES
-from .operands import GATES, GROUPS, each
+from .operands import GATES, GROUPS
 from .variant import Variant
-from .weights import Change
+from .weights import Change, each
 
 Rounding = Callable[[Array], Array]
 
@@ -40,39 +40,27 @@ def _altered(name: str, rounding: Rounding, _: StackedSemantics) -> Alter:
     return lambda quantity, value: rounding(value) if quantity == name else value
 
 
-def _inputs(
-    field: str, gates: str, rounding: Rounding, inputs: GruInputs, _: StackedSemantics
-) -> GruInputs:
-    given = getattr(inputs, field)
-    found: Any = rounding(given) if isinstance(given, np.ndarray) else {
-        part: rounding(array) if part[-1] in gates else array for part, array in given.items()
-    }  # fmt: skip
-    changed: dict[str, Any] = {field: found}
-    return replace(inputs, **changed)
-
-
 def _narrower() -> Iterator[Variant]:
     for kind, (told, rounding) in TYPES.items():
         for name, words in QUANTITIES.items():
             yield Variant(
                 f"{name}-in-{kind}", f"{words} {told}", alter=partial(_altered, name, rounding)
             )
-        yield Variant(f"x-in-{kind}", f"{{x}} {told}", inputs=partial(_inputs, "x", "", rounding))
+        yield Variant(f"x-in-{kind}", f"{{x}} {told}", inputs=each("x", "", rounding))
         for field in ("w", "r", "b"):
             for gates, part in GROUPS.items():
                 yield Variant(
                     f"{field}-{gates}-in-{kind}",
                     f"{part}{{{field}}} {told}",
                     needs=("b",) if field == "b" else (),
-                    inputs=partial(_inputs, field, gates, rounding),
+                    inputs=each(field, gates, rounding),
                 )
 
 
 def _both(rounding: Rounding, inputs: GruInputs, semantics: StackedSemantics) -> GruInputs:
     """W and R rounded."""
-    return _inputs(
-        "r", "zrh", rounding, _inputs("w", "zrh", rounding, inputs, semantics), semantics
-    )
+    rounded = each("w", "zrh", rounding)(inputs, semantics)
+    return each("r", "zrh", rounding)(rounded, semantics)
 
 
 def _in_eight_bits(m: Array, largest: Array) -> Array:

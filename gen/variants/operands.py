@@ -15,7 +15,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from .variant import Variant
-from .weights import Change
+from .weights import Change, each
 
 GATES = {"z": "the update gate", "r": "the reset gate", "h": "the candidate"}
 GROUPS = {"zrh": "", "zr": "both gates' part of ", "z": "the update gate's part of ", "r": "the reset gate's part of ",
@@ -72,19 +72,6 @@ def _one_bias_twice(of: str, gates: str) -> Change:
             for part, values in inputs.b.items()
         }
         return replace(inputs, b=b)
-
-    return change
-
-
-def each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
-    """A change of the weights or biases `field` of some gates, one matrix or vector at a time."""
-
-    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        parts: Arrays = getattr(inputs, field)
-        new: dict[str, Any] = {
-            field: {part: changed(a) if part[-1] in gates else a for part, a in parts.items()}
-        }
-        return replace(inputs, **new)
 
     return change
 

@@ -101,12 +101,17 @@ def _bias_h(
     return change
 
 
-def _matrices(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
+def each(field: str, gates: str, changed: Callable[[Array], Array]) -> Change:
+    """A change of a field of the inputs: of what weights and biases hold of some gates, one matrix or vector at
+    a time; of all of x and h0, whatever the gates."""
+
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        given: Arrays = getattr(inputs, field)
-        new: dict[str, Any] = {
-            field: {g: changed(m) if g in gates else m for g, m in given.items()}
-        }
+        given: Any = getattr(inputs, field)
+        if isinstance(given, dict):
+            found: Any = {p: changed(a) if p[-1] in gates else a for p, a in given.items()}
+        else:
+            found = changed(given)
+        new: dict[str, Any] = {field: found}
         return replace(inputs, **new)
 
     return change
@@ -190,15 +195,15 @@ WEIGHT_VARIANTS = (
     Variant("B-interleaved", "{b} read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh", needs=("b.six",), links=BIAS,
             inputs=_moved({"z": lambda b: b["wz"] + b["wr"], "r": lambda b: b["wh"] + b["rz"], "wh": lambda b: b["rr"]},
                           "wz", "wr", "rz", "rr")),
-    Variant("R-transposed", "{r} transposed", inputs=_matrices("r", "zrh", lambda m: m.swapaxes(-1, -2))),
+    Variant("R-transposed", "{r} transposed", inputs=each("r", "zrh", lambda m: m.swapaxes(-1, -2))),
     Variant("R-transposed-candidate", "the candidate's {r} transposed",
-            inputs=_matrices("r", "h", lambda m: m.swapaxes(-1, -2))),
+            inputs=each("r", "h", lambda m: m.swapaxes(-1, -2))),
     Variant("R-transposed-gates", "the {r} of z and r transposed, the candidate's not",
-            inputs=_matrices("r", "zr", lambda m: m.swapaxes(-1, -2))),
+            inputs=each("r", "zr", lambda m: m.swapaxes(-1, -2))),
     Variant("input-tail-dropped", "the last input feature left out, as a vector loop without a tail does",
-            inputs=_matrices("w", "zrh", _last_column_zero)),
+            inputs=each("w", "zrh", _last_column_zero)),
     Variant("hidden-tail-dropped", "the last hidden unit left out of the recurrent products",
-            inputs=_matrices("r", "zrh", _last_column_zero)),
+            inputs=each("r", "zrh", _last_column_zero)),
     Variant("weights-shared", "the first direction's {w}, {r} and {b} used for both", needs=("axis.direction",),
             links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",),
             inputs=_of_first_direction("w", "r", "b")),
