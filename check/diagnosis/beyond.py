@@ -22,7 +22,7 @@ from ...gen.variants.forms import SCALED
 from ...gen.variants.known import UNLISTED
 from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.variant import Variant
-from .failing import FailingBlock
+from .failing import FailingBlock, evenly
 from .places import where
 from .steps import Steps, steps_of
 
@@ -64,8 +64,7 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     where nothing does, together with one of `bases` or with what gives many wrong states."""
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
-    places = np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).round().astype(int)
-    steps = [steps[place] for place in places.tolist()]
+    steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     found: dict[tuple[str, ...], Variants] = {}
     partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
     left = []
@@ -114,8 +113,7 @@ def _fewer(steps: Steps) -> Steps:
     if steps.seen.shape[2] <= MOST_ROWS:
         return steps
     rows = np.flatnonzero(steps.wrong.any(axis=(0, 1, 3)))
-    places = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(int)
-    return steps.rows(rows[places])
+    return steps.rows(evenly(rows, MOST_ROWS))
 
 
 def _pool(steps: Steps) -> list[Variant]:
@@ -162,7 +160,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
         some = variants[start : start + size]
         given = steps.given([[variant] for variant in some])
         near = steps.near(given)
-        whole = np.asarray((near | ~wrong).all(axis=(2, 3, 4)) & wrong.any(axis=(1, 2, 3)))
+        whole = steps.explained(near)
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
         with np.errstate(invalid="ignore", over="ignore"):
             far = np.nan_to_num(np.abs(steps.seen - given)[:, wrong], nan=1e300, posinf=1e300)
@@ -174,8 +172,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
 
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
     """(c, n) whether combinations of variants give every state of a case that is wrong by itself."""
-    near = steps.near(steps.given(several))
-    return np.asarray((near | ~steps.wrong).all(axis=(2, 3, 4)) & steps.wrong.any(axis=(1, 2, 3)))
+    return steps.explained(steps.near(steps.given(several)))
 
 
 def _together(steps: Steps) -> int:
@@ -271,8 +268,8 @@ def _placed(variants: Variants, steps: Sequence[Steps]) -> Candidate | None:
         if all(v.means_something_for(OPERATORS[one.part.block.operator]) for v in variants)
     ]
     for one in mine:
-        near = one.near(one.given([variants]))[0]
-        explained = (near | ~one.wrong).all(axis=(1, 2, 3)) & one.wrong.any(axis=(1, 2, 3))
+        [near] = given = one.near(one.given([variants]))
+        [explained] = one.explained(given)
         count += int(explained.sum())
         theirs = explained[:, None, None, None] & one.taken[:, None, :, None]
         group.append(one.wrong & theirs)

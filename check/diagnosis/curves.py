@@ -17,7 +17,7 @@ from ...gen.variants.curves import KNOTS, heights_of, with_curve
 from ...gen.variants.evaluate import stacks_of
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
-from .failing import FailingBlock
+from .failing import FailingBlock, by_part, evenly
 from .steps import Steps
 
 BELIEVED, SUSPECTED = 0.15, 0.45
@@ -35,13 +35,12 @@ FLAT = 0.03
 
 
 def fitted_curve(
-    steps: Sequence[Steps], suspected: Container[str] = ()
+    steps: Sequence[Steps], suspects: Container[str] = ()
 ) -> tuple[Variant, str] | None:
     """The function with a curve that takes the error away from the steps, and the function's name; None if no
-    function's does, or those of several do. Of `suspected` functions less is asked: that all cases fail that
+    function's does, or those of several do. Of `suspects` less is asked: that all cases fail that
     ask for one, and no others, speaks for it already."""
-    places = np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).round().astype(int)
-    steps = [steps[place] for place in places.tolist()]
+    steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
     found = []
     for asked in _asked(steps):
@@ -55,18 +54,17 @@ def fitted_curve(
         return None
     left, variant, asked = found[0]
     others = min((one[0] for one in found[1:]), default=1.0)
-    believed = SUSPECTED if asked in suspected else BELIEVED
+    believed = SUSPECTED if asked in suspects else BELIEVED
     return (variant, asked) if left <= min(believed, others / 2) else None
 
 
 def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block]) -> set[str]:
     """The functions that all failing cases of `left` (n,) ask for, and none of those that passed."""
-    starts = np.cumsum([0, *map(len, parts)])
     failing = [
         functions
-        for start, part in zip(starts, parts, strict=False)
+        for part, mine in by_part(parts, left)
         for row, functions in _functions(part.stacked)
-        if left[start + row]
+        if mine[row]
     ]
     elsewhere = [f for block in passed for _, f in _functions(stacks_of(block))]
     return set.intersection(*failing) - set().union(*elsewhere) if failing else set()

@@ -16,14 +16,13 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.silent_points import SILENT
 from ...gen.variants.known import variant_called
-from ...gen.variants.variant import Variant
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import HELPED, fitted_curve, in_words, suspected
 from .explanations import Explanation, all_masks, believed, explanations, fewest
 from .failing import FailingBlock
-from .finding import ACCEPTED, Diagnosis, Finding, Names
+from .finding import ACCEPTED, Diagnosis, Finding, Names, names_of
 from .hints import hints
 from .local import Explained, Local, all_of
 from .repeated import Replies, depends_on_earlier
@@ -126,7 +125,7 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     for _ in range(ROUNDS):
         left = which & ~search.explained & ~all_of(placed.values(), len(which))
         found = [one.variants for one in candidates(search.sampled(left), bases)]
-        new = [variants for variants in found if _names(variants) not in placed][:TRIED]
+        new = [variants for variants in found if names_of(variants) not in placed][:TRIED]
         if not new:
             break
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
@@ -167,10 +166,6 @@ def _curved(
         operator=search.parts[0].block.operator,
     )
     return finding, explained
-
-
-def _names(variants: Sequence[Variant]) -> Names:
-    return tuple(variant.name for variant in variants)
 
 
 def _in_order(placed: Iterable[Explained]) -> list[Explained]:

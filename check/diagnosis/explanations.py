@@ -16,7 +16,7 @@ from ...vectors.block import Block
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock
+from .failing import FailingBlock, by_part
 from .finding import Names
 from .local import Explained
 from .search import Search
@@ -95,13 +95,8 @@ def explanations(
 
 def _coarse(parts: Sequence[FailingBlock], mask: Array, passing: Passing) -> bool:
     """Whether hardly a case passed of a dtype of some failing ones: then all of it is computed coarsely."""
-    starts = np.cumsum([0, *map(len, parts)])
     failed = Counter(part.block.dtype for part in parts for _ in range(len(part)))
-    mine = {
-        part.block.dtype
-        for start, part in zip(starts, parts, strict=False)
-        if mask[start : start + len(part)].any()
-    }
+    mine = {part.block.dtype for part, rows in by_part(parts, mask) if rows.any()}
     return any(
         passing.counts[one] <= MOST_PASSING * (passing.counts[one] + failed[one]) for one in mine
     )
@@ -120,11 +115,7 @@ def _add(found: list[Explanation], placed: Explained, which: Array) -> None:
 
 def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: str) -> str:
     """What the explained cases have that those which passed, and would have shown it, have not."""
-    starts = np.cumsum([0, *map(len, parts)])
-    explained = [
-        (part.block, mask[start : start + len(part)])
-        for start, part in zip(starts, parts, strict=False)
-    ]
+    explained = [(part.block, rows) for part, rows in by_part(parts, mask)]
     others = list(zip(passing.blocks, passing.caught([name])[name], strict=True))
     return next(iter(what_tells_apart(explained, others)), "")
 
@@ -160,11 +151,7 @@ def _believed(
     count = sum(int(mask.sum()) for _, mask in shown)
     if count <= max(SOME, OTHERWISE * one.explains):
         return one
-    starts = np.cumsum([0, *map(len, parts)])
-    explained = [
-        (part.block, one.mask[start : start + len(part)])
-        for start, part in zip(starts, parts, strict=False)
-    ]
+    explained = [(part.block, rows) for part, rows in by_part(parts, one.mask)]
     where = next(iter(what_tells_apart(explained, shown)), "")
     most = one.explains >= OTHERWISE * (one.explains + count)
     return replace(one, where=where or one.where, certain=bool(where) and most)
@@ -172,10 +159,8 @@ def _believed(
 
 def _shown(names: Names, parts: Sequence[FailingBlock], left: Array) -> list[tuple[Block, Array]]:
     """The failing cases of `left` that would show each of some variants, by blocks."""
-    starts = np.cumsum([0, *map(len, parts)])
     found = []
-    for start, part in zip(starts, parts, strict=False):
-        rows = left[start : start + len(part)]
+    for part, rows in by_part(parts, left):
         if rows.any():
             caught = dict.fromkeys(names, np.zeros(len(part), bool))
             caught |= {variant.name: mask for variant, mask in catches(part.block, set(names))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -97,6 +97,21 @@ class FailingBlock:
             nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
         explains = differ & nearer & (~wild).any(axis=-1) & (SPREAD * apart <= together)
         return np.where(explains, ratio.max(axis=-1), np.inf)
+
+
+def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[FailingBlock, Array]]:
+    """Each part, with what `which` (n,), of the cases of all parts, says of its own."""
+    start = 0
+    for part in parts:
+        yield part, which[start : start + len(part)]
+        start += len(part)
+
+
+def evenly(items: Array, most: int) -> Array:
+    """At most `most` of the items, evenly taken."""
+    if len(items) <= most:
+        return items
+    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
 
 
 @dataclass

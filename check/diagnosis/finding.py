@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.known import variant_called
+from ...gen.variants.variant import Variant
 from ..judging.one_reading import Mixed
 
 Names = tuple[str, ...]
+"""The names of variants that explain together."""
 ACCEPTED = " (an accepted reading)"
+
+
+def names_of(variants: Sequence[Variant]) -> Names:
+    """The names of variants, in their order."""
+    return tuple(variant.name for variant in variants)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...cases.operators.readings import STORED
 from ...vectors.difference import difference
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock
+from .failing import FailingBlock, by_part
 from .local import Local
 from .places import where
 
@@ -25,9 +25,7 @@ MOST_TOLD = 3
 
 def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local) -> list[str]:
     """Sentences on the cases `which` (n,) of `parts`."""
-    starts = np.cumsum([0, *map(len, parts)])
-    wanted = [which[start : start + len(part)] for start, part in zip(starts, parts, strict=False)]
-    chosen = [(part, rows) for part, rows in zip(parts, wanted, strict=True) if rows.any()]
+    chosen = [(part, rows) for part, rows in by_part(parts, which) if rows.any()]
     if not chosen:
         return []
     blocks = [(part.block, rows) for part, rows in chosen]

@@ -15,8 +15,8 @@ from ...vectors.block import Block
 from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock
-from .finding import Names
+from .failing import FailingBlock, evenly
+from .finding import Names, names_of
 from .places import where
 from .steps import Steps, steps_of
 
@@ -40,7 +40,7 @@ class Explained:
     @property
     def names(self) -> Names:
         """The names of the variants."""
-        return tuple(variant.name for variant in self.variants)
+        return names_of(self.variants)
 
 
 def all_of(placed: Iterable[Explained], count: int) -> Array:
@@ -146,17 +146,15 @@ class Local:
     def passing(self) -> list[Steps]:
         """The steps of some passing cases, as right as their answers."""
         blocks = [b for b in self._passing.blocks if b.dtype in self._criteria]
-        places = np.linspace(0, len(blocks) - 1, min(len(blocks), MOST_PASSING)).round()
         return [
             steps
-            for place in dict.fromkeys(places.astype(int).tolist())
+            for place in evenly(np.arange(len(blocks)), MOST_PASSING).tolist()
             for steps in steps_of(_as_right(blocks[place], self._criteria[blocks[place].dtype]))
         ]
 
 
 def _as_right(block: Block, criterion: Criterion) -> FailingBlock:
-    rows = np.linspace(0, len(block) - 1, min(len(block), ROWS_EACH)).round().astype(int)
-    some = block.rows(np.unique(rows))
+    some = block.rows(evenly(np.arange(len(block)), ROWS_EACH))
     return FailingBlock(some, dict(some.answer.outputs), criterion)
 
 
@@ -167,9 +165,8 @@ def _mean_something(variants: Sequence[Variant], steps: Steps) -> bool:
 
 def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:
     """Which states are as near as admitted to what the variants give, and (n,) which cases they explain."""
-    near = steps.near(steps.given([variants]))[0]
-    wrong = steps.wrong
-    return near, (near | ~wrong).all(axis=(1, 2, 3)) & wrong.any(axis=(1, 2, 3))
+    near = steps.near(steps.given([variants]))
+    return near[0], steps.explained(near)[0]
 
 
 def _rows(steps: Steps, cases: Array) -> Array:

@@ -11,7 +11,7 @@ from ...cases.operators.readings import STORED
 from ...cases.question import Question
 from ...vectors.difference import difference
 from ..observed.source import Reply
-from .failing import FailingBlock
+from .failing import FailingBlock, by_part
 
 ASKED = 3
 """So many questions are asked again, each twice in a row."""
@@ -22,11 +22,8 @@ Replies = Callable[[Sequence[Question]], Sequence[Reply]]
 def depends_on_earlier(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
     """A sentence, if some of the cases `which` (n,) give other numbers when they are asked again, by more
     than is admitted; "" if none does."""
-    starts = np.cumsum([0, *map(len, parts)])
     chosen = [
-        (part, int(np.flatnonzero(rows)[0]))
-        for start, part in zip(starts, parts, strict=False)
-        if (rows := which[start : start + len(part)]).any()
+        (part, int(np.flatnonzero(rows)[0])) for part, rows in by_part(parts, which) if rows.any()
     ]
     chosen = sorted(chosen, key=lambda one: one[0].work)[:ASKED]
     asked = [one for one in chosen for _ in range(2)]

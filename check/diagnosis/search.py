@@ -18,8 +18,8 @@ from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE, variants_of
 from ...gen.variants.known import UNLISTED, variant_called
 from ...gen.variants.variant import Variant
-from .failing import FailingBlock
-from .finding import Names
+from .failing import FailingBlock, evenly
+from .finding import Names, names_of
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 MOST_TOGETHER = 8
@@ -73,19 +73,15 @@ class Search:
         """A few cases of a few blocks among `which`."""
         return [part for _, part in self._sample(which, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)]
 
-    def on_all(self, several: Sequence[tuple[Variant, ...]]) -> None:
-        """Try combinations of variants on all failing cases."""
-        self._try(several)
-
     def _alone(self, variants: Sequence[Variant]) -> None:
         wanted = [(variant,) for variant in variants]
         for _ in range(ROUNDS):
-            untried = [one for one in wanted if _names(one) not in self.distances]
+            untried = [one for one in wanted if names_of(one) not in self.distances]
             sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS, len(untried))
             found = self._explaining(sample, untried)
             if not found:
                 return
-            self._try(found)
+            self.on_all(found)
 
     def together(self, which: Array) -> None:
         """Try several at once on what is left of `which`: up to four of those found alone, then one of
@@ -99,7 +95,7 @@ class Search:
         ]
         for pool, places in pools:
             sample = self._sample(which & ~self.explained, places, 1, len(pool))
-            self._try(_with_smaller(self._explaining(sample, pool)))
+            self.on_all(_with_smaller(self._explaining(sample, pool)))
         self._three(which, variants)
 
     def best(self, most: int) -> list[Variant]:
@@ -129,7 +125,7 @@ class Search:
             found = self._explaining(sample, pool)
             if not found:
                 return
-            self._try(_with_smaller(found))
+            self.on_all(_with_smaller(found))
 
     def loosely(self, which: Array) -> None:
         """Try every variant in the coarsest arithmetic on what is left."""
@@ -141,9 +137,9 @@ class Search:
             ]
             distances = self._distances(part, tried, loose=True)
             for one in (v for v, far in zip(tried, distances, strict=True) if (far <= 1.0).all()):
-                names = _names(one)
+                names = names_of(one)
                 tight = self.distances.pop(names, None)
-                self._try([one], loose=True)
+                self.on_all([one], loose=True)
                 if tight is not None:
                     self.distances[names] = np.minimum(self.distances[names], tight)
                 self.loose[names] = tight is not None
@@ -177,9 +173,10 @@ class Search:
         found[at] = part.distances([meant[number] for number in at], loose=loose)
         return found
 
-    def _try(self, several: Sequence[tuple[Variant, ...]], *, loose: bool = False) -> None:
+    def on_all(self, several: Sequence[tuple[Variant, ...]], *, loose: bool = False) -> None:
+        """Try combinations of variants on all failing cases, as far as there is work left for it."""
         known = {names for tried in self.distances for names in (tried, tried[::-1])}
-        new = [one for one in several if _names(one) not in known]
+        new = [one for one in several if names_of(one) not in known]
         each = [np.full((len(new), len(part)), np.inf) for part in self.parts]
         room = self.explaining // _SHARE
         for place in self.by_work:
@@ -192,7 +189,7 @@ class Search:
             each[place] = self._distances(part, new, loose=loose)
         behind = np.full(len(self.which) - self.starts[-1], np.inf)
         for number, one in enumerate(new):
-            self.distances[_names(one)] = np.concatenate(
+            self.distances[names_of(one)] = np.concatenate(
                 [*(found[number] for found in each), behind]
             )
 
@@ -207,12 +204,12 @@ class Search:
             if rows.size:
                 wanted[place] = rows
         most = self.searching // _SHARE // max(1, tried)
-        places = _evenly(np.array(list(wanted), int), most_parts).tolist()
+        places = evenly(np.array(list(wanted), int), most_parts).tolist()
         if not any(self.parts[place].work <= most for place in places):
             places = [place for place in self.by_work if place in wanted][:most_parts]
         sample = []
         for place in sorted(places, key=self.by_work.index):
-            rows = _evenly(wanted[place], min(most_rows, most // self.parts[place].work))
+            rows = evenly(wanted[place], min(most_rows, most // self.parts[place].work))
             if rows.size:
                 most -= len(rows) * self.parts[place].work
                 self.searching -= len(rows) * self.parts[place].work * tried
@@ -226,15 +223,4 @@ def _with_smaller(several: Sequence[tuple[Variant, ...]]) -> list[tuple[Variant,
     """Combinations, and what is left of each without one of its variants: where that explains a case, what
     was left out has no part in it."""
     smaller = {part for one in several for part in combinations(one, len(one) - 1) if part}
-    return [*several, *sorted(smaller, key=_names)]
-
-
-def _names(variants: Sequence[Variant]) -> Names:
-    return tuple(variant.name for variant in variants)
-
-
-def _evenly(items: Array, most: int) -> Array:
-    """At most `most` of the items, evenly taken."""
-    if len(items) <= most:
-        return items
-    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
+    return [*several, *sorted(smaller, key=names_of)]

@@ -103,6 +103,11 @@ class Steps:
             same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
             return np.asarray(same | (np.abs(self.seen - given) <= self._room))
 
+    def explained(self, near: Array) -> Array:
+        """(c, n) of which cases every state that is wrong by itself is among those that are `near` (c, …)."""
+        given = (near | ~self.wrong).all(axis=(2, 3, 4))
+        return np.asarray(given & self.wrong.any(axis=(1, 2, 3)))
+
     @cached_property
     def _room(self) -> Array:
         flat = (1, len(self.seen), -1)
