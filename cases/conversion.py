@@ -48,15 +48,30 @@ class Asked:
         shared = shared_outputs(target, self.question.attributes, outputs)
         if "y" not in shared:
             shared["y"] = np.expand_dims(shared["ho"], -2)  # one step, all rows of length 1
+        self._turn(shared)
+        absent = {t.name for t in source.outputs} - self.original.outputs.keys()
+        return operator_outputs(source, self.original.attributes, shared, absent)
+
+    def expected(self, outputs: Mapping[str, Array]) -> Arrays:
+        """The inverse of `answer`: outputs of the original as those of the other operator, as far as
+        `answer` reads these."""
+        source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
+        shared = shared_outputs(source, self.original.attributes, outputs)
+        self._turn(shared)
+        attributes = self.question.attributes
+        absent = {t.name for t in target.outputs if t.role_in(attributes) not in shared}
+        return operator_outputs(target, attributes, shared, absent)
+
+    def _turn(self, shared: Arrays) -> None:
+        """Let y stand in the other order, where the operators differ in it: every row is as long as the
+        time axis then."""
         meant, other = self.original.semantics, self.question.semantics
-        if meant.y_order != other.y_order:  # every row is as long as the time axis
+        if "y" in shared and meant.y_order != other.y_order:
             turned = [
                 np.flip(part, -2) if word == "reverse" else part
                 for word, part in zip(meant.directions, shared["y"], strict=True)
             ]
             shared["y"] = np.stack(turned)
-        absent = {t.name for t in source.outputs} - self.original.outputs.keys()
-        return operator_outputs(source, self.original.attributes, shared, absent)
 
 
 def ask(question: Question, target: Operator) -> Asked:

@@ -30,7 +30,12 @@ class TensorType(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-@dataclass(frozen=True)
+def shapes(tensors: Mapping[str, Array | TensorType]) -> str:
+    """Names and shapes of tensors, in short."""
+    return ", ".join(f"{name} {one.shape}" for name, one in tensors.items())
+
+
+@dataclass(frozen=True, repr=False)
 class Question:
     """One operator, one dtype, one value for every attribute, and the inputs: no answer.
 
@@ -45,6 +50,9 @@ class Question:
     given: Mapping[str, Any]
     inputs: Mapping[str, Array]
     outputs: Mapping[str, TensorType]
+
+    def __repr__(self) -> str:
+        return f"<Question {self.id}: {shapes(self.inputs)} -> {shapes(self.outputs)}>"
 
     @property
     def theme(self) -> str:

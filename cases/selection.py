@@ -10,12 +10,16 @@ from .errors import GrucibleError
 
 PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
 """The themes that ask for one feature at a time; the second for one size."""
+FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
+"""What selects the cases of these themes."""
+AND = " & "
+"""What joins globs that an id must match all of: no id of ours holds it."""
 _WILD = re.compile(r"[*?[]")
 
 
 def matches(case_id: str, glob: str) -> bool:
-    """Whether an id matches a glob, case and all; `*` crosses `/`."""
-    return fnmatchcase(case_id, glob)
+    """Whether an id matches a glob, case and all; `*` crosses `/`. Joined by AND, it matches each."""
+    return all(fnmatchcase(case_id, one) for one in glob.split(AND)) or case_id == glob
 
 
 def is_glob(text: str) -> bool:
@@ -26,6 +30,11 @@ def is_glob(text: str) -> bool:
 def selected(case_id: str, select: Sequence[str]) -> bool:
     """Whether an id matches any glob; no glob selects everything."""
     return not select or any(matches(case_id, glob) for glob in select)
+
+
+def globs(given: str | Sequence[str]) -> Sequence[str]:
+    """Several globs, or one that is given by itself."""
+    return (given,) if isinstance(given, str) else given
 
 
 def nothing_selected(
@@ -47,7 +56,19 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
     return not select or any(_may_match(prefix, glob) for glob in select)
 
 
+def of_dtypes(select: Sequence[str], dtypes: Sequence[str]) -> Sequence[str]:
+    """The globs that select, of what `select` does, the cases of the dtypes; all of them without any."""
+    found = [f"*/*/{dtype}/*" for dtype in dtypes]
+    if not (found and select):
+        return found or select
+    return [f"{glob}{AND}{one}" for glob in select for one in found]
+
+
 def _may_match(prefix: str, glob: str) -> bool:
+    return all(_may_match_one(prefix, one) for one in glob.split(AND))
+
+
+def _may_match_one(prefix: str, glob: str) -> bool:
     literal = _WILD.split(glob, maxsplit=1)[0]
     if len(literal) == len(glob):
         return glob.startswith(prefix)

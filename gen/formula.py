@@ -6,7 +6,7 @@ The notation is the owner's: `cases.operators.notation` says what it may vary.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 from ..cases.operators.activations import Activation
 from ..cases.operators.notation import USUAL, Notation
 from ..cases.operators.semantics import Semantics
-from .gru import GATES, step
+from .gru import GATES, Step, step
 
 _NAMED = ("z", "r", "t", "state")
-"""The quantities of a step that have an equation of their own."""
+"""The quantities of a step that have a name of their owner's."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,38 @@ def equations(
 ) -> Iterator[str]:
     """The equations of direction number `index`, where the bias has the parts `bias_parts` (see
     cases.operators.signature; none where there is no bias)."""
+    names = {name: getattr(notation, name) for name in _NAMED}
+    for name, text in _texts(meant, bias_parts, index, notation, names):
+        yield f"{names[name]} = {text}"
+
+
+def quantities(
+    meant: Semantics, bias_parts: Collection[str], index: int, notation: Notation = USUAL
+) -> Iterator[tuple[str, str]]:
+    """Each quantity of a step (gen.gru.Step) of direction number `index` with what it is, in an order in
+    which they can be computed: those that have a name of their owner's with an equation."""
+    own = {name: getattr(notation, name) for name in _NAMED}
+    names = {name: own.get(name, name) for name in Step._fields}
+    for name, text in _texts(meant, bias_parts, index, notation, names):
+        yield name, f"{own[name]} = {text}" if name in own else text
+
+
+def _texts(
+    meant: Semantics,
+    bias_parts: Collection[str],
+    index: int,
+    notation: Notation,
+    names: Mapping[str, str],
+) -> Iterator[tuple[str, str]]:
+    """What each of the quantities of a step that have `names` is; in the others they stand by these."""
     arithmetic = Formulas(notation)
-    lines: list[str] = []
+    texts: list[tuple[str, str]] = []
 
     def named(name: str, value: Formula) -> Formula:
-        if name not in _NAMED:
+        if name not in names:
             return value
-        lines.append(f"{getattr(notation, name)} = {value.text}")
-        return Formula(getattr(notation, name), notation)
+        texts.append((name, value.text))
+        return Formula(names[name], notation)
 
     def bias(*parts: str) -> Formula | None:
         terms = [_bias(part, notation) for part in parts if part in bias_parts]
@@ -97,7 +121,7 @@ def equations(
     x, h = Formula(notation.x, notation), Formula(notation.h, notation)
     wx = {gate: arithmetic.product(x, weight(notation.w, gate)) for gate in GATES}
     step(arithmetic, meant, weights, wx, h, named)  # type: ignore[arg-type]
-    yield from lines
+    yield from texts
 
 
 def _bias(part: str, notation: Notation) -> Formula:

@@ -101,9 +101,9 @@ class Step(NamedTuple):
 
 
 Alter = Callable[[str, Array], Array]
-"""What a misreading makes of a quantity of a step, by its name in Step, or `h`, the state before it as the
-blend takes it, or `x_h` and `p_h`, the input's and the recurrent part of a_h, or `s_z`,
-`s_r` and `s_h`, the sums of products before a bias is added; see gen.variants."""
+"""What a misreading makes of a quantity of a step, by its name. That is one in Step; or `h`, the state before
+it as the blend takes it; `x_h` and `p_h`, the input's and the recurrent part of a_h; `s_z`, `s_r` and `s_h`,
+the sums of products before a bias is added. See gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """What takes a step of a direction: from its number in processing order, the rows that are not over in
@@ -161,8 +161,8 @@ def gru(
     row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
     (ledger: len-zero).
 
-    `alter` is what a misreading makes of each quantity; nothing, if it is left out. `advance` takes steps,
-    if more than the state is to be known, else `step`; with `every_row` of rows that are over too.
+    `alter` is what a misreading makes of each quantity. `advance` takes the steps where `step` does not, or
+    where more than the state is to be known; with `every_row` of the rows that are over, too.
     """
 
     def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
@@ -237,3 +237,13 @@ def in_order(values: Array, order: Array | None) -> Array:
     if order is None:
         return values
     return np.take_along_axis(values, order[..., None], axis=-2)
+
+
+def states_before(states: Array, h0: Array, order: Array | None) -> Array:
+    """The state before each step, where `states` (…, batch, time, hidden) has the state after it, in float64.
+
+    `h0` (…, batch, hidden) is the state before the first step, `order` the `processing_order` of the steps.
+    """
+    steps = in_order(states, order)
+    before = [h0[..., None, :].astype(np.float64), steps[..., :-1, :]]
+    return in_order(np.concatenate(before, axis=-2), order)

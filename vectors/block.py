@@ -117,6 +117,22 @@ class Block:
         )
 
 
+def block_of(case: Case) -> Block:
+    """The block of one case alone; its arrays are views of the case's."""
+
+    def one(arrays: Mapping[str, Array]) -> Arrays:
+        return {name: array[None] for name, array in arrays.items()}
+
+    answers = {
+        names: Answer(one(a.outputs), {name: one(limits) for name, limits in a.tolerances.items()})
+        for names, a in case.answers.items()
+    }
+    return Block(
+        case.id, case.operator, case.dtype, case.tier, [case.id], [dict(case.given)],
+        one(case.inputs), answers,
+    )  # fmt: skip
+
+
 def canonical_json(given: Mapping[str, Any]) -> str:
     """The attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
     return json.dumps(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.semantics import Semantics
-from ..cases.question import Question
+from ..cases.question import Question, shapes
+
+if TYPE_CHECKING:
+    from .. import Trace
 
 REQUIRED: dict[str, str] = {
     "float64": "float64",
@@ -20,7 +23,7 @@ REQUIRED: dict[str, str] = {
 """The class that decides the verdict, per dtype of the vectors, where no other is demanded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What is expected under one accepted reading: of a case, or of stacked cases.
 
@@ -31,6 +34,9 @@ class Answer:
 
     outputs: Arrays
     tolerances: dict[str, Arrays] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Answer {shapes(self.outputs)}>"
 
     def rows(self, which: int | Array) -> Answer:
         """The answer of one of the stacked cases, or of several."""
@@ -45,7 +51,7 @@ def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
     return {name: array[which] for name, array in arrays.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """A question, its tier, and its answers: one per accepted reading.
 
@@ -56,6 +62,9 @@ class Case:
     question: Question
     tier: str
     answers: Mapping[ReadingNames, Answer]
+
+    def __repr__(self) -> str:
+        return f"<Case {self.id}: {self.tier}, {shapes(self.answer.outputs)}>"
 
     @property
     def answer(self) -> Answer:
@@ -96,3 +105,13 @@ class Case:
     def semantics(self) -> Semantics:
         """What the case asks of a GRU."""
         return self.question.semantics
+
+    def trace(self, reading: ReadingNames = STORED) -> Trace:
+        """The exact quantities of every step, as `grucible.trace` gives them.
+
+        What evaluates them stands in rooms above this one, which it does not import: the package, which has
+        all rooms, is asked.
+        """
+        from .. import trace
+
+        return trace(self, reading)

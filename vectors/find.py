@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..cases.errors import VectorFileError
-from ..cases.selection import PLAIN, may_select
+from ..cases.selection import PLAIN, globs, may_select, nothing_selected
 from .case import Case
 from .reader import open_vectors
 
 CORE = Path(__file__).parent
+"""The directory in which the core vectors lie."""
 
 
 def find_vectors(path: Path | None, select: Sequence[str] = ()) -> list[tuple[Path, str]]:
@@ -35,17 +36,24 @@ def find_vectors(path: Path | None, select: Sequence[str] = ()) -> list[tuple[Pa
     return found
 
 
-def load_vectors(path: str | Path | None = None) -> Iterator[Case]:
+def load_vectors(
+    path: str | Path | None = None, select: str | Sequence[str] = ()
+) -> Iterator[Case]:
     """The cases of a vector file or a directory of them; without a path, of the core vectors.
 
-    Raises VectorFileError for anything that is not a vector file of this format version, and where two
-    files hold the same case.
+    `select` has globs of case ids, or is one. Raises VectorFileError for anything that is not a vector file
+    of this format version, and where two files hold the same case, and GrucibleError where nothing is
+    selected.
     """
-    for file, relative in find_vectors(None if path is None else Path(path)):
+    chosen, nothing = globs(select), True
+    for file, relative in find_vectors(None if path is None else Path(path), chosen):
         with open_vectors(file, relative) as vectors:
-            for block in vectors.blocks():
-                for rows in block.slices():
+            for block in vectors.blocks(chosen):
+                for _, rows in block.selected(chosen):
+                    nothing = False
                     yield from rows.cases()
+    if nothing:
+        raise nothing_selected(chosen)
 
 
 def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Ctrl-C that counts wherever it arrives."""
+"""Ctrl-C, and an end that is asked for by SIGTERM, that count wherever they arrive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ AGAIN_SECONDS = 5.0
 """After so long a Ctrl-C that nobody has acted on is raised once more: a library may have swallowed it, and
 what is waited for then may take minutes."""
 
-_interrupted = False
+_interrupted = 0
+"""The number of the signal that arrived; 0 before."""
+
+
+def _handler(number: int, _: object) -> None:
+    global _interrupted
+    if number != signal.SIGALRM:
+        _interrupted = number
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    raise KeyboardInterrupt
 
 
 def remember_interrupts() -> None:
@@ -23,16 +32,18 @@ def remember_interrupts() -> None:
         if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
             sys.__unraisablehook__(what)
 
-    def handler(*_: object) -> None:
-        global _interrupted
-        _interrupted = True
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
-        raise KeyboardInterrupt
-
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, handler)
-        signal.signal(signal.SIGALRM, handler)
+        signal.signal(signal.SIGINT, _handler)
+        signal.signal(signal.SIGALRM, _handler)
         sys.unraisablehook = unraisable
+
+
+def remember_terminations() -> None:
+    """Make SIGTERM an interruption as Ctrl-C is one, for who has something to write before the end. Where
+    Ctrl-C is not remembered, or SIGTERM is not left to the system, nothing changes."""
+    remembered = signal.getsignal(signal.SIGINT) is _handler
+    if remembered and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _handler)
 
 
 def acted_on() -> None:
@@ -42,7 +53,12 @@ def acted_on() -> None:
 
 def was_interrupted() -> bool:
     """Whether Ctrl-C arrived, whatever became of it."""
-    return _interrupted
+    return bool(_interrupted)
+
+
+def interruption_status() -> int:
+    """The exit status of what was interrupted: 128 and the number of the signal."""
+    return 128 + (_interrupted or signal.SIGINT)
 
 
 def stop_if_interrupted() -> None:

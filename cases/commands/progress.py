@@ -1,9 +1,10 @@
-"""A progress bar over cases, on stderr where that is a terminal."""
+"""A progress bar over cases, with their rate and the time left, on stderr where that is a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
 class Progress:
     """How far a command is, drawn as a bar; without one, nothing is drawn."""
 
-    def __init__(self, bar: ProgressBar[int] | None = None) -> None:
-        self._bar = bar
+    def __init__(self, bar: ProgressBar[int] | None = None, what: str = "") -> None:
+        self._bar, self._what = bar, what
+        self._done, self._start = 0, time.monotonic()
 
     def advance(self, cases: int) -> None:
         """So many cases more are done."""
+        self._done += cases
         if self._bar:
+            rate = self._done / max(time.monotonic() - self._start, 1e-3)
+            self._bar.label = f"{self._what}, {rate:.3g} cases/s"
             self._bar.update(cases)
 
     def say(self, line: str) -> None:
@@ -40,4 +45,4 @@ def progress_over(what: str, cases: int) -> Iterator[Progress]:
         yield Progress()
         return
     with click.progressbar(length=cases, label=what, show_pos=True, file=sys.stderr) as bar:
-        yield Progress(bar)
+        yield Progress(bar, what)

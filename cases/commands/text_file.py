@@ -15,9 +15,6 @@ _MOST_LINKS = 40  # as Linux follows
 _PLACES = (0, 512, 1024, 2048)
 """Where HDF5's signature may stand: behind a user block, too."""
 
-
-REPORT = re.compile(rb"\{\s*\"grucible_report\"")
-"""What a report, JSON, begins with."""
 DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
 """What a list of digests begins with."""
 PAGE = re.compile(rb"# (Other people's suites|What runtimes can do)\n")
@@ -32,7 +29,11 @@ def replace_text(path: Path, text: str, like: re.Pattern[bytes]) -> None:
     Raises GrucibleError where it cannot be written, and where something else stands there than an earlier
     one, which would begin `like` it: vectors, a spec, a program. What was there stays then.
     """
-    data = text.encode("utf-8")
+    replace_data(path, text.encode("utf-8"), like)
+
+
+def replace_data(path: Path, data: bytes, like: re.Pattern[bytes]) -> None:
+    """Put bytes in the place of what stands at `path`, as `replace_text` does."""
     check_replaceable(path, like)
     try:
         if _is_stream(path):

@@ -64,6 +64,11 @@ class StackedSemantics:
     y_order: YOrder = "time"
     biases: Biases = "apart"
 
+    @property
+    def backwards(self) -> npt.NDArray[np.bool_]:
+        """(n, direction) which directions are computed from a row's end, or from that of the time axis."""
+        return np.asarray(np.array(self.directions).T != "forward")
+
 
 AGREED = ("reset_after", "empty_row", "y_order", "biases")
 """The fields of Semantics on which stacked cases agree."""

@@ -9,7 +9,7 @@ the precision (Ziv's strategy), up to a cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat
 
-from ...cases.dtypes import Array, FloatType
+from ...cases.dtypes import Array, Arrays, FloatType
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import Semantics
@@ -169,24 +169,36 @@ def _above(a: float) -> Any:
 
 def outputs_by_arb(
     semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
-) -> dict[str, Array]:
+) -> Arrays:
     """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
+
+    def rounded() -> Arrays:
+        y, ho = gru(Enclosures(), semantics, inputs)
+        return {
+            role: round_array(balls, dtype)
+            for role, balls in (("y", y), ("ho", ho))
+            if role in wanted
+        }
+
+    return at_enough_bits(rounded, inputs)
+
+
+def at_enough_bits(rounded: Callable[[], Arrays], inputs: GruInputs) -> Arrays:
+    """What `rounded` gives at the first precision at which it does not raise Undecided.
+
+    It evaluates over `Enclosures`. Raises Undecided where MOST_BITS are not enough.
+    """
     bits = FIRST_BITS
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
-            y, ho = gru(Enclosures(), semantics, inputs)
             try:
-                rounded = {
-                    role: round_array(balls, dtype)
-                    for role, balls in (("y", y), ("ho", ho))
-                    if role in wanted
-                }
-                if any(np.isnan(a).any() for a in rounded.values()) and _finite(inputs):
+                found = rounded()
+                if any(np.isnan(a).any() for a in found.values()) and _finite(inputs):
                     raise Undecided  # an enclosure that knows nothing, not an answer
-                return rounded
+                return found
             except Undecided:
                 bits *= 2
     raise Undecided

@@ -57,11 +57,16 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
     Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
     """
+    return next(answered_block(question, nonportable=nonportable).cases())
+
+
+def answered_block(question: Question, *, nonportable: bool = False) -> Block:
+    """The case of a question as a block of one, to be judged by. Raises as `answer` does."""
     spec = _spec(question, nonportable=nonportable)
     block, unanswered = _answered_block([spec], [question])
     if block is None:
         raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
-    return next(block.cases())
+    return block
 
 
 def write_answered(

@@ -1,1 +1,1 @@
-"""Semantic variants of the GRU: what else a specification may be read, or misread, to say."""
+"""Variants of the GRU: what else a specification may be read, or misread, to say, and what a kernel may do instead."""

@@ -13,7 +13,8 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import in_order, processing_order
+from ..gru import in_order, processing_order, states_before
+from .sequence import past
 from .variant import Evaluated, Outputs, Variant
 from .weights import Change
 
@@ -93,7 +94,7 @@ def _each_from_h0(seen: Evaluated) -> Outputs:
     y, _ = seen.again(_one_step_of(seen.inputs))
     y = y[..., 0, :].reshape(seen.y.shape)
     at = np.maximum(seen.inputs.lengths - 1, 0)[:, None, :, None, None]
-    reverse = (np.array(seen.semantics.directions).T != "forward")[:, :, None, None, None]
+    reverse = seen.semantics.backwards[:, :, None, None, None]
     last = np.take_along_axis(y, np.where(reverse, 0, at), axis=-2)[..., 0, :]
     return y, np.where(seen.inputs.lengths[:, None, :, None] > 0, last, seen.ho)
 
@@ -103,11 +104,8 @@ def _before(seen: Evaluated) -> Outputs:
     y = np.zeros_like(seen.y)
     for d, direction in enumerate(seen.semantics.directions):
         order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
-        steps = in_order(seen.y[:, d], order)
-        h0 = seen.inputs.h0[:, d, :, None, :].astype(np.float64)
-        y[:, d] = in_order(np.concatenate([h0, steps[..., :-1, :]], axis=-2), order)
-    past = np.arange(y.shape[-2]) >= seen.inputs.lengths[..., None]
-    return np.where(past[:, None, :, :, None], 0.0, y), seen.ho
+        y[:, d] = states_before(seen.y[:, d], seen.inputs.h0[:, d], order)
+    return np.where(past(seen), 0.0, y), seen.ho
 
 
 def _first_of_batch(array: Array) -> Array:

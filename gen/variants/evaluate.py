@@ -101,10 +101,10 @@ def catches(
 ) -> Iterator[tuple[Variant, Array]]:
     """Each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `names`, just those variants, of whatever there is a name for. A misreading is caught where an output differs from every
-    accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is computed in; an
-    approximation or a loss of precision where it does by more than the tolerance of the required class. With
-    `limits`, each where it differs by more than these.
+    With `names`, just those variants, in the catalogue or not. A misreading is caught where an output differs
+    from every accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is
+    computed in; an approximation or a loss of precision where it does by more than the tolerance of the
+    required class. With `limits`, each where it differs by more than these.
     """
     required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
     admitted = {r: loosest(block, r) for r in block.answers}

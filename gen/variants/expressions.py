@@ -166,7 +166,7 @@ def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alte
 
 
 def _inputs_scaled_by_reset(q: Quantities) -> Array:
-    return np.asarray(q["r"] * (q["a_h"] - q["r"] * q["u"] + q["u"]))
+    return np.asarray(q["r"] * (q["a_h"] - q["p_h"]) + q["p_h"])
 
 
 WITH_PARAMETERS: dict[str, tuple[str, str, Callable[[Array, float], Array]]] = {

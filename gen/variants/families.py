@@ -39,7 +39,6 @@ class Family:
     form: Form
     made: Callable[[float], dict[str, Any]]
     needs: tuple[str, ...] = ()
-    between_steps: bool = False
 
     @lru_cache(maxsize=1 << 16)  # noqa: B019 - families live as long as the program
     def member(self, number: float) -> Variant:
@@ -48,7 +47,6 @@ class Family:
             f"{self.name}={_shortest(number)}",
             f"{self.subject} {told(self.form, number)}",
             needs=self.needs,
-            between_steps=self.between_steps,
             **self.made(number),
         )
 
@@ -128,9 +126,8 @@ def _recurrent(gates: str, number: float) -> dict[str, Any]:
 
 
 def _of_inputs() -> Iterator[Family]:
-    """Every input times a number, and the parts of each gate."""
+    """X, and W, R and B, times a number; of these the parts of each gate too."""
     yield Family("x-scaled", "{x}", SCALED, partial(_scaled, "x", ""))
-    yield Family("h0-scaled", "{h0}", SCALED, partial(_scaled, "h0", ""), between_steps=True)
     for field in ("w", "r", "b"):
         needs = ("b",) if field == "b" else ()
         for gates, part in GROUPS.items():

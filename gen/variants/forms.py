@@ -35,6 +35,27 @@ _FACTORS = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, *(1.0 - x for x in reversed
             *(1.0 + x for x in _NEAR_ONE), 1.5, 2.0, 3.0, 4.0)  # fmt: skip
 _POSITIVE = _spread(2**-10, 16.0, 13)
 _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
+_GRIDS = (
+    8,
+    10,
+    16,
+    32,
+    64,
+    100,
+    127,
+    128,
+    255,
+    256,
+    512,
+    1000,
+    1024,
+    2048,
+    4096,
+    8192,
+    16384,
+    32768,
+    65536,
+)
 
 SCALED = Form(
     "scaled",
@@ -61,12 +82,8 @@ FORMS = (
          lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE),
     Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
          (0.0, 0.001, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, -1.0, 2.0)),
-    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n,
-         (8, 10, 16, 32, 64, 100, 127, 128, 255, 256, 512, 1000, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
-         fitted=False),
-    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n,
-         (8, 10, 16, 32, 64, 100, 127, 128, 255, 256, 512, 1000, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
-         fitted=False),
+    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS, fitted=False),
+    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS, fitted=False),
 )  # fmt: skip
 """What may happen to a quantity of a step, to the argument of a function, to its result."""
 
@@ -74,5 +91,6 @@ _WORDS = {("scaled", 0.0): "left out", ("scaled", -1.0): "negated"}
 
 
 def told(form: Form, number: float) -> str:
-    """What the form does with this number, in words."""
-    return _WORDS.get((form.name, number)) or form.about.replace("{number}", f"{number:.6g}")
+    """What the form does with this number, in words: with six digits of it."""
+    text = f"{number:.6g}"
+    return _WORDS.get((form.name, float(text))) or form.about.replace("{number}", text)

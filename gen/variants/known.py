@@ -20,9 +20,15 @@ UNLISTED: dict[str, Variant] = {
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
 
 
+def has_number(name: str) -> bool:
+    """Whether the variant of a name is the member of a family, with a number that was fitted perhaps."""
+    return "=" in name
+
+
 @cache
 def variant_called(name: str) -> Variant:
-    """The variant of a name; KeyError for a name that none has."""
+    """The variant of a name. Raises KeyError for a name that none has, ValueError where a family's name is
+    followed by what is no number."""
     if name in CATALOGUE:
         return CATALOGUE[name]
     if name in UNLISTED:

@@ -106,10 +106,13 @@ def _eight_bits() -> Iterator[Variant]:
             )
     for field in ("w", "r"):
         for gate, words in GATES.items():
-            for name, axes in (("gate", (-2, -1)), ("tensor", (-3, -2, -1))):
+            for name, axes, told in (
+                ("gate", (-2, -1), "a scale for each direction"),
+                ("tensor", (-3, -2, -1), "one scale"),
+            ):
                 yield Variant(
                     f"{field}-{gate}-in-8-bits-by-{name}",
-                    f"{words}'s part of {{{field}}} rounded to 8 bits",
+                    f"{words}'s part of {{{field}}} rounded to 8 bits, with {told}",
                     inputs=each(field, gate, partial(_in_eight_bits_over, axes)),
                 )
 

@@ -39,18 +39,13 @@ def _worded(words: Mapping[str, str]) -> Callable[[StackedSemantics], StackedSem
     return change
 
 
-def _reverse(seen: Evaluated) -> Array:
-    """Which direction of which case runs backwards, (n, direction)."""
-    return np.asarray(np.array(seen.semantics.directions).T != "forward")
-
-
 def _h0(
     change: Callable[[Array, Array], Array],
 ) -> Callable[[GruInputs, StackedSemantics], GruInputs]:
     """Another first state, as a function of it and of which directions are reverse (n, direction, 1, 1)."""
 
     def changed(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
-        reverse = (np.array(s.directions).T != "forward")[..., None, None]
+        reverse = s.backwards[..., None, None]
         return replace(inputs, h0=np.asarray(change(inputs.h0, reverse)))
 
     return changed
@@ -69,7 +64,7 @@ def _processing(seen: Evaluated) -> Outputs:
     return y, seen.ho
 
 
-def _past(seen: Evaluated) -> Array:
+def past(seen: Evaluated) -> Array:
     """(n, 1, batch, time, 1): past the row's length."""
     at = np.arange(seen.y.shape[-2])
     return np.asarray((at >= seen.inputs.lengths[..., None])[:, None, :, :, None])
@@ -82,18 +77,18 @@ def _whole(inputs: GruInputs) -> GruInputs:
 
 def _not_zeroed(seen: Evaluated) -> Outputs:
     y, _ = seen.again(_whole(seen.inputs))
-    forward = ~_reverse(seen)[:, :, None, None, None]
-    return np.where(_past(seen) & forward, y, seen.y), seen.ho
+    forward = ~seen.semantics.backwards[:, :, None, None, None]
+    return np.where(past(seen) & forward, y, seen.y), seen.ho
 
 
 def _zeroed_only(seen: Evaluated) -> Outputs:
     """All steps are taken, and Y is zeroed past the length."""
     y, ho = seen.again(_whole(seen.inputs))
-    return np.where(_past(seen), 0.0, y), ho
+    return np.where(past(seen), 0.0, y), ho
 
 
 def _last_state_past(seen: Evaluated) -> Outputs:
-    return np.where(_past(seen), seen.ho[..., None, :], seen.y), seen.ho
+    return np.where(past(seen), seen.ho[..., None, :], seen.y), seen.ho
 
 
 def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
@@ -101,7 +96,7 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
 
     def change(seen: Evaluated) -> Outputs:
         time = seen.y.shape[-2]
-        at = place(seen.inputs.lengths[:, None, :], time, _reverse(seen)[:, :, None])
+        at = place(seen.inputs.lengths[:, None, :], time, seen.semantics.backwards[:, :, None])
         at = np.clip(np.broadcast_to(at, seen.y.shape[:3]), 0, time - 1)
         return seen.y, np.take_along_axis(seen.y, at[..., None, None], axis=-2)[..., 0, :]
 
@@ -120,7 +115,7 @@ def state_kept(state: Array) -> Variant:
 def _last_in_time(seen: Evaluated) -> Array:
     """The last state in the order of time: of reverse, that of the first step taken."""
     at = 0 if seen.semantics.y_order == "processing" else -1
-    return np.where(_reverse(seen)[:, :, None, None], seen.y[..., at, :], seen.ho)
+    return np.where(seen.semantics.backwards[:, :, None, None], seen.y[..., at, :], seen.ho)
 
 
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:

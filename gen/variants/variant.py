@@ -41,13 +41,15 @@ class Variant:
     `about` completes the sentence "explained by: …"; what an operator has names of its own for stands
     in it as {b}, {lengths} …, see `about_for`. `needs` names what an operator must have for the
     variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's), `order`
-    the order of gates that must not be its own. `links` are reports of real implementations that were wrong in this way, `ledger` the entry of a
-    reading, or of the point that a misreading gets wrong where a text is silent on it. Each change is None where there is none. `alter` is made from the semantics as asked for;
-    `advance` takes the steps in another way, from the arithmetic, what is meant and what is altered.
-    `last` is what an output holds that is the last state alone, where that is not ho.
+    the order of gates that must not be its own. `links` are reports of real implementations that were
+    wrong in this way, `ledger` the entry of a reading, or of the point that a misreading gets wrong where
+    a text is silent on it.
 
-    `between_steps` says that it changes the first state, or which steps are taken, `mixes_rows` that
-    a row's step takes something of another row.
+    Each change is None where there is none. `alter` is made from the semantics as asked for; `advance` takes
+    the steps in another way, made from the arithmetic, what is meant and what is altered. `last` is what an
+    output holds that is the last state alone, where that is not ho. `between_steps` says that the inputs or
+    the semantics are changed in what no single step tells: the first state, or which steps are taken and of
+    what; `mixes_rows` that a row's step takes something of another row.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
     precision the required classes that it is `worse_than`, and the `arithmetic` it computes in.

@@ -22,12 +22,10 @@ from ...cases.operators.onnx import GRU
 from ..case import REQUIRED, Case
 from .layout import CASES, NotSayable
 from .manifest import Place
-from .onnx_model import TYPES, model, node_type
+from .onnx_model import TYPES, model
+from .onnx_node import node_type, opset_for
 from .rtol_atol import smallest_pair
 from .tensors import write_npz
-
-OPSET = {"bfloat16": 22}
-"""The opset of a model, by dtype, where it is not that of 14, the first with GRU's layout."""
 
 
 def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
@@ -40,7 +38,7 @@ def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> d
     data = folder / test / "test_data_set_0"
     data.mkdir(parents=True)
     asked = node_type(case.question)
-    made = model(asked, OPSET.get(case.dtype, 14))
+    made = model(asked, opset_for(case.dtype))
     (folder / test / "model.onnx").write_bytes(made.SerializeToString())
     rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
     places = write_npz(folder, f"{test}/tolerance.npz", rest) if rest else {}

@@ -14,7 +14,8 @@ from ...cases.dtypes import Array
 from ..case import Case
 from .layout import CASES, NotSayable
 from .manifest import Place
-from .openvino_model import model, node_type
+from .openvino_model import model
+from .openvino_node import node_type
 from .tensors import write_npz
 
 

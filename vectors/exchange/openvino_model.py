@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -21,54 +20,10 @@ import openvino as ov
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from ...cases.operators.known import OPERATORS
-
 if TYPE_CHECKING:
-    from ...cases.operators.signature import Operator
-    from ...cases.question import Question
+    from .openvino_node import NodeType
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
-
-class NodeType(NamedTuple):
-    """What a model is compiled for: everything in a case except the numbers fed to Parameters.
-
-    `attributes` is the JSON of the attributes written out; `ports` the name, dtype and shape of
-    each input, in the specification's order. Absent inputs are not in it.
-    """
-
-    operator: str
-    attributes: str
-    ports: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
-
-    def dynamic(self) -> NodeType:
-        """The same for any batch and number of steps: these dimensions are -1."""
-        operator = OPERATORS[self.operator]
-        attributes = operator.with_defaults(json.loads(self.attributes))
-        axes = {t.name: t.form(attributes).axes for t in operator.inputs}
-        return self._replace(
-            ports=tuple(
-                (name, dtype, tuple(map(partial(_open, operator), axes[name], shape)))
-                for name, dtype, shape in self.ports
-            )
-        )
-
-
-def _open(operator: Operator, axis: str, length: int) -> int:
-    return -1 if operator.sizes.get(axis) in ("batch", "time") else length
-
-
-def node_type(question: Question) -> NodeType:
-    """What a model must be made for to run `question`."""
-    return NodeType(
-        question.operator,
-        json.dumps(dict(question.given), sort_keys=True),
-        tuple(
-            (t.name, question.inputs[t.name].dtype, question.inputs[t.name].shape)
-            for t in OPERATORS[question.operator].inputs
-            if t.name in question.inputs
-        ),
-    )
 
 
 def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -80,16 +35,20 @@ def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
     for name, dtype, shape in asked.ports:
         element_type = ov.Type.bf16 if dtype == _BFLOAT16 else ov.Type(dtype)
         if name in constants:
-            tensor = ov.Tensor(element_type, ov.Shape(list(shape)))
-            fill(tensor, constants[name])
-            nodes.append(Constant(tensor))
+            nodes.append(Constant(filled(element_type, constants[name])))
         else:
             parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
             nodes.append(parameters[-1])
         nodes[-1].set_friendly_name(name)
-    kind, _, opset = asked.operator.removeprefix("openvino.").rpartition("-")
-    node = NodeFactory(f"opset{opset}").create(kind, nodes, json.loads(asked.attributes))
+    node = NodeFactory(asked.opset).create(asked.kind, nodes, json.loads(asked.attributes))
     return ov.Model(node.outputs(), parameters, asked.operator)
+
+
+def filled(element_type: Any, array: npt.NDArray[Any]) -> Any:
+    """A tensor of OpenVINO's with the numbers of `array`."""
+    tensor = ov.Tensor(element_type, ov.Shape(list(array.shape)))
+    fill(tensor, array)
+    return tensor
 
 
 def fill(tensor: Any, array: npt.NDArray[Any]) -> None:
