@@ -11,11 +11,10 @@ from ...cases.dtypes import Array
 
 FEWEST = 3
 """So many of each group at least, or anything tells them apart."""
-FEWEST_REAL = 12
-"""So many of each where the condition is a threshold of a real number."""
-FEWER_REAL = 0.01
-"""Of such a condition no more than this share of the others is an exception."""
-
+FEWEST_REAL, SHARE_REAL = 12, 0.1
+"""So many of each where the condition is a threshold of a real number, and so many others for each member."""
+REAL_EXCEPTIONS = 0.05
+"""Of the others, no more than this share may be an exception to such a condition."""
 
 Words = Mapping[str, str | Callable[[float], str]]
 """What says a condition, by the comparison (`==`, `>=`, `<`): a text with {value} for what is compared
@@ -38,7 +37,7 @@ class Feature:
 def conditions(features: Sequence[Feature], group: Array) -> list[str]:
     """The conditions that are true of all members of the group (n,) and of no other, in the order of the
     features; none where there are too few members of either."""
-    return [told for count, told in _found(features, group, 0.0) if told and not count]
+    return [told for _, told in _found(features, group, 0.0) if told]
 
 
 def nearest_condition(features: Sequence[Feature], group: Array, exceptions: float) -> str:
@@ -53,12 +52,14 @@ def _found(
     features: Sequence[Feature], group: Array, exceptions: float
 ) -> Iterator[tuple[int, str]]:
     """Conditions that are true of all members of the group, with of how many others."""
-    if min(group.sum(), (~group).sum()) < FEWEST:
+    members, rest = group.sum(), (~group).sum()
+    if min(members, rest) < FEWEST:
         return
+    enough = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
     for feature in features:
-        share = min(exceptions, FEWER_REAL) if feature.real else exceptions
-        if not feature.real or min(group.sum(), (~group).sum()) >= FEWEST_REAL:
-            yield from _of_feature(feature, group, share * (~group).sum())
+        share = min(exceptions, REAL_EXCEPTIONS) if feature.real else exceptions
+        if enough or not feature.real:
+            yield from _of_feature(feature, group, share * rest)
 
 
 def _of_feature(feature: Feature, group: Array, most_wrong: float) -> Iterator[tuple[int, str]]:

@@ -14,8 +14,8 @@ from .local import Local
 
 MOST_PASSING = 0.1
 """Of a dtype that is computed in coarse arithmetic, no more than this share of the cases passes."""
-SPREAD = 0.4
-"""Roundings reach more than this share of the states of cases that fail of them."""
+REACHED = 0.4
+"""Roundings put off more than this share of the states of cases that fail of them."""
 BALANCED = 5.0
 """Roundings go up and down: their signs add up to no more than so many standard deviations."""
 
@@ -37,8 +37,9 @@ def arithmetic_findings(
     """Per dtype, the class of arithmetic that the cases that are left hold, and which cases these are.
 
     `rows` are dtypes and ids, `held` the best class that each case holds, `passed` by dtype how many cases
-    passed. Nothing of a dtype of which cases fail for other reasons, of which too many pass, or
-    whose errors are no roundings: few states, or all to one side.
+    passed. Nothing is said of a dtype of which too many cases pass. Where every operation rounds to one type,
+    as float32 for float64, no more is asked. Else nothing is said of one of which cases fail for other
+    reasons, or whose errors are no roundings: of few states, or all to one side.
     """
     for dtype, classes in CLASSES.items():
         of_dtype = np.array([kind == dtype for kind, _ in rows], bool)
@@ -48,17 +49,17 @@ def arithmetic_findings(
             continue
         coarsest = max((one for one in classes if one.name in names), key=classes.index)
         tight = sound(dtype, coarsest.name)
-        exact = coarsest.unit >= max(coarsest.elementwise, coarsest.operands, coarsest.state)
+        one_type = coarsest.unit >= max(coarsest.elementwise, coarsest.operands, coarsest.state)
         if not tight:
-            others = 0 if exact else int(of_dtype.sum()) - len(names)
+            others = 0 if one_type else int(of_dtype.sum()) - len(names)
             whole = mine.sum() + passed.get(dtype, 0)
-            odd = not exact and not rounded(local, mine)
+            odd = not one_type and not rounded(local, mine)
             if others or odd or passed.get(dtype, 0) > MOST_PASSING * whole:
                 continue
         about = f"{dtype} computed in {coarsest.name} arithmetic"
         if tight:
             about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
-        elif not exact:
+        elif not one_type:
             about = f"{dtype} computed in arithmetic as coarse as {coarsest.name}"
         explained = mine & np.array([bool(name) for name in held])
         finding = Finding((coarsest.name,), "arithmetic", about, int(explained.sum()), len(rows))
@@ -80,4 +81,4 @@ def rounded(local: Local, which: Array) -> bool:
         count += int(np.broadcast_to(taken, states.shape).sum())
     if not count:
         return True
-    return wrong > SPREAD * count and abs(signs) <= BALANCED * np.sqrt(wrong)
+    return wrong > REACHED * count and abs(signs) <= BALANCED * np.sqrt(wrong)

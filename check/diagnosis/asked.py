@@ -9,6 +9,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.semantics import semantics
 from ...cases.pose import sizes_of
 from ...vectors.block import Block
 from .apart import Feature, Words, conditions
@@ -21,8 +22,10 @@ _SIZES = {
 }
 MOST_VALUES = 24
 """An attribute with more values than this tells nothing by one of them."""
+_FUNCTIONS = {"f": "the gates' function", "g": "the candidate's function"}
 Asked = dict[tuple[str, str], Any]
-"""What a case asks for, by kind and name: sizes, tensors that are given, attributes, and what lengths are."""
+"""What a case asks for, by kind and name: sizes, tensors that are given, attributes, what lengths are, and
+f and g, of any direction."""
 
 
 def what_tells_apart(
@@ -57,11 +60,22 @@ def _asked(block: Block, mask: Array) -> Iterator[Asked]:
             attribute = operator.attribute(name)
             if attribute and attribute.sets != "hidden":
                 asked["asked", name] = value
+        asked |= _functions(block, row)
         mine = block.inputs[named[0]][row] if named else np.array([time])
         asked["lengths", "ragged"] = bool((mine != mine.flat[0]).any())
         asked["lengths", "empty"] = bool((mine == 0).any())
         asked["lengths", "whole"] = bool((mine == time).all())
         yield asked
+
+
+def _functions(block: Block, row: int) -> Asked:
+    """Which functions the gates and the candidate of a case have."""
+    operator = OPERATORS[block.operator]
+    meant = semantics(operator, operator.with_defaults(block.given[row]))
+    return {
+        ("function", name): {function.name for function in getattr(meant, name)}
+        for name in _FUNCTIONS
+    }
 
 
 _LENGTHS = {
@@ -86,6 +100,8 @@ def _features(cases: Sequence[Asked]) -> Iterator[Feature]:
             yield _whether([value is True for value in values], *_LENGTHS[name])
         elif kind == "asked":
             yield from _of_attribute(name, values)
+        elif kind == "function":
+            yield from _of_function(_FUNCTIONS[name], [value or set() for value in values])
         else:
             for one in dict.fromkeys(values):
                 words = f"in {'cases of ' * (kind == 'operator')}{one}"
@@ -105,7 +121,7 @@ def _of_attribute(name: str, values: Sequence[Any]) -> Iterator[Feature]:
     """Each value of an attribute; of a list, each of its entries."""
     lists = [value if isinstance(value, list) else [value] for value in values]
     is_list = any(isinstance(value, list) for value in values)
-    told = [[str(entry) for entry in entries] for entries in lists]
+    told = [[_word(entry) for entry in entries] for entries in lists]
     each = dict.fromkeys(entry for entries in told for entry in entries)
     if len(each) > MOST_VALUES:
         return
@@ -115,7 +131,20 @@ def _of_attribute(name: str, values: Sequence[Any]) -> Iterator[Feature]:
             yes, no = f"where {name} has {one}", f"where {name} has no {one}"
         if one in ("None", "inf"):
             yes, no = f"where no {name} is asked for", f"where {name} is asked for"
+        elif len(each) == 2 and not is_list:
+            no = ""  # the other value says so
         yield _whether([one in entries for entries in told], yes, no)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_function(name: str, values: Sequence[set[str]]) -> Iterator[Feature]:
+    """Each function that the gates, or the candidate, have."""
+    for one in dict.fromkeys(function for functions in values for function in sorted(functions)):
+        has = [one in functions for functions in values]
+        yield _whether(has, f"where {name} is {one}", f"where {name} is not {one}")
 
 
 def _whether(has: Sequence[bool], yes: str, no: str) -> Feature:

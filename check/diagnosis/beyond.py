@@ -35,6 +35,7 @@ THIN_ROWS = 3
 FEWEST_WRONG = 4
 """A number is fitted to no fewer wrong states than this."""
 BATCH_BYTES = 24 << 20
+"""What the steps of all variants that are computed at once may take."""
 ZOOMS, ZOOMED = 14, 9
 """How often a number is sought between its neighbours, and among how many."""
 PROMISING, BEST = 0.75, 16
@@ -51,8 +52,8 @@ Variants = tuple[Variant, ...]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Variants that together give every wrong state of some sampled `cases`; `place`, where they do not
-    differ from what was observed alone, "" for everywhere."""
+    """Variants that together give every wrong state of so many sampled `cases`; `place` is where, and nowhere
+    else, they give what was observed, "" for everywhere."""
 
     variants: Variants
     place: str
@@ -170,7 +171,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
             yield variant, 1.0 if cases.any() else share
 
 
-def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
+def _explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
     """(c, n) whether combinations of variants give every state of a case that is wrong by itself."""
     return steps.explained(steps.near(steps.given(several)))
 
@@ -181,14 +182,12 @@ def _together(steps: Steps) -> int:
 
 
 def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
-    """The members of families that give wrong states, as `_listed`."""
+    """The members of families that take much of the error away, with their shares as `_listed` gives them."""
     if steps.wrong.sum() < FEWEST_WRONG:
         return
     operator = OPERATORS[steps.part.block.operator]
     pool = [
-        family
-        for family in FAMILIES.values()
-        if not family.between_steps and family.member(1.0).means_something_for(operator)
+        family for family in FAMILIES.values() if family.member(1.0).means_something_for(operator)
     ]
     tried = [(family, number) for family in pool for number in family.form.tried]
     thin = _thin(steps)
@@ -251,7 +250,7 @@ def _with_few_digits(
     rounded = [one + 0.0 for one in rounded if low <= one <= high]
     numbers = list(dict.fromkeys([*rounded, number]))
     members = [family.member(one) for one in numbers]
-    cases = explains(steps, [[one] for one in members]).sum(axis=1)
+    cases = _explains(steps, [[one] for one in members]).sum(axis=1)
     if cases.any():
         yield members[int(np.argmax(cases))], 1.0
         return

@@ -6,18 +6,20 @@ Which misreadings a case catches is computed when a diagnosis asks, and for its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.readings import ReadingNames
 from ...gen.variants.evaluate import catches
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.reader import open_vectors
+from ..judging.criterion import Criterion
 
 MOST_LOOKED_AT = 2048
 """Of more passed cases than this, as many are looked at, evenly taken: a variant of each costs 0.1 ms."""
@@ -37,11 +39,14 @@ class Passed:
 class Passing:
     """The cases that passed, or, of very many, some of them, evenly taken.
 
-    Those that are too large, and those for which no work is left, contradict nothing.
+    Those that are too large, and those for which no work is left, contradict nothing. With `criteria`, by
+    dtype, a variant is contradicted by what passed these; without, by the loosest tolerance.
     """
 
-    def __init__(self, passed: Sequence[Passed]) -> None:
-        self._passed = passed
+    def __init__(
+        self, passed: Sequence[Passed], criteria: Mapping[str, Criterion] | None = None
+    ) -> None:
+        self._passed, self._criteria = passed, criteria or {}
         total = sum(len(one.rows) for one in passed)
         self.every = max(1.0, total / MOST_LOOKED_AT)
         """How many there are for each that is looked at."""
@@ -82,7 +87,14 @@ class Passing:
         if too_large(block.question(0)) or cost > self._left:
             return
         self._left -= cost
-        yield from ((variant.name, caught) for variant, caught in catches(block, names))
+        demanded = self._criteria.get(block.dtype)
+        limits = None if demanded is None else partial(_twice, demanded)
+        yield from ((variant.name, caught) for variant, caught in catches(block, names, limits))
+
+
+def _twice(criterion: Criterion, block: Block, reading: ReadingNames) -> Arrays:
+    """Twice what was admitted of what passed: who gives more is not what was observed."""
+    return {name: 2.0 * limit for name, limit in criterion.admitted(block, reading).items()}
 
 
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:

@@ -26,6 +26,7 @@ cases ask for, and no others."""
 HELPED = 0.6
 """What may be left of the error of a case that the curve explains."""
 ROUNDS, STEP = 4, 1e-4
+"""How often a curve is improved, by slopes that are taken of steps of this height."""
 FEWEST = 24
 """A curve is fitted to no fewer wrong states, and held against no fewer."""
 MOST_STEPS, MOST_STATES = 24, 4000
@@ -85,7 +86,7 @@ def _halves(steps: Steps, which: int) -> list[Steps]:
 
 
 def _asked(steps: Sequence[Steps]) -> list[str]:
-    """The functions that the cases ask for."""
+    """The names of the functions that the cases ask for."""
     return list(
         dict.fromkeys(
             function.name
@@ -105,12 +106,13 @@ def _with(steps: Steps, asked: str) -> Steps | None:
     return steps.only(rows) if rows.size else None
 
 
-def _errors(variant: Sequence[Variant], steps: Sequence[Steps]) -> Array:
-    """(v, states) observed less given, of all states, relative to what is admitted nowhere."""
+def _errors(variants: Sequence[Variant], steps: Sequence[Steps]) -> Array:
+    """(v, states) observed less given, under each variant: of all states, or, of very many, of some. What is
+    not finite counts as right."""
     found = []
     for one in steps:
         taken = np.broadcast_to(one.taken[:, None, :, None], one.seen.shape)
-        found.append((one.seen - one.given([[v] for v in variant]))[:, taken])
+        found.append((one.seen - one.given([[v] for v in variants]))[:, taken])
     errors = np.concatenate(found, axis=1)
     every = max(1, errors.shape[1] // MOST_STATES)
     return np.asarray(np.nan_to_num(errors[:, ::every], posinf=0.0, neginf=0.0))
@@ -140,7 +142,7 @@ def _left(variant: Variant, steps: Sequence[Steps]) -> float:
 
 
 def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
-    """Where, and by how much, the function that was computed is another."""
+    """By how much the function that was computed is off where it is most so, and beyond where it is right."""
     seen = _seen(asked, steps)
     heights = np.where(seen, heights_of(variant.name)[1], 0.0)
     most = int(np.argmax(np.abs(heights)))

@@ -3,39 +3,39 @@
 A case is explained by a variant of the GRU if what was observed is what the variant gives, within
 the tolerance, and not what was asked for (`failing`). `search` tries the variants of the catalogue;
 `beyond` takes what they leave one step at a time, and finds numbers and places. Chosen are the fewest
-that explain what any of them does (`explanations`), and what is left is held against coarser arithmetic.
+that explain what any of them does (`explanations`). What is left is held against coarser arithmetic, then
+against curves that are added to a function (`curves`); of what is left then, `hints` says what is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
-from ...cases.operators.silent_points import SILENT
-from ...gen.variants.known import variant_called
+from ...gen.variants.known import has_number
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import HELPED, fitted_curve, in_words, suspected
-from .explanations import Explanation, all_masks, believed, explanations, fewest
-from .failing import FailingBlock
-from .finding import ACCEPTED, Diagnosis, Finding, Names, names_of
+from .explanations import believed, explanations, fewest
+from .failing import FailingBlock, any_of
+from .finding import Diagnosis, Finding, Names, in_order, names_of
 from .hints import hints
+from .in_words import finding_by_case, finding_of
 from .local import Explained, Local, all_of
-from .repeated import Replies, depends_on_earlier
+from .repeated import Replies, answered_otherwise
 from .search import Search
 
 NARROWED = ("float64", "float32")
 """The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
 OF_STEPS = 64
 """Trying something on the steps of all cases may take this part of what trying anything on cases may."""
-FITTED, FITTED_STATES = 3, 24
+FITTED_CASES, FITTED_STATES = 3, 24
 """A number that is fitted must explain so many cases, or so many states."""
-BASES = 3
-"""So much of what was found is gone on with where two mistakes come together."""
+MOST_BASES = 3
+"""So many variants that were found are gone on with, where two mistakes come together."""
 ROUNDS, TRIED = 3, 8
 """How often the unexplained are sampled to look beyond the catalogue, and how many candidates are tried."""
 
@@ -65,27 +65,25 @@ def diagnose(
     placed = _searched(search, local, which, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which)
     chosen = believed(fewest(found), found, parts, which)
-    explained = all_masks([one for one in chosen if one.certain], len(rows))
-    findings = []
+    explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
-    for finding, cases in arithmetic_findings(rows, held, in_doubt, passing.counts, local):
-        findings.append(finding)
-        explained |= cases
-    if (curved := _curved(search, local, which & ~explained, passing)) is not None:
-        findings.append(curved[0])
-        explained |= curved[1]
+    coarser = list(arithmetic_findings(rows, held, in_doubt, passing.counts, local))
+    explained |= any_of((cases for _, cases in coarser), len(rows))
+    curved = _curved(search, local, which & ~explained, passing)
+    explained |= any_of((cases for _, cases in curved), len(rows))
+    findings = [finding for finding, _ in (*coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
-    findings += [_finding(search, one, found) for one in chosen]
-    explained |= all_masks(chosen, len(rows))
-    findings.sort(key=lambda finding: (not finding.certain, -finding.explains))
+    findings += [finding_of(search, one, found) for one in chosen]
+    explained |= any_of((one.mask for one in chosen), len(rows))
+    findings = in_order(findings)
     left = ~explained
     seen_whole = not left[len(rows) - len(left_out) :].any()
     return Diagnosis(
         findings=findings,
         failed=len(rows),
-        unexplained=int(left.sum()),
+        unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
         hints=_known(parts, left, passing, local, replies) if seen_whole else [],
-        by_case=_by_case(search, rows, findings, found),
+        by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
 
@@ -98,7 +96,7 @@ def _known(
     replies: Replies | None,
 ) -> list[str]:
     """What is known of the cases that nothing explains."""
-    again = depends_on_earlier(parts, left, replies) if replies and left.any() else ""
+    again = answered_otherwise(parts, left, replies) if replies and left.any() else ""
     return [*([again] if again else []), *hints(parts, left, passing, local)]
 
 
@@ -110,7 +108,7 @@ def _searched(
     All (n,): `which` are to be explained, `coarse` hold a class of arithmetic, `narrow` that of float32.
     """
     search.singles()
-    search.beyond()
+    search.unlisted()
     placed = _one_step_at_a_time(search, local, which & ~narrow)
     done = all_of(placed, len(which))
     search.together(which & ~coarse & ~done)
@@ -121,7 +119,7 @@ def _searched(
 def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
     """What explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explained] = {}
-    bases = search.best(BASES)
+    bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
         left = which & ~search.explained & ~all_of(placed.values(), len(which))
         found = [one.variants for one in candidates(search.sampled(left), bases)]
@@ -131,10 +129,10 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
         search.on_all([one.variants for one in tried])
         placed |= {one.names: one for one in tried}
-        order = _in_order(placed.values())
+        order = _best_first(placed.values())
         mine = [v for one in order for v in one.variants if not v.arithmetic]
-        bases = list({v.name: v for v in (*mine, *search.best(BASES))}.values())[:BASES]
-    order = _in_order(placed.values())
+        bases = list({v.name: v for v in (*mine, *search.best(MOST_BASES))}.values())[:MOST_BASES]
+    order = _best_first(placed.values())
     search.found = list({v.name: v for one in order for v in one.variants}.values())
     if placed:
         search.passed_over |= local.passed_over
@@ -143,8 +141,9 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
 
 def _curved(
     search: Search, local: Local, left: Array, passing: Passing
-) -> tuple[Finding, Array] | None:
-    """That a function was computed as another one, if that takes the error of the cases that are left."""
+) -> list[tuple[Finding, Array]]:
+    """That a function was computed as another one, if that takes the error of the cases that are left, with
+    the cases (n,)."""
     steps = [
         one.only(np.flatnonzero(left[start + one.stack.rows]))
         for start, one in local.steps
@@ -152,11 +151,11 @@ def _curved(
     ]
     found = fitted_curve(steps, suspected(search.parts, left, passing.blocks))
     if found is None:
-        return None
+        return []
     variant, asked = found
     explained = left & local.helped(variant, HELPED)
     if not explained.any():
-        return None
+        return []
     finding = Finding(
         names=(variant.name,),
         kind="misreading",
@@ -165,89 +164,14 @@ def _curved(
         of=len(left),
         operator=search.parts[0].block.operator,
     )
-    return finding, explained
+    return [(finding, explained)]
 
 
-def _in_order(placed: Iterable[Explained]) -> list[Explained]:
+def _best_first(placed: Iterable[Explained]) -> list[Explained]:
     return sorted(placed, key=lambda one: (not one.certain, bool(one.where), -int(one.cases.sum())))
 
 
 def _told(one: Explained) -> bool:
-    """Whether it is more than a number that was made to fit: that explains FITTED cases, or many states."""
-    fitted = any("=" in variant.name for variant in one.variants)
-    return not fitted or int(one.cases.sum()) >= FITTED or one.states >= FITTED_STATES
-
-
-def _by_case(
-    search: Search,
-    rows: Sequence[tuple[str, str]],
-    findings: Sequence[Finding],
-    found: Sequence[Explanation],
-) -> dict[str, Finding]:
-    """By id, the simplest that explains a case: the fewest variants, and of equally few those that the
-    findings name, then those that explain most.
-
-    What others contradict is none of the findings. It may be right all the same of a case that asks for one
-    thing alone: reverse is ignored, say, though bidirectional is computed.
-    """
-    known = {name for finding in findings for name in finding.names}
-    order = sorted(
-        found, key=lambda one: (len(one.names), not known.issuperset(one.names), -one.explains)
-    )
-    by_case: dict[str, Finding] = {}
-    for one in order:
-        new = [
-            rows[row][1] for row in np.flatnonzero(one.mask).tolist() if rows[row][1] not in by_case
-        ]
-        if new:
-            by_case |= dict.fromkeys(new, _finding(search, one, found))
-    return by_case
-
-
-def _finding(search: Search, one: Explanation, found: Sequence[Explanation]) -> Finding:
-    variants = [variant_called(name) for name in one.names]
-    alternatives = tuple(
-        other.names
-        for other in found
-        if other.names != one.names
-        and len(other.names) == len(one.names)
-        and other.where == one.where
-        and (other.mask == one.mask).all()
-        and other.contradicted <= one.contradicted
-        and other.near <= 4.0 * one.near + 1e-3
-    )
-    operators = [part.block.operator for part in search.parts for _ in range(len(part))]
-    explained = [operators[row] for row in np.flatnonzero(one.mask)]
-    whole = [o for o in explained if all(v.means_something_for(OPERATORS[o]) for v in variants)]
-    operator = (whole or explained)[0]
-    about = "; and ".join(
-        f"{v.about_for(OPERATORS[operator])}{ACCEPTED if v.kind == 'reading' else ''}"
-        for v in variants
-    )
-    if one.names in search.loose:
-        tight = search.loose[one.names]
-        how = "in coarse arithmetic" if one.certain else "besides smaller errors"
-        about += f", some of it {how}" if tight else f", {how}"
-    return Finding(
-        names=one.names,
-        kind=variants[0].kind,
-        about=about,
-        explains=one.explains,
-        of=len(one.mask),
-        where=one.where,
-        certain=one.certain,
-        links=tuple(dict.fromkeys(link for v in variants for link in v.links)),
-        alternatives=alternatives,
-        contradicted=one.contradicted,
-        operator=operator,
-        silent=_silent((one.names, *alternatives), {OPERATORS[o].owner for o in explained}),
-    )
-
-
-def _silent(explained: Sequence[Names], owners: Collection[str]) -> tuple[str, ...]:
-    """The ledger entries of the misreadings in all explanations, if each is a point that the texts of
-    all `owners` are silent on."""
-    variants = [variant_called(name) for names in explained for name in names]
-    entries = [variant.ledger for variant in variants if variant.kind != "reading"]
-    said = {entry for entry in entries if any(entry not in SILENT[owner] for owner in owners)}
-    return () if said else tuple(dict.fromkeys(entries))
+    """Whether it is more than a number made to fit: it has none, or it explains many cases or states."""
+    fitted = any(map(has_number, one.names))
+    return not fitted or int(one.cases.sum()) >= FITTED_CASES or one.states >= FITTED_STATES

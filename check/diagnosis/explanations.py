@@ -12,12 +12,13 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import catches
+from ...gen.variants.known import has_number
 from ...vectors.block import Block
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, by_part
-from .finding import Names
+from .failing import FailingBlock, any_of, by_part
+from .finding import PARTLY, Names
 from .local import Explained
 from .search import Search
 
@@ -28,8 +29,6 @@ SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
 """What explains so few cases explains hardly anything; of more unexplained cases than this share of those
 that it explains, an explanation owes a reason; and so large a share of all failures must be explained by what
 is put together of what is in no catalogue."""
-PARTLY = 0.05
-"""Of more passing cases than this share of those that it explains, an explanation owes a reason."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,10 @@ class Explanation:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """The better, the less: certain before uncertain, few variants before many."""
-        unlisted = sum((name not in CATALOGUE) + ("=" in name) for name in self.names)
+        """The better, the less: certain before uncertain, few variants before many, then what fewer cases
+        contradict, what is so everywhere, what explains more, what is in the catalogue and has no number, and
+        what is nearer."""
+        unlisted = sum((name not in CATALOGUE) + has_number(name) for name in self.names)
         return (
             not self.certain,
             len(self.names),
@@ -68,9 +69,10 @@ class Explanation:
 
 
 def explanations(
-    search: Search, local: Sequence[Explained], passing: Passing, which: Array
+    search: Search, placed: Sequence[Explained], passing: Passing, which: Array
 ) -> list[Explanation]:
-    """All that explains failing cases of `which` (n,), as far as passing cases let it be believed."""
+    """All that explains failing cases of `which` (n,), as far as passing cases let it be believed: what the
+    search found of whole cases, and what was `placed` one step at a time. The better ones come first."""
     masks = {names: (far <= 1.0) & which for names, far in search.distances.items()}
     masks = {names: mask for names, mask in masks.items() if mask.any()}
     against = passing.contradicting({name for names in masks for name in names})
@@ -88,8 +90,8 @@ def explanations(
         where = _where(search.parts, mask, passing, worst)
         if where or mask.sum() > which.sum() / 2 or mask.sum() > count:
             found.append(Explanation(names, mask, near, count, where, certain=bool(where)))
-    for placed in local:
-        _add(found, placed, which)
+    for one in placed:
+        _add(found, one, which)
     return sorted(found, key=lambda one: one.rank)
 
 
@@ -120,20 +122,16 @@ def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: s
     return next(iter(what_tells_apart(explained, others)), "")
 
 
-def all_masks(chosen: Sequence[Explanation], count: int) -> Array:
-    """(count,) the failing cases that any of those explains."""
-    return np.asarray(np.any([np.zeros(count, bool), *(one.mask for one in chosen)], axis=0))
-
-
 def believed(
     chosen: Sequence[Explanation],
     found: Sequence[Explanation],
     parts: Sequence[FailingBlock],
     which: Array,
 ) -> list[Explanation]:
-    """The explanations, uncertain where too many cases of `which` (n,) that nothing explains would show them
-    as well, and are otherwise; and what is put together of what is in no catalogue, if it explains few."""
-    left = which & ~all_masks(chosen, len(which))
+    """The chosen explanations, of which some are made uncertain: those that too many other cases of `which`
+    (n,) would show, and do not, though nothing explains these with certainty; and those that are put together
+    of what is in no catalogue, and explain few."""
+    left = which & ~any_of((one.mask for one in chosen if one.certain), len(which))
     return [_believed(one, found, parts, left) for one in chosen]
 
 
@@ -149,7 +147,7 @@ def _believed(
         return replace(one, certain=False)
     shown = _shown(one.names, parts, left)
     count = sum(int(mask.sum()) for _, mask in shown)
-    if count <= max(SOME, OTHERWISE * one.explains):
+    if count <= max(0 if beyond else SOME, OTHERWISE * one.explains):
         return one
     explained = [(part.block, rows) for part, rows in by_part(parts, one.mask)]
     where = next(iter(what_tells_apart(explained, shown)), "")
@@ -169,15 +167,17 @@ def _shown(names: Names, parts: Sequence[FailingBlock], left: Array) -> list[tup
 
 
 def fewest(found: Sequence[Explanation]) -> list[Explanation]:
-    """The fewest explanations that together explain what all of them do, the certain ones first.
+    """The fewest explanations of `found` that together explain what all of them do, the certain ones first.
 
-    Of equally many, those with fewer variants, with fewer cases that contradict them, that explain more
-    cases, and nearer.
+    Of equally many, those that come first in `found`: the better ones, by Explanation.rank.
     """
     certain = list(_fewest([one for one in found if one.certain]))
-    done = np.any([one.mask for one in certain], axis=0) if certain else np.zeros(1, bool)
-    rest = [one for one in found if not one.certain and (one.mask & ~done).any()]
-    return _needed([_without_needless(one, found) for one in (*certain, *_fewest(rest))])
+    rest = [one for one in found if not one.certain]
+    if certain:
+        done = any_of((one.mask for one in certain), len(certain[0].mask))
+        rest = [one for one in rest if (one.mask & ~done).any()]
+    chosen = [_without_needless(one, found) for one in (*certain, *_fewest(rest))]
+    return _needed(list({id(one): one for one in chosen}.values()))  # two may be left as one
 
 
 def _without_needless(one: Explanation, found: Sequence[Explanation]) -> Explanation:
@@ -194,7 +194,7 @@ def _needed(chosen: list[Explanation]) -> list[Explanation]:
     """Without those that are put together, or have a number, and are needed for hardly a case."""
     for one in sorted(chosen, key=lambda one: one.explains):
         others = [other.mask for other in chosen if other is not one]
-        if not others or (len(one.names) == 1 and "=" not in one.names[0]):
+        if not others or (len(one.names) == 1 and not has_number(one.names[0])):
             continue
         alone = int((one.mask & ~np.any(others, axis=0)).sum())
         if alone < max(ALONE, ALONE_SHARE * len(one.mask)):

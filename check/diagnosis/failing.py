@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,6 +105,11 @@ def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[Faili
     for part in parts:
         yield part, which[start : start + len(part)]
         start += len(part)
+
+
+def any_of(masks: Iterable[Array], count: int) -> Array:
+    """(count,) the failing cases of any of the masks."""
+    return np.asarray(np.any([np.zeros(count, bool), *masks], axis=0))
 
 
 def evenly(items: Array, most: int) -> Array:

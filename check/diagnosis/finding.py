@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...cases.operators.known import OPERATORS
@@ -13,6 +13,8 @@ from ..judging.one_reading import Mixed
 Names = tuple[str, ...]
 """The names of variants that explain together."""
 ACCEPTED = " (an accepted reading)"
+PARTLY = 0.05
+"""Of more passing cases than this share of those that it explains, an explanation owes a reason."""
 
 
 def names_of(variants: Sequence[Variant]) -> Names:
@@ -47,6 +49,11 @@ class Finding:
     silent: tuple[str, ...] = ()
 
     @property
+    def not_everywhere(self) -> bool:
+        """Whether so many cases passed that would show it that it is not everywhere; where, nothing says."""
+        return self.contradicted > PARTLY * self.explains and not self.where
+
+    @property
     def in_short(self) -> str:
         """What it says of mistakes: without the accepted readings that are followed besides."""
         besides = "; and ".join(
@@ -64,18 +71,30 @@ class Finding:
         return " and ".join(variant_called(one).about_for(operator) for one in names)
 
 
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The certain ones first, then those that explain most."""
+    return sorted(findings, key=lambda finding: (not finding.certain, -finding.explains))
+
+
 @dataclass(frozen=True)
 class Diagnosis:
-    """The findings, those that explain most first, how many failing cases none explains, and what
-    those have in common. `by_case` has, by id, the simplest explanation of a case. `not_tried` of the
-    unexplained were too large to be explained, or not looked at, or not for all that explains others."""
+    """The findings `in_order`, the ids of the failing cases that none explains, and what is known of these.
+
+    `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large to
+    be explained, were not looked at, or were not tried with all that explains others.
+    """
 
     findings: Sequence[Finding] = ()
     failed: int = 0
-    unexplained: int = 0
+    unexplained_ids: frozenset[str] = frozenset()
     hints: Sequence[str] = ()
     by_case: Mapping[str, Finding] = field(default_factory=dict)
     not_tried: int = 0
+
+    @property
+    def unexplained(self) -> int:
+        """How many failing cases nothing explains."""
+        return len(self.unexplained_ids)
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
         """The diagnosis with the `cases` that failed because readings were not one."""
@@ -94,5 +113,4 @@ class Diagnosis:
             for one in mixed
         ]
         before = [replace(finding, of=failed) for finding in self.findings]
-        findings = sorted([*before, *more], key=lambda finding: -finding.explains)
-        return replace(self, findings=findings, failed=failed)
+        return replace(self, findings=in_order([*before, *more]), failed=failed)

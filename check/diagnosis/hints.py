@@ -30,8 +30,11 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
         return []
     blocks = [(part.block, rows) for part, rows in chosen]
     passed = [(block, np.ones(len(block), bool)) for block in passing.blocks]
+    known = "none of them passed"
+    if passing.every > 1.0:
+        known = "of the cases that passed, those that were looked at are others"
     told = [
-        f"these are the cases {condition}: none of them passed"
+        f"these are the cases {condition}: {known}"
         for condition in what_tells_apart(blocks, passed)[:MOST_TOLD]
     ]
     told += _of_steps(local, which)
@@ -43,25 +46,31 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
 def _of_steps(local: Local, which: Array) -> Iterator[str]:
     """Which steps are wrong from the state before them, and which only go on from a wrong state."""
     steps, group, others = [], [], []
+    count = clear = 0
     for start, one in local.steps:
-        cases = which[start + one.stack.rows][:, None, None, None]
+        mine = which[start + one.stack.rows]
+        cases = mine[:, None, None, None]
         if cases.any():
             steps.append(one)
             group.append(one.wrong & cases)
             others.append(~one.wrong & one.taken[:, None, :, None] & cases)
+            count += int(mine.sum())
+            clear += int(group[-1].any(axis=(1, 2, 3)).sum())
     wrong, right = (sum(int(mask.sum()) for mask in masks) for masks in (group, others))
     if not steps or not wrong + right:
         return
     if not wrong:
         yield (
-            "every step is right from the state before it: what is wrong is the state that rows start from, "
-            "or how states are handed out"
+            "every step is right up to rounding, given the state before it: either each is off by a little, "
+            "or states are handed out wrongly"
         )
     elif not right:
-        yield "every state is wrong by itself, from the state before it"
+        yield "every step goes wrong, given the state before it"
     elif place := where(steps, group, others, MOST_RIGHT):
+        few = f" in {clear} of {count} cases, and in the others none clearly does"
         yield (
-            f"states are wrong by themselves {place} alone; all others are right from the state before them"
+            f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
+            "rounding, given the state before it"
         )
 
 

@@ -15,21 +15,20 @@ from ...vectors.block import Block
 from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, evenly
+from .failing import FailingBlock, any_of, evenly
 from .finding import Names, names_of
 from .places import where
 from .steps import Steps, steps_of
 
-MOST_PASSING = 24
-"""So many blocks of passing cases are looked at, one step at a time."""
-ROWS_EACH = 6
+MOST_BLOCKS, CASES_EACH = 24, 6
+"""So many blocks of passing cases are looked at one step at a time, and so many cases of each."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What variants explain together one step at a time: `cases` (n,) of those that failed, `where`
-    it holds, and whether it is so everywhere that it would show (`certain`). `states` of theirs are wrong
-    by themselves."""
+    """What variants explain together one step at a time: `cases` (n,) of those that failed, and `where` it is
+    so, "" for everywhere. It is `certain` unless states that would show it are otherwise, and no place tells
+    which. `states` of the cases are wrong by themselves."""
 
     variants: tuple[Variant, ...]
     cases: Array
@@ -45,10 +44,7 @@ class Explained:
 
 def all_of(placed: Iterable[Explained], count: int) -> Array:
     """(count,) the failing cases that certain ones of those explain."""
-    found = np.zeros(count, bool)
-    for one in placed:
-        found |= one.cases & one.certain
-    return found
+    return any_of((one.cases for one in placed if one.certain), count)
 
 
 class Local:
@@ -144,17 +140,17 @@ class Local:
 
     @cached_property
     def passing(self) -> list[Steps]:
-        """The steps of some passing cases, as right as their answers."""
+        """The steps of some passing cases, held to be exactly right: what they gave is not kept."""
         blocks = [b for b in self._passing.blocks if b.dtype in self._criteria]
         return [
             steps
-            for place in evenly(np.arange(len(blocks)), MOST_PASSING).tolist()
+            for place in evenly(np.arange(len(blocks)), MOST_BLOCKS).tolist()
             for steps in steps_of(_as_right(blocks[place], self._criteria[blocks[place].dtype]))
         ]
 
 
 def _as_right(block: Block, criterion: Criterion) -> FailingBlock:
-    some = block.rows(evenly(np.arange(len(block)), ROWS_EACH))
+    some = block.rows(evenly(np.arange(len(block)), CASES_EACH))
     return FailingBlock(some, dict(some.answer.outputs), criterion)
 
 

@@ -19,7 +19,8 @@ MOST_ELEMENTS = 1 << 18
 EXCEPTIONS = 0.01
 """So large a share of the other states may lie in a place: what is admitted of them is a bound, no more."""
 Spread = Callable[[Array, str], Array]
-"""Values with some of the axes n, d, r, h (case, direction, row, hidden unit), as one of each state."""
+"""Gives one value for each state that is looked at, from values and the letters of their axes: some of n, d,
+r, h (case, direction, row, hidden unit)."""
 
 
 def where(
@@ -63,11 +64,13 @@ def _features(steps: Steps, mask: Array) -> Iterator[Feature]:
 
 
 def _of_time(steps: Steps, spread: Spread) -> Iterator[Feature]:
-    directions = steps.stack.semantics.directions
-    reverse = (np.array(directions).T != "forward").astype(int)
-    yield Feature(spread(reverse, "nd"), {">=": "in reverse", "<": "in the forward direction"})
+    semantics = steps.stack.semantics
+    yield Feature(
+        spread(semantics.backwards.astype(int), "nd"),
+        {">=": "in reverse", "<": "in the forward direction"},
+    )
     second = {">=": "in the second direction", "<": "in the first direction"}
-    yield Feature(spread(np.arange(len(directions)), "d"), second)
+    yield Feature(spread(np.arange(len(semantics.directions)), "d"), second)
     step: Words = {
         "==": partial(_counted, "in the first step", "in step {value}, counted from 0"),
         ">=": "from step {value} on, counted from 0",
@@ -141,6 +144,7 @@ def _of_sizes(steps: Steps, count: int) -> Iterator[Feature]:
 
 
 def _of_values(steps: Steps, mask: Array) -> Iterator[Feature]:
+    yield from _of_pre_activations(steps, mask)
     for name, words in QUANTITIES.items():
         values = steps.quantities[name][mask]
         of = "Ht-1" if name == "h" else words
@@ -150,6 +154,27 @@ def _of_values(steps: Steps, mask: Array) -> Iterator[Feature]:
                 "<": f"where {told} is below {{value}}",
             }
             yield Feature(these, limits, real=True)
+
+
+def _of_pre_activations(steps: Steps, mask: Array) -> Iterator[Feature]:
+    """The pre-activations that a state comes from: of the reset gate those of all units, where it is applied
+    before the product."""
+    low, high = (_furthest(steps, which)[mask] for which in (np.minimum, np.maximum))
+    for told, values, word in (
+        ("a pre-activation", high, "above"),
+        ("a pre-activation", low, "below"),
+        ("the size of a pre-activation", np.maximum(high, -low), "above"),
+    ):
+        comparison = ">=" if word == "above" else "<"
+        yield Feature(values, {comparison: f"where {told} is {word} {{value}}"}, real=True)
+
+
+def _furthest(steps: Steps, which: np.ufunc) -> Array:
+    """(n, direction, rows, hidden) the least or the largest pre-activation that a state comes from."""
+    each = [steps.quantities[name] for name in ("a_z", "a_r", "a_h")]
+    if not steps.stack.semantics.reset_after:
+        each[1] = np.broadcast_to(which.reduce(each[1], axis=-1, keepdims=True), each[1].shape)
+    return np.asarray(which.reduce(each))
 
 
 def _counted(first: str, other: str, number: float) -> str:

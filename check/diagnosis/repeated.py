@@ -1,4 +1,4 @@
-"""Failing questions asked again: whether what a runtime answers depends on what it was asked before."""
+"""Failing questions asked again: whether a runtime's answer depends on more than the question."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .failing import FailingBlock, by_part
 ASKED = 3
 """So many questions are asked again, each twice in a row."""
 Replies = Callable[[Sequence[Question]], Sequence[Reply]]
-"""What a runtime says to questions, asked one behind the other."""
+"""What a runtime answers to questions that are asked one after another."""
 
 
-def depends_on_earlier(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
+def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
     """A sentence, if some of the cases `which` (n,) give other numbers when they are asked again, by more
     than is admitted; "" if none does."""
     chosen = [
@@ -36,8 +36,8 @@ def depends_on_earlier(parts: Sequence[FailingBlock], which: Array, replies: Rep
     if not count:
         return ""
     return (
-        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: what is answered depends "
-        "on what was asked before"
+        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: the answer depends on "
+        "more than the question, such as what was asked before"
     )
 
 

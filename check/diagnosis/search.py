@@ -1,15 +1,15 @@
 """Searching for variants that explain failing cases: alone, several at once, and in coarse arithmetic.
 
-A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue; whatever
-explains one of them is then tried on all. What that takes is known before it is done (gen.variants.work),
-and where it is too much, it is done for the cases of least work.
+A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue, and with what is in
+no catalogue and no single step tells; whatever explains one of them is then tried on all. What that takes is
+known before it is done (gen.variants.work), and where it is too much, it is done for the cases of least work.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations, zip_longest
+from itertools import combinations, islice, zip_longest
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Search:
         """Try every variant alone on samples, and on all what explains a sampled case."""
         self._alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
 
-    def beyond(self) -> None:
+    def unlisted(self) -> None:
         """Try, as `singles` does, what is in no catalogue, if one step at a time does not tell it."""
         self._alone([v for v in UNLISTED.values() if not v.within_a_step])
 
@@ -99,7 +99,7 @@ class Search:
         self._three(which, variants)
 
     def best(self, most: int) -> list[Variant]:
-        """What explains most alone, and what explains steps, in turns."""
+        """What explains steps, and what explains most cases alone, in turns."""
         alone = [(names, far) for names, far in self.distances.items() if len(names) == 1]
         alone = [one for one in alone if ((one[1] <= 1.0) & self.which).any()]
         alone.sort(key=lambda one: -int((one[1] <= 1.0).sum()))
@@ -109,12 +109,16 @@ class Search:
         return list({v.name: v for v in turns if v.kind in kinds}.values())[:most]
 
     def _three(self, which: Array, variants: Sequence[Variant]) -> None:
-        """Try three at once: of those that explain most, and the two pairs that do with any other."""
+        """Try three at once: of those that explain most, and the two pairs that do with any other.
+
+        None has an arithmetic of its own: that knows neither another arithmetic nor functions of variants.
+        """
         explain = {names: int((far <= 1.0).sum()) for names, far in self.distances.items()}
         named: Counter[str] = Counter()
         for names, count in explain.items():
             named.update(dict.fromkeys(names, count))
-        often = [variant_called(name) for name, _ in named.most_common(MOST_TOGETHER)]
+        known = (variant_called(name) for name, _ in named.most_common())
+        often = list(islice((v for v in known if not v.arithmetic), MOST_TOGETHER))
         pairs = sorted((n for n in explain if len(n) == 2), key=lambda n: -explain[n])[:2]
         pool: list[tuple[Variant, ...]] = list(combinations(often, 3))
         for pair in pairs:

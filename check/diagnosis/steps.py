@@ -18,7 +18,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import GruInputs, shared_outputs
 from ...cases.operators.readings import STORED
 from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import Alter, in_order, processing_order
+from ...gen.gru import Alter, in_order, processing_order, states_before
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
@@ -186,9 +186,7 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
         order = processing_order(direction, inputs.lengths, time)
         if stack.semantics.y_order == "processing":
             seen[:, d], limits[:, d] = in_order(seen[:, d], order), in_order(limits[:, d], order)
-        steps = in_order(seen[:, d], order)
-        h0 = inputs.h0[:, d, :, None, :].astype(np.float64)
-        before[:, d] = in_order(np.concatenate([h0, steps[..., :-1, :]], axis=-2), order)
+        before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
         number[:, d] = np.arange(time) if order is None else order
     rows = (len(seen), seen.shape[1], -1)
     taken = (np.arange(time) < inputs.lengths[..., None]).reshape(len(seen), -1)
@@ -219,7 +217,7 @@ def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:
     fine = ~((seen != 0) & past).any(axis=(1, 2, 3, 4))
     if ho is None:
         return np.asarray(fine)
-    reverse = (np.array(stack.semantics.directions).T != "forward")[:, :, None]
+    reverse = stack.semantics.backwards[:, :, None]
     if stack.semantics.y_order == "processing":
         reverse = np.zeros_like(reverse)
     at = np.where(reverse, 0, np.maximum(lengths - 1, 0)[:, None, :])

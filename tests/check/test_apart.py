@@ -38,6 +38,13 @@ def test_too_few_are_told_apart_by_anything_and_so_by_nothing() -> None:
     assert conditions([of(*values)], group(*range(few, 20), of=len(values))) == []
 
 
+def test_nearly_all_of_a_group_have_no_threshold() -> None:
+    """Each of 200 wrong states but 12 right ones: what these have by chance says nothing."""
+    values = [*np.linspace(2, 3, 200), *np.linspace(0, 1, 12)]
+    assert conditions([of(*values, real=True)], group(*range(200), of=212)) == []
+    assert conditions([of(*values[100:], real=True)], group(*range(100), of=112)) == ["from 2 on"]
+
+
 def test_a_threshold_of_real_numbers_has_few_digits_and_lies_between() -> None:
     values = [*np.linspace(2.013, 3, 12), *np.linspace(0, 1.987, 12)]
     assert conditions([of(*values, real=True)], group(*range(12), of=24)) == ["from 2 on"]

@@ -10,7 +10,7 @@ import pytest
 from grucible import Report
 from grucible.cases.dtypes import Arrays
 from grucible.check.diagnosis.failing import FailingBlock
-from grucible.check.diagnosis.repeated import depends_on_earlier
+from grucible.check.diagnosis.repeated import answered_otherwise
 from grucible.check.diagnosis.steps import steps_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import Reply
@@ -55,6 +55,7 @@ def test_two_mistakes_that_no_case_has_alone_are_both_named() -> None:
     found = report_of(CELL, *sorted(two)).diagnosis
     [finding] = found.findings
     assert (finding.certain, set(finding.names)) == (True, two)
+    assert all(set(names) != two for names in finding.alternatives)
     assert finding.explains == found.failed
 
 
@@ -106,6 +107,25 @@ def test_noise_is_explained_by_nothing() -> None:
     found = report_on(core_blocks(CELL, "float32"), noisy).diagnosis
     assert [finding for finding in found.findings if finding.certain] == []
     assert found.unexplained == found.failed
+
+
+def test_what_may_be_of_all_is_no_more_certain_of_a_case() -> None:
+    """Every third case has the update gate halved; nothing tells these from others, which are noise."""
+    wrong, rng = variants_run("z-scaled=0.5"), np.random.default_rng(7)
+
+    def sometimes(block: Block) -> Arrays:
+        outputs = {name: array.copy() for name, array in wrong(block).items()}
+        for array in outputs.values():
+            noisy = np.arange(len(array)) % 3 > 0
+            array[noisy] += rng.normal(0, 0.3, array[noisy].shape).astype(array.dtype)
+        return outputs
+
+    found = report_on(core_blocks(CELL, "float32")[:3], sometimes).diagnosis
+    [finding] = found.findings
+    assert (finding.names, finding.certain) == (("z-scaled=0.5",), False)
+    of_cases = [one for one in found.by_case.values() if one.names == finding.names]
+    assert len(of_cases) == finding.explains
+    assert not any(one.certain for one in of_cases)
 
 
 def test_another_function_is_told_with_where_it_is_off() -> None:
@@ -167,6 +187,21 @@ def test_what_is_past_a_length_is_no_step_and_is_said_to_be_wrong() -> None:
         assert one.rest[~ragged].all()
 
 
+def test_where_states_are_handed_out_wrongly_every_step_is_said_to_be_right() -> None:
+    rng = np.random.default_rng(4)
+
+    def off(block: Block) -> Arrays:
+        ho = block.answer.outputs["Ho"]
+        added = rng.normal(0, 0.3, ho.shape).astype(ho.dtype)
+        return {**block.answer.outputs, "Ho": ho + added}
+
+    found = report_on(core_blocks(SEQUENCE, "float32"), off).diagnosis
+    assert found.unexplained == found.failed > 50
+    [steps, output] = found.hints
+    assert steps.startswith("every step is right up to rounding, given the state before it")
+    assert output == "only Ho is wrong"
+
+
 def test_questions_that_are_answered_otherwise_are_told() -> None:
     def off(outputs: Arrays) -> None:
         outputs["Y"] += np.float32(0.5)
@@ -175,8 +210,8 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     which = np.ones(len(part), bool)
     same = Reply("ok", {name: array[0] for name, array in part.observed.items()})
     other = Reply("ok", {name: array + np.float32(0.1) for name, array in same.outputs.items()})
-    assert depends_on_earlier([part], which, lambda asked: [same] * len(asked)) == ""
-    told = depends_on_earlier([part], which, lambda asked: [same, other][: len(asked)])
+    assert answered_otherwise([part], which, lambda asked: [same] * len(asked)) == ""
+    told = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
     assert told.startswith("asked again, 1 of 1 of these cases gave other numbers")
     refused = Reply("error", {}, "not again")
-    assert depends_on_earlier([part], which, lambda asked: [refused] * len(asked)) == ""
+    assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == ""

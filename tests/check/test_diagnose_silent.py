@@ -43,7 +43,8 @@ def test_a_finding_says_whether_the_text_is_silent(
     assert finding.silent == silent
     text = " ".join(" ".join(report_lines(report)).split())
     for entry in silent:
-        assert f"(ledger: {entry}, owner's runtime; the text is silent)" in text
+        page = f"cases/{operator.partition('.')[0]}/LEDGER.md"
+        assert f"({entry} in {page}: the text is silent, and the owner's runtime decides)" in text
     told = json.loads(report_json(report))["diagnosis"]
     assert list(silent) in [one["silent"] for one in told]
     if not silent and len(report.diagnosis.findings) == 1:

@@ -1,4 +1,7 @@
-"""Wrong GRUs by somebody who has seen neither the catalogue nor the other list, and to which nothing is fitted."""
+"""Wrong GRUs by somebody who had seen neither the catalogue nor the other list.
+
+They were judged before anything was made for them; then the diagnosis was made to know more of them.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ SAID_OF_HELD_OUT: dict[str, Said] = {
     ),
     "last-units-without-reset": Said((r"reset gate ignored",), place=_WHOLE_FOUR),
     "update-gate-of-row-before": Said(
-        (r"update gate.*row of the batch before",), place="row", also=(FIRST_ROW,)
+        (r"update gate.*row of the batch before",), place="in every second row", also=(FIRST_ROW,)
     ),
     "first-step-without-state": Said((_NO_STATE,), place="in the first step"),
     "second-direction-with-first-recurrence": Said((r"first direction's R used for both",), place="used for both"),

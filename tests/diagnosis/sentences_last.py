@@ -14,7 +14,10 @@ SAID_OF_LAST: dict[str, Said] = {
     "last-reset-of-the-step-before": Said((r"reset gate.*(step before|earlier step)",)),
     "last-two-steps-back": Said((r"two steps before|state before the last",)),
     "last-state-not-sorted": Said((r"initial_h.*sorted|sorted.*initial_h",)),
-    "last-complement-by-negation": Said((r"1 - zt computed as|zt \+ f\(-", )),
+    "last-complement-by-negation": Said(
+        (r"1 - zt computed as|zt \+ f\(-",),
+        also=(r"Ht = zt \(\.\) \(Ht-1 - ht\), where the gates' function is tanh",),  # f(-v) = -f(v)
+    ),
     "last-saturated-one": Said((r"0\.992|127/128|off by -0\.0078",)),
     "last-parts-clipped": Said((r"clip.*(part|sum|apart)",)),
     "last-scale-of-the-first-gate": Said((r"\bR (multiplied|scaled) .*(largest|scale)",)),

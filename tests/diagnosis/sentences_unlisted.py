@@ -119,7 +119,7 @@ SAID_OF_ADDRESSING: dict[str, Said] = {
         (
             r"bias.*(runs on|not (reset|put back)|further on|next gate|gate behind).*|\bB .*(runs on|further on)",
         ),
-        r"row",
+        r"in the rows of the batch from 1 on",
         (
             r"reset gate's part of B used for the update gate.*row 1 of",
             r"candidate's part of B used for the reset gate.*row 1 of",

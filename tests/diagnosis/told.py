@@ -10,6 +10,9 @@ from grucible import Report, verify
 
 from .wrong_gru import WrongGru
 
+SEVERAL = "; and "
+"""What stands between sentences that a finding says at once."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -24,7 +27,16 @@ class Sentence:
     @property
     def parts(self) -> list[str]:
         """What is said at once, each by itself, with where it is."""
-        return [f"{one}, {self.where}" for one in self.text.split("; and ")]
+        return self._apart(self.text)
+
+    @property
+    def other_parts(self) -> list[list[str]]:
+        """The same of each of what else may be."""
+        return [self._apart(other) for other in self.others]
+
+    def _apart(self, text: str) -> list[str]:
+        where = f", {self.where}" if self.where else ""
+        return [f"{one}{where}" for one in text.split(SEVERAL)]
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ def report_of(wrong: WrongGru) -> Report:
 
 
 def told_of(report: Report) -> Told:
-    """The sentences of a report's diagnosis."""
+    """The sentences of a report's diagnosis; of older code too, whose findings were certain, and everywhere."""
     found = report.diagnosis
     return Told(
         failed=found.failed,
@@ -65,7 +77,10 @@ def told_of(report: Report) -> Told:
                 one.about,
                 getattr(one, "certain", True),
                 one.explains,
-                tuple(one.sentence(names) for names in one.alternatives),
+                tuple(
+                    SEVERAL.join(one.sentence((name,)) for name in names)
+                    for names in one.alternatives
+                ),
                 getattr(one, "where", ""),
             )
             for one in found.findings

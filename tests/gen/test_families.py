@@ -81,6 +81,18 @@ def test_a_number_is_told_in_words() -> None:
     assert variant_called("a_r-scaled=-1").about == "the reset gate's pre-activation negated"
 
 
+def test_a_number_is_told_by_what_is_left_of_it_in_few_digits() -> None:
+    assert variant_called("a_r-scaled=-0.99999999").about == variant_called("a_r-scaled=-1").about
+    assert variant_called("z-scaled=0.33333333").about.endswith("multiplied by 0.333333")
+
+
+def test_no_two_variants_say_the_same() -> None:
+    known = (*CATALOGUE.values(), *UNLISTED.values())
+    for operator in OPERATORS.values():
+        said = [v.about_for(operator) for v in known if v.means_something_for(operator)]
+        assert sorted(said) == sorted(set(said))
+
+
 def test_names_of_nothing_are_refused() -> None:
     for name in ("nothing", "z-scaled=much", "nothing@tail-of-4"):
         with pytest.raises((KeyError, ValueError)):

@@ -1,0 +1,53 @@
+"""What cases ask for, by which failing ones are told from passing ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grucible.check.diagnosis.asked import what_tells_apart
+from grucible.check.diagnosis.contradictions import Passed, Passing
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.vectors.block import Block
+from grucible.vectors.find import CORE
+
+from .diagnosing import core_blocks
+
+ROUNDED = "pre-activations-of-gates-rounded=16"
+Group = list[tuple[Block, np.ndarray]]
+
+
+def where_f(name: str) -> Group:
+    """The float32 cases of GRUCell-3 whose gates have this function."""
+    return [
+        (block, np.array([block.question(row).semantics.f[0].name == name for row in range(len(block))]))
+        for block in core_blocks("openvino.GRUCell-3", "float32")
+    ]  # fmt: skip
+
+
+def test_the_gates_function_tells_apart_though_the_candidate_may_have_it_too() -> None:
+    told = what_tells_apart(where_f("tanh"), where_f("relu"))
+    assert "where the gates' function is tanh" in told
+    assert "where the gates' function is not relu" in told
+    assert not [one for one in told if "activations has" in one or "candidate" in one]
+
+
+def test_an_attribute_of_two_values_is_told_by_the_one_it_has() -> None:
+    blocks = core_blocks("openvino.GRUCell-3", "float32")
+    lbr, other = (
+        [
+            (b, np.array([b.question(row).attributes["linear_before_reset"] is value for row in range(len(b))]))
+            for b in blocks
+        ]
+        for value in (True, False)
+    )  # fmt: skip
+    told = [one for one in what_tells_apart(lbr, other) if "linear_before_reset" in one]
+    assert told == ["where linear_before_reset is true"]
+
+
+def test_what_passed_contradicts_what_is_off_by_twice_what_it_was_held_to() -> None:
+    """Rounding to sixteenths is within the loosest tolerance, and far from what float32 admits."""
+    block = core_blocks("openvino.GRUCell-3", "float32")[0]
+    passed = [Passed(CORE / "openvino/gru_cell/core.h5", block.path, np.arange(len(block)))]
+    loose, held = Passing(passed), Passing(passed, chosen_criteria())
+    assert loose.contradicting({ROUNDED})[ROUNDED] < len(block) / 2
+    assert held.contradicting({ROUNDED})[ROUNDED] == len(block)
