@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..cases.commands.interrupts import INTERRUPTED
+from ..cases.commands.terminal import escaped
 from ..cases.operators.readings import ReadingNames
+from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
+from .expecting.use import Use
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
 from .judging.grade import Grade
+from .judging.growth import Growth
 from .observed.origin import Origin
 from .reach import Reach, reach
 from .refusals.refusal import Refusal
@@ -20,8 +24,15 @@ from .refusals.refusal import Refusal
 CORE = "the core vectors"
 """What `vectors` of a report says where no path was given."""
 
+_COUNTED = {
+    "failed": "failed",
+    "error": "errors",
+    "missing": "missing",
+    "unsupported": "unsupported",
+}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """What was found of all selected cases, and the verdict it gives."""
 
@@ -38,8 +49,32 @@ class Report:
     """How many answers were evaluated anew, and were as stored."""
     interrupted: bool = False
     """Whether Ctrl-C ended it: the results are those of the cases that had been compared."""
+    failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)
+    """The failing cases that were kept, with what was observed; too large ones are not."""
+    growth: Mapping[str, Growth] = field(default_factory=dict, repr=False, compare=False)
+    """By dtype, how the error grows over steps."""
     refusals: Sequence[Refusal] = ()
     """What became of the invalid questions; nothing where they were not to be asked."""
+    uses: Sequence[Use] = ()
+    """What each expectation is good for; without `strict`, of those of invalid questions nothing is said."""
+    allow_stale: bool = False
+    """Whether stale expectations leave the exit status alone."""
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        told = [f"{counts['passed']} of {counts.total()} cases passed"]
+        told += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
+        return f"<Report {escaped(self.runtime)}: {self.verdict}, {', '.join(told)}>"
+
+    def text(self) -> str:
+        """What `grucible check` prints of it, in lines of the terminal's width, 80 without one.
+
+        What makes them stands in a folder that imports this module: the package, which has all folders, is
+        asked.
+        """
+        from .. import report_lines
+
+        return "\n".join(map(escaped, report_lines(self)))
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -84,6 +119,11 @@ class Report:
         return [result for result in self.results if result.wrong and result.expected]
 
     @property
+    def stale(self) -> list[Use]:
+        """The expectations that are of no use any more."""
+        return [use for use in self.uses if use.stale]
+
+    @property
     def accepted(self) -> list[Refusal]:
         """The invalid questions that were accepted, must not be, and were not expected to be."""
         return [one for one in self.refusals if one.wrong and not one.expected]
@@ -109,10 +149,13 @@ class Report:
 
     @property
     def exit_status(self) -> int:
-        """0: conforms, or every failure was expected and nothing is missing; 130: interrupted; else 1."""
+        """0: conforms, or every failure was expected, no expectation is stale and nothing is missing;
+        130: interrupted; else 1."""
         if self.interrupted:
             return INTERRUPTED
         if self.unexpected or self.accepted or self.counts["missing"]:
+            return 1
+        if self.stale and not self.allow_stale:
             return 1
         expected = self.expected_failures or any(one.wrong for one in self.refusals)
         return 0 if expected or not self._nothing else 1

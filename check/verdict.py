@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.errors import GrucibleError
-from ..cases.selection import nothing_selected, selected
+from ..cases.selection import globs, nothing_selected, selected
 from ..vectors.find import case_ids, find_vectors
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
+from .expecting.held import check_diagnosed
+from .foretold import foretold
 from .judging.case_result import CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
-from .judging.expectations import Expectation, Expectations, check_require, must_support
+from .judging.expectations import Expectation, check_require, must_support
 from .judging.grade import Grade
+from .judging.growth import Growth, see_growth
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
+from .judging.traits import KnownTraits, Traits
 from .observed.observations import Slice, observations
 from .observed.origin import Origin
 from .observed.source import Answering, FromRuntime, Source
@@ -34,22 +37,24 @@ def verify(
     vectors: str | Path | None = None,
     runtime: RuntimeFunction | None = None,
     *,
-    arithmetic: Sequence[str] = (),
+    arithmetic: str | Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
     ulp: float | None = None,
-    select: Sequence[str] = (),
+    select: str | Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
-    require: Sequence[str] = (),
+    require: str | Sequence[str] = (),
     diagnosis: bool = True,
     strict: bool = False,
+    allow_stale: bool = False,
 ) -> Report:
     """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
     Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
     texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
-    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure. Where
-    it is `strict`, what must be refused is asked too, and accepting it is a failure.
+    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure. One of
+    these texts may be given by itself. Where it is `strict`, what must be refused is asked too, and accepting
+    it is a failure. Expectations that are stale make its exit status 1, unless `allow_stale`.
     Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
     """
     if runtime is None:
@@ -57,11 +62,11 @@ def verify(
     name = getattr(runtime, "__name__", type(runtime).__name__)
     source = FromRuntime(described(name, runtime))
     path = None if vectors is None else Path(vectors)
-    criteria = chosen_criteria(arithmetic, rtol, atol, ulp)
+    criteria = chosen_criteria(globs(arithmetic), rtol, atol, ulp)
     with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):  # numpy's own
         return judge(
-            path, source, criteria, select, expectations,
-            require=require, diagnosis=diagnosis, strict=strict,
+            path, source, criteria, globs(select), expectations,
+            require=globs(require), diagnosis=diagnosis, strict=strict, allow_stale=allow_stale,
         )  # fmt: skip
 
 
@@ -77,6 +82,7 @@ def judge(
     interruptible: bool = False,
     recompute_share: float = 0.0,
     strict: bool = False,
+    allow_stale: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
@@ -85,10 +91,12 @@ def judge(
     what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew. Where
     it is `strict`, the source, a runtime, is asked what it must refuse, after all cases.
     """
+    if not diagnosis:
+        check_diagnosed(expectations)
     if require:
         check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
     files = find_vectors(vectors, select)
-    seen = _Seen(criteria, expectations, require, diagnosis, recompute_share)
+    seen = _Seen(criteria, require, diagnosis, recompute_share)
     interrupted = False
     try:
         for part in observations(files, source, select, advance):
@@ -103,7 +111,8 @@ def judge(
         seen.failing.clear()  # who interrupts does not wait for a diagnosis
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
-    return _report(vectors, source, seen, interrupted=interrupted)
+    report = _report(vectors, source, seen, interrupted=interrupted)
+    return replace(foretold(report, expectations, vectors, select), allow_stale=allow_stale)
 
 
 def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
@@ -111,7 +120,9 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing = seen.failing
     replies = source.replies if isinstance(source, Answering) and not interrupted else None
-    found = diagnose(failing.parts, held, Passing(seen.passed), failing.left_out, replies)
+    found = diagnose(
+        failing.parts, held, Passing(seen.passed, seen.criteria), failing.left_out, replies
+    )
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(
@@ -122,9 +133,10 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
         recomputed=seen.recomputed,
         grades=seen.grades,
         results=results,
-        expectations=tuple(seen.expectations),
         diagnosis=found.with_mixed(mixed, deviating) if seen.diagnosis else found,
         interrupted=interrupted,
+        failing=failing.parts,
+        growth=seen.growth,
         refusals=seen.refusals,
     )
 
@@ -134,7 +146,6 @@ class _Seen:
     """What was found of the cases that have been compared."""
 
     criteria: Mapping[str, Criterion]
-    expectations: Sequence[Expectation]
     require: Sequence[str]
     diagnosis: bool
     recompute_share: float
@@ -142,6 +153,8 @@ class _Seen:
     failing: Failing = field(default_factory=Failing)
     passed: list[Passed] = field(default_factory=list)
     grades: dict[str, Grade] = field(default_factory=dict)
+    growth: dict[str, Growth] = field(default_factory=dict)
+    traits: KnownTraits = field(default_factory=KnownTraits)
     origins: dict[str, Origin] = field(default_factory=dict)
     recomputed: int = 0
     refusals: list[Refusal] = field(default_factory=list)
@@ -160,7 +173,11 @@ class _Seen:
         if part.origin != "published":
             check_chains(part.file, part.block)
         found = judge_block(part.relative, part.block, part.observed, grade)
-        self.results += [_foretold(one, self._expected, self.require) for one in found]
+        see_growth(self.growth.setdefault(dtype, Growth()), part, found, self.criteria[dtype])
+        self.results += [
+            _demanded(one, traits, self.require)
+            for one, traits in zip(found, self.traits.of(part.stored, part.rows), strict=True)
+        ]
         if self.diagnosis:
             _keep_failing(self.failing, part, found, self.criteria[dtype])
             self.passed += _passed(part, found)
@@ -173,20 +190,12 @@ class _Seen:
 
         operators = {result.operator for result in self.results}
         dtypes = {result.dtype for result in self.results}
-        self.refusals = refusals(source, operators, dtypes, select, self.expectations)
-
-    @cached_property
-    def _expected(self) -> Expectations:
-        return Expectations(self.expectations)
+        self.refusals = refusals(source, operators, dtypes, select)
 
 
-def _foretold(result: CaseResult, expectations: Expectations, require: Sequence[str]) -> CaseResult:
-    """The result with what the user said of the case beforehand."""
-    return replace(
-        result,
-        expected=expectations.of(result.id),
-        must_support=must_support(result.id, require),
-    )
+def _demanded(result: CaseResult, traits: Traits, require: Sequence[str]) -> CaseResult:
+    """The result with what the case asks for, and whether it must be supported."""
+    return replace(result, traits=traits, must_support=must_support(result.id, require))
 
 
 def _keep_failing(

@@ -9,7 +9,8 @@ from typing import Literal
 from ...cases.operators.readings import ReadingNames
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ..observed.source import Fault
-from .expectations import Expectation
+from .expectations import Expectation, Instead
+from .traits import Traits
 
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 DECIDING = ("required", "ambiguous")
@@ -25,9 +26,10 @@ class CaseResult:
     `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
     are, for an ambiguous case that passed, those under which it did, several where they agree on it;
     `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
-    is the best class whose tolerances hold, empty where none does. `fault` is the kind of an error,
-    where it is known. `expected` is the known finding that
-    names the case; `must_support` says that unsupported counts as a failure.
+    is the best class whose tolerances hold, empty where none does; `holds` has all that do. `fault` is the
+    kind of an error, where it is known. `expected` is the known finding that names the case, unless it went
+    wrong in another way than that says: then `instead` tells. `must_support` says that unsupported counts as
+    a failure. `traits` say what the case asks.
     """
 
     id: str
@@ -42,10 +44,13 @@ class CaseResult:
     readings: tuple[ReadingNames, ...] = ()
     followed: Mapping[str, ReadingNames] = field(default_factory=dict)
     arithmetic: str = ""
+    holds: tuple[str, ...] = ()
     message: str = ""
     fault: Fault | None = None
     expected: Expectation | None = None
+    instead: Instead | None = None
     must_support: bool = False
+    traits: Traits = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def decides(self) -> bool:

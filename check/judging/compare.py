@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...vectors.difference import difference
 
 
@@ -46,6 +46,24 @@ def compare(
     With `signed_zero`, -0 and +0 differ.
     """
     return Differences(expected, observed, dtype, signed_zero=signed_zero).worst(admitted)
+
+
+def ratios(
+    expected: Mapping[str, Array],
+    observed: Mapping[str, Array],
+    admitted: Mapping[str, Array],
+    dtype: str,
+    *,
+    signed_zero: bool,
+) -> Arrays:
+    """Of n stacked cases the ratio of every element's difference to what is admitted there, by output: what
+    `compare` gives the largest of."""
+    return {
+        name: _Off(array, observed[name], dtype, signed_zero)
+        .ratio(admitted[name])
+        .reshape(array.shape)
+        for name, array in expected.items()
+    }
 
 
 class Differences:
@@ -105,13 +123,17 @@ class _Off:
         passes = self._off <= admitted.reshape(self._off.shape)
         return np.asarray((passes & ~self._never).all(axis=1))
 
-    def worst(self, admitted: Array) -> Comparison:
+    def ratio(self, admitted: Array) -> Array:
         limit = admitted.reshape(self._off.shape).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             ratio = np.divide(self._off, limit, out=limit)
         ratio[self._off == 0.0] = 0.0  # 0/0 too
         ratio[self._never] = np.inf
         ratio[~(ratio >= 0.0)] = np.inf  # of a tolerance that is NaN, negative or -0
+        return ratio
+
+    def worst(self, admitted: Array) -> Comparison:
+        ratio = self.ratio(admitted)
         element = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))
         with np.errstate(invalid="ignore"):

@@ -3,27 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from ...cases.errors import GrucibleError
 from ...cases.question import INVALID
 from ...cases.selection import is_glob, matches
-from ...cases.specs.yaml_source import parse, read_text
-
-MOST_GLOB = 400
-"""So many characters a glob may have: the longest id of ours has some 150."""
-MOST_GLOBS = 1000
-"""So many expectations may be of more than one case: each is held against every case."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """A known finding: the cases whose id matches the glob `cases` may fail, for this reason."""
+    """A known finding: the cases whose id matches the glob `cases` may fail, for this reason.
+
+    It says how, too: any of what `observed`, `message` and `diagnosis` name is expected, and nothing else. Of
+    wrong numbers, `observed` names classes of arithmetic, one of which they still hold, and `diagnosis` the
+    misreadings that explain them, alone or together. `message` has parts of what an error says, or of the
+    reason for being unsupported. Where all three are empty, any failure is expected.
+    `place` is the file and line that it was read from.
+    """
 
     cases: str
     reason: str
     link: str = ""
+    observed: tuple[str, ...] = ()
+    message: tuple[str, ...] = ()
+    diagnosis: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
+
+    @property
+    def says_how(self) -> bool:
+        """Whether it says what is expected, and not only of which cases."""
+        return bool(self.observed or self.message or self.diagnosis)
+
+    @property
+    def in_words(self) -> str:
+        """What is expected, in words."""
+        messages = " or ".join(f'"{part}"' for part in self.message)
+        said = (
+            f"observed {' or '.join(self.observed)}" if self.observed else "",
+            f"message {messages}" if messages else "",
+            f"diagnosis {', '.join(self.diagnosis)}" if self.diagnosis else "",
+        )
+        return "; or ".join(filter(None, said)) or "any failure"
+
+
+@dataclass(frozen=True)
+class Instead:
+    """That a case went wrong in another way than the `expectation` that names it `seen`, in
+    words; of `kind` is what went wrong in the same way."""
+
+    expectation: Expectation
+    seen: str
+
+    @property
+    def in_words(self) -> str:
+        """What was expected, and what was seen instead."""
+        place = f" ({self.expectation.place})" if self.expectation.place else ""
+        return f"expected {self.expectation.in_words}{place}; seen instead: {self.seen}"
+
+
+def says(message: str, parts: Sequence[str]) -> bool:
+    """Whether a message has any of the parts; spaces and line ends are alike."""
+    words = " ".join(message.split())
+    return any(" ".join(part.split()) in words for part in parts)
 
 
 def of_invalid(expectation: Expectation) -> bool:
@@ -32,56 +73,33 @@ def of_invalid(expectation: Expectation) -> bool:
     return f"/{INVALID}/" in expectation.cases
 
 
-def load_expectations(path: Path) -> list[Expectation]:
-    """The expectations in a YAML list of {cases: glob, reason, link}; SpecError if it is not one."""
-    document = parse(str(path), read_text(path), list)
-    found, globs = [], 0
-    for index, entry in enumerate(document.value):
-        if not isinstance(entry, dict):
-            raise document.error((index,), "expected a mapping with cases, reason and link")
-        for field, value in entry.items():
-            if field not in ("cases", "reason", "link"):
-                raise document.error(
-                    (index, field), "is not a field here; expected cases, reason, link"
-                )
-            if not isinstance(value, str) or not value.strip():
-                raise document.error((index, field), f"{value!r}; expected a text")
-        for field in ("cases", "reason"):
-            if field not in entry:
-                raise document.error((index, field), "is missing")
-        found.append(Expectation(**entry))
-        if len(entry["cases"]) > MOST_GLOB:
-            raise document.error((index, "cases"), f"has more than {MOST_GLOB} characters")
-        if is_glob(entry["cases"]):
-            globs += 1
-        if globs > MOST_GLOBS:
-            raise document.error(
-                (index,), f"is the glob number {globs}; expected at most {MOST_GLOBS}"
-            )
-    return found
-
-
 class Expectations:
     """Expectations, to be looked up by case. Those that name one case are found at once."""
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
-        self._of_one: dict[str, tuple[int, Expectation]] = {}
-        self._of_many: list[tuple[int, Expectation]] = []
+        self._all = expectations
+        self._of_one: dict[str, int] = {}
+        self._of_many: list[tuple[int, str]] = []
         for place, one in enumerate(expectations):
             if is_glob(one.cases):
-                self._of_many.append((place, one))
+                self._of_many.append((place, one.cases))
             else:
-                self._of_one.setdefault(one.cases, (place, one))
+                self._of_one.setdefault(one.cases, place)
+
+    def first(self, case_id: str) -> int | None:
+        """The number of the first expectation that names the case."""
+        exact = self._of_one.get(case_id)
+        for place, glob in self._of_many:
+            if exact is not None and exact < place:
+                break
+            if matches(case_id, glob):
+                return place
+        return exact
 
     def of(self, case_id: str) -> Expectation | None:
         """The first expectation that names the case."""
-        exact = self._of_one.get(case_id)
-        for place, one in self._of_many:
-            if exact and exact[0] < place:
-                break
-            if matches(case_id, one.cases):
-                return one
-        return exact[1] if exact else None
+        place = self.first(case_id)
+        return None if place is None else self._all[place]
 
 
 def must_support(case_id: str, require: Sequence[str]) -> bool:

@@ -57,9 +57,9 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     told = [status == "ok" for status in observed.status]
     ok = np.array(told)
     held = holding(block.dtype, ok, lambda name: compared.passed(Demanded(name)))
-    best = _best_classes(block, held)
+    classes = _classes_held(block, held)
     results = [
-        _judged(under, row, best[row]) if told[row] else _not_judged(block, observed, row)
+        _judged(under, row, classes[row]) if told[row] else _not_judged(block, observed, row)
         for row in range(len(block))
     ]
     if block.tier in DECIDING:
@@ -70,12 +70,22 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     return results
 
 
-def _best_classes(block: Block, held: Mapping[str, Array]) -> list[str]:
-    """For each case of a block the best class that it holds, or nothing."""
-    best = np.full(len(block), "", dtype=object)
-    for one in reversed(CLASSES[block.dtype]):
-        best[held[one.name]] = one.name
-    return best.tolist()
+def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:
+    """The result of the case of a block of one."""
+    [result] = judge_block("", block, observed, Grade(block.dtype, criterion))
+    return result
+
+
+def _classes_held(block: Block, held: Mapping[str, Array]) -> list[tuple[str, ...]]:
+    """For each case of a block the classes that it holds, the best first."""
+    names = [one.name for one in CLASSES[block.dtype]]
+    rows = np.stack([held[name] for name in names], axis=-1).tolist()
+    return [_of_these(tuple(names), tuple(row)) for row in rows]
+
+
+@lru_cache(maxsize=256)
+def _of_these(names: tuple[str, ...], which: tuple[bool, ...]) -> tuple[str, ...]:
+    return tuple(name for name, holds in zip(names, which, strict=True) if holds)
 
 
 class _Rows:
@@ -99,7 +109,7 @@ class _Rows:
         row: int,
         readings: tuple[ReadingNames, ...],
         followed: Mapping[str, ReadingNames],
-        arithmetic: str,
+        holds: tuple[str, ...],
     ) -> CaseResult:
         """What was found of the case of a row under this reading."""
         passed, name = self.passed[row], self.output[row]
@@ -122,19 +132,20 @@ class _Rows:
             where=where,
             readings=readings,
             followed=followed,
-            arithmetic=arithmetic,
+            arithmetic=holds[0] if holds else "",
+            holds=holds,
             message=message,
         )
 
 
-def _judged(under: Sequence[_Rows], row: int, arithmetic: str) -> CaseResult:
+def _judged(under: Sequence[_Rows], row: int, holds: tuple[str, ...]) -> CaseResult:
     """The result of a case that gave outputs: under a reading that it passes, or the nearest one."""
     if len(under) == 1:
-        return under[0].result(row, (), _NOTHING, arithmetic)
+        return under[0].result(row, (), _NOTHING, holds)
     passing = [one for one in under if one.passed[row]]
     nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
     readings = tuple(one.reading for one in passing)
-    return nearest.result(row, readings, _followed(readings, under), arithmetic)
+    return nearest.result(row, readings, _followed(readings, under), holds)
 
 
 def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:

@@ -74,6 +74,7 @@ def _held_to(result: CaseResult, most: Mapping[tuple[str, str], ReadingNames]) -
             return replace(
                 result,
                 verdict="failed",
+                holds=(),  # as near as it is to another reading
                 message=f"this case follows {_named(reading, ledger)}; most that touch {ledger} follow "
                 f"{_named(wanted, ledger)}",
             )
