@@ -17,6 +17,7 @@ from iree.compiler.extras import onnx_importer
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.onnx_model import model_file
 from .converted import run_as
+from .posed import ONNX_FILES
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -45,16 +46,25 @@ class IREE:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        file = model_file(question)
-        context = iree_runtime.SystemContext(config=iree_runtime.Config("local-sync"))
-        module = iree_runtime.VmModule.copy_buffer(context.instance, _compiled(file.content))
-        context.add_vm_module(module)
-        outputs = context.modules.module["gru"](*file.feeds.values())
-        several = outputs if isinstance(outputs, tuple) else (outputs,)
-        return file.only([one.to_host().copy() for one in several], question)
+        file = model_file(question, ONNX_FILES["iree"])
+        try:
+            outputs = run_file(file.content, file.feeds)
+        except tools.CompilerToolError as error:
+            raise RuntimeError(_said(str(error))) from None
+        return file.only(outputs, question)
 
 
-def _compiled(content: bytes) -> bytes:
+def run_file(content: bytes, feeds: dict[str, Any]) -> list[Any]:
+    """What IREE gives for the file of a model whose graph is called `gru`."""
+    context = iree_runtime.SystemContext(config=iree_runtime.Config("local-sync"))
+    module = iree_runtime.VmModule.copy_buffer(context.instance, compiled_file(content))
+    context.add_vm_module(module)
+    outputs = context.modules.module["gru"](*feeds.values())
+    several = outputs if isinstance(outputs, tuple) else (outputs,)
+    return [one.to_host().copy() for one in several]
+
+
+def compiled_file(content: bytes) -> bytes:
     """The program that IREE makes of the file of a model whose graph is called `gru`."""
     model = onnx.shape_inference.infer_shapes(onnx.load_from_string(content))
     info = onnx_importer.ModelInfo(model)
@@ -62,12 +72,9 @@ def _compiled(content: bytes) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an input that is left out has no type, it says
         onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
-    try:
-        made: bytes = tools.compile_str(
-            str(module), target_backends=["llvm-cpu"], input_type="onnx", extra_args=_ARGUMENTS
-        )
-    except tools.CompilerToolError as error:
-        raise RuntimeError(_said(str(error))) from None
+    made: bytes = tools.compile_str(
+        str(module), target_backends=["llvm-cpu"], input_type="onnx", extra_args=_ARGUMENTS
+    )
     return made
 
 

@@ -8,6 +8,7 @@ and reports to a server. What MNN prints is kept from standard output, and told 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import ModelFile, model_file
+from ...vectors.exchange.onnx_model import model_file
 from .converted import run_as
+from .posed import ONNX_FILES, OWN_KERNEL, decline
 from .printed import printed
-from .runtime import Unsupported
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -27,21 +28,21 @@ with printed():
     import _tools as converter
     import MNN
 
-_OWN_KERNEL = "--useOriginRNNImpl"
-
 
 class MNNRuntime:
     """ONNX GRU on MNN's converter and CPU backend; W, R, B are initializers.
 
-    The converter writes a GRU as a loop of small operators; with `own_kernel` it keeps it as one,
-    for MNN's own kernel.
+    The converter writes a GRU as a loop of small operators; for `mnn-kernel` it keeps it as one, for
+    MNN's own kernel.
     """
 
     version = f"{MNN.version()} CPU"
     parallel = True
 
-    def __init__(self, *, own_kernel: bool) -> None:
-        self._options = [_OWN_KERNEL] if own_kernel else []
+    def __init__(self, name: str) -> None:
+        self._name = name
+        own_kernel = name == "mnn-kernel"
+        self._options = OWN_KERNEL if own_kernel else []
         made = "its own kernel" if own_kernel else "a loop that its converter makes"
         self.__doc__ = f"GRU on MNN's CPU backend, by {made}; W, R, B are initializers"
 
@@ -54,36 +55,38 @@ class MNNRuntime:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        if question.dtype != "float32":
-            raise Unsupported(f"MNN takes and gives float32 in Python, not {question.dtype}")
-        file = model_file(question)
+        decline(self._name, question)
+        file = model_file(question, ONNX_FILES[self._name])
         with printed() as told:
-            outputs = self._outputs(file)
+            outputs = run_file(file.content, file.feeds, file.asked, self._options)
         if len(outputs) != len(file.asked):
             raise RuntimeError(
                 f"MNN gave {len(outputs)} outputs, not {len(file.asked)}; it printed: {told[0]}"
             )
         return file.only(outputs, question)
 
-    def _outputs(self, file: ModelFile) -> list[npt.NDArray[Any]]:
-        """What MNN gives; nothing where its converter writes no model, or the model does not run."""
-        with tempfile.TemporaryDirectory() as folder:
-            read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
-            read.write_bytes(file.content)
-            asked = ["mnnconvert", "-f", "ONNX", "--modelFile", str(read), "--MNNModel", str(made)]
-            converter.mnnconvert([*asked, "--bizCode", "grucible", *self._options])
-            if not made.exists():
-                return []
-            net = MNN.nn.load_module_from_file(str(made), list(file.feeds), list(file.asked))
-        outputs = net.forward([_variable(array) for array in file.feeds.values()])
-        return [np.array(one.read()) for one in outputs]
+
+def run_file(
+    content: bytes, feeds: dict[str, Any], asked: Sequence[str], options: Sequence[str]
+) -> list[Any]:
+    """What MNN gives for the file of a model; nothing where its converter writes no model, or the model
+    does not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
+        read.write_bytes(content)
+        words = ["mnnconvert", "-f", "ONNX", "--modelFile", str(read), "--MNNModel", str(made)]
+        converter.mnnconvert([*words, "--bizCode", "gru", *options])
+        if not made.exists():
+            return []
+        net = MNN.nn.load_module_from_file(str(made), list(feeds), list(asked))
+    return [np.array(one.read()) for one in net.forward([*map(variable, feeds.values())])]
 
 
-def _variable(array: npt.NDArray[Any]) -> Any:
+def variable(array: npt.NDArray[Any]) -> Any:
     """`array`, float32 or int32, as a variable of MNN's."""
     kind = MNN.expr.int if array.dtype == np.int32 else MNN.expr.float
     return MNN.expr.const(array, list(array.shape), MNN.expr.NCHW, kind)
 
 
-loop = MNNRuntime(own_kernel=False)
-kernel = MNNRuntime(own_kernel=True)
+loop = MNNRuntime("mnn")
+kernel = MNNRuntime("mnn-kernel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import NodeType, model, node_type, opset_for
+from ...vectors.exchange.onnx_model import model
+from ...vectors.exchange.onnx_node import NodeType, one_node
 from .converted import run_as
+from .posed import ONNX_FILES
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -34,17 +37,20 @@ class ONNXReference:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        asked = node_type(question)
-        with np.errstate(over="ignore"):
-            outputs = _evaluator(asked, opset_for(question.dtype)).run(
-                list(asked.asked), dict(question.inputs)
-            )
+        asked, opset, _, feeds = one_node(question, ONNX_FILES["onnx-reference"])
+        outputs = evaluated(_evaluator(asked, opset), asked.asked, feeds)
         return dict(zip(asked.asked, outputs, strict=True))
 
 
 @lru_cache(maxsize=_CACHED_MODELS)
 def _evaluator(asked: NodeType, opset: int) -> Any:
     return ReferenceEvaluator(model(asked, opset))
+
+
+def evaluated(evaluator: Any, asked: Sequence[str], feeds: dict[str, Any]) -> list[Any]:
+    """What an evaluator gives of the outputs that are asked for."""
+    with np.errstate(over="ignore"):
+        return list(evaluator.run(list(asked), feeds))
 
 
 reference = ONNXReference()

@@ -14,36 +14,37 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import WEIGHTS, NodeType, model, node_type
+from ...vectors.exchange.onnx_model import model
+from ...vectors.exchange.onnx_node import NodeType, one_node
 from .converted import run_as
-from .runtime import Unsupported
+from .posed import ONNX_FILES, decline
 
 if TYPE_CHECKING:
+    from ...cases.dtypes import Arrays
     from ...cases.question import Question
 
 _CACHED_SESSIONS = 64
-_SILENT = 4  # errors are raised; ONNX Runtime would print them too
 
 
 class ONNXRuntime:
     """ONNX GRU on ONNX Runtime's CPU provider: float16 and float32, layout 0.
 
-    With `constant_weights`, W, R and B are initializers, as in real models, and every case makes a
-    session of its own (some 0.4 ms); otherwise they are inputs, and a session serves every case that
-    asks the same question of other numbers. `opset` is that of the model; before 14 there is no
-    layout.
+    Where `runtimes.posed` says of `name` that W, R and B are initializers, as in real models, every case
+    makes a session of its own (some 0.4 ms); otherwise they are inputs, and a session serves every case
+    that asks the same question of other numbers.
     """
 
     parallel = True
 
-    def __init__(self, *, constant_weights: bool, opset: int = 14) -> None:
-        self.constant_weights, self.opset = constant_weights, opset
+    def __init__(self, name: str) -> None:
+        self._name, self._posing = name, ONNX_FILES[name]
         self.version = f"{ort.__version__} CPU"
         self.__doc__ = (
             "GRU on ONNX Runtime's CPU provider; "
-            f"W, R, B are {'initializers' if constant_weights else 'inputs'}, opset {opset}"
+            f"W, R, B are {'initializers' if self._posing.constants else 'inputs'}, "
+            f"opset {self._posing.opset}"
         )
-        self._kept_session = lru_cache(maxsize=_CACHED_SESSIONS)(self._session)
+        self._kept = lru_cache(maxsize=_CACHED_SESSIONS)(self._session)
 
     def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
         """The outputs ONNX Runtime gives for `question`, named and shaped as its operator has them.
@@ -54,32 +55,24 @@ class ONNXRuntime:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        if question.attributes["layout"] == 1:
-            raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
-        if question.dtype in ("float64", "bfloat16"):
-            raise Unsupported(f"ONNX Runtime's GRU has no {question.dtype}")
-        if self.opset < 14 and "layout" in question.given:
-            raise Unsupported(
-                f"GRU has no layout before opset 14, and the model is of {self.opset}"
-            )
-        inputs = dict(question.inputs)
-        asked = node_type(question)
-        if self.constant_weights:
-            constants = {name: inputs.pop(name) for name in WEIGHTS & inputs.keys()}
-            session = self._session(asked, constants)
-        else:
-            session = self._kept_session(asked)
-        return dict(zip(asked.asked, session.run(list(asked.asked), inputs), strict=True))
+        decline(self._name, question)
+        asked, opset, constants, feeds = one_node(question, self._posing)
+        made = self._session(asked, opset, constants) if constants else self._kept(asked, opset)
+        return dict(zip(asked.asked, made.run(list(asked.asked), feeds), strict=True))
 
-    def _session(self, asked: NodeType, constants: dict[str, Any] | None = None) -> Any:
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = _SILENT
-        made = model(asked, self.opset, constants).SerializeToString()
-        return ort.InferenceSession(made, options, providers=["CPUExecutionProvider"])
+    def _session(self, asked: NodeType, opset: int, constants: Arrays | None = None) -> Any:
+        return session_of(model(asked, opset, constants).SerializeToString())
 
 
-inputs = ONNXRuntime(constant_weights=False)
-constant = ONNXRuntime(constant_weights=True)
-opset7 = ONNXRuntime(constant_weights=False, opset=7)
+def session_of(content: bytes) -> Any:
+    """A session of the file of a model, on one thread."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; ONNX Runtime would print them too
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+inputs = ONNXRuntime("onnxruntime")
+constant = ONNXRuntime("onnxruntime-constant")
+opset7 = ONNXRuntime("onnxruntime-opset7")

@@ -6,6 +6,7 @@ for: where a node has no Y_h, OpenCV gives what would be Y_h as Y, in its shape.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.onnx_model import model_file
 from .converted import run_as
-from .runtime import Unsupported
+from .posed import ONNX_FILES, decline
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -40,13 +41,17 @@ class OpenCV:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        if question.dtype == "bfloat16":
-            raise Unsupported("OpenCV has no bfloat16 arrays in Python")
-        file = model_file(question, both_outputs=True)
-        net = cv2.dnn.readNetFromONNX(np.frombuffer(file.content, np.uint8))
-        for name, array in file.feeds.items():
-            net.setInput(array, name)
-        return file.only(net.forward(file.asked), question)
+        decline("opencv", question)
+        file = model_file(question, ONNX_FILES["opencv"])
+        return file.only(run_file(file.content, file.feeds, file.asked), question)
+
+
+def run_file(content: bytes, feeds: dict[str, Any], asked: Sequence[str]) -> list[Any]:
+    """What OpenCV gives for the file of a model, of the outputs that are asked for."""
+    net = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
+    for name, array in feeds.items():
+        net.setInput(array, name)
+    return list(net.forward(asked))
 
 
 dnn = OpenCV()

@@ -19,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
-from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
-from ...vectors.exchange.openvino_model import NodeType, fill, model, node_type
+from ...cases.operators.openvino import OPERATORS
+from ...vectors.exchange.openvino_model import fill, model
+from ...vectors.exchange.openvino_node import NodeType, node_type
 from .converted import run_as
+from .posed import OPENVINO, OpenVINOPosing, openvino_operator
 
 if TYPE_CHECKING:
     from ...cases.question import Question
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-EXACT = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
-_DEFAULT_PRECISION = {"NUM_STREAMS": 0}
 _CACHED_MODELS = 32
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
@@ -38,34 +38,31 @@ _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 class OpenVINO:
     """GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin: float16, float32, float64, bfloat16.
 
-    With `constant_weights`, W, R and B are Constants, as in real models, and every case compiles a
+    With `posing.constant_weights`, W, R and B are Constants, as in real models, and every case compiles a
     model of its own (some 20 ms). Otherwise they are Parameters, and a compiled model serves every
     case that asks the same question of other numbers. The last 32 models are kept, of 1.1 MB each:
     specs put sequence lengths and draws innermost, so the cases that share a model follow one
     another, and keeping 512 would save half a per cent of the compilations.
 
-    With `dynamic`, batch and number of steps are dynamic dimensions of X, of the initial state and of
-    the lengths, and a compiled model is asked all of them; with `constant_weights` too, all that come
+    With `posing.dynamic`, batch and number of steps are dynamic dimensions of X, of the initial state and
+    of the lengths, and a compiled model is asked all of them; with `constant_weights` too, all that come
     with the same weights.
 
-    With `default_precision`, no INFERENCE_PRECISION_HINT is given, as real programs give none.
+    With `posing.own_precision`, no INFERENCE_PRECISION_HINT is given, as real programs give none.
 
     One object is for one thread at a time: a kept model has one inference request.
     """
 
     parallel = True
 
-    def __init__(
-        self, *, constant_weights: bool, default_precision: bool = False, dynamic: bool = False
-    ) -> None:
-        self.constant_weights, self.dynamic = constant_weights, dynamic
+    def __init__(self, posing: OpenVINOPosing) -> None:
+        self._posing = posing
         self.__doc__ = (
             "GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin; "
-            f"W, R, B are {'Constants' if constant_weights else 'Parameters'}"
-            f"{'; batch and time are dynamic' if dynamic else ''}"
-            f"{'; precision as OpenVINO chooses' if default_precision else ''}"
+            f"W, R, B are {'Constants' if posing.constant_weights else 'Parameters'}"
+            f"{'; batch and time are dynamic' if posing.dynamic else ''}"
+            f"{'; precision as OpenVINO chooses' if posing.own_precision else ''}"
         )
-        self._properties = _DEFAULT_PRECISION if default_precision else EXACT
         self._kept_request = lru_cache(maxsize=_CACHED_MODELS)(self._request)
 
     @cached_property
@@ -92,32 +89,25 @@ class OpenVINO:
         raises Unsupported where that cannot be. What OpenVINO refuses is OpenVINO's own exception
         (RuntimeError).
         """
-        operator = _OPERATORS.get(question.operator, GRU_SEQUENCE)
-        return run_as(operator, self._run, question)
+        return run_as(openvino_operator(question), self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
         operator = _OPERATORS[question.operator]
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
         }
-        asked = node_type(question).dynamic() if self.dynamic else node_type(question)
+        asked = node_type(question)
+        if self._posing.dynamic:
+            asked = asked.dynamic()
         constants: tuple[tuple[str, bytes], ...] = ()
-        if self.constant_weights:
+        if self._posing.constant_weights:
             weights = [t.name for t in operator.inputs if t.role in ("w", "r", "b")]
             constants = tuple(
                 (name, inputs.pop(name).tobytes()) for name in weights if name in inputs
             )
-        request = self._kept_request(asked, constants)
-        for index, array in enumerate(inputs.values()):
-            tensor = request.get_input_tensor(index)
-            if self.dynamic:
-                tensor.shape = array.shape
-            fill(tensor, array)
-        request.infer()
-        return {
-            tensor.name: copied(request.get_output_tensor(index))
-            for index, tensor in enumerate(operator.outputs)
-        }
+        outputs = infer(self._kept_request(asked, constants), list(inputs.values()))
+        names = [tensor.name for tensor in operator.outputs]
+        return dict(zip(names, map(typed, outputs), strict=True))
 
     def _request(self, asked: NodeType, constants: tuple[tuple[str, bytes], ...]) -> Any:
         """An inference request of the model that `asked` describes, given the bytes of its Constants."""
@@ -127,20 +117,40 @@ class OpenVINO:
             for name, content in constants
         }
         try:
-            compiled = self._core.compile_model(model(asked, arrays), "CPU", self._properties)
+            return request_of(self._core, model(asked, arrays), self._posing.properties)
         except RuntimeError as error:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
-        return compiled.create_infer_request()
 
 
-def copied(tensor: Any) -> npt.NDArray[Any]:
+def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
+    """A request to infer the model `made`, compiled for the CPU."""
+    return core.compile_model(made, "CPU", properties).create_infer_request()
+
+
+def infer(request: Any, arrays: list[Any]) -> list[Any]:
+    """The outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
+    for index, array in enumerate(arrays):
+        tensor = request.get_input_tensor(index)
+        if tuple(tensor.shape) != array.shape:
+            tensor.shape = array.shape  # of a dynamic model
+        fill(tensor, array)
+    request.infer()
+    return [copied(tensor) for tensor in request.output_tensors]
+
+
+def copied(tensor: Any) -> Any:
     """A copy of `tensor`, whose memory belongs to its request."""
-    data: npt.NDArray[Any] = tensor.data
-    return (data.view(_BFLOAT16) if tensor.get_element_type() == ov.Type.bf16 else data).copy()
+    bits = tensor.get_element_type() == ov.Type.bf16
+    return (tensor.data.view(np.uint16) if bits else tensor.data).copy()
 
 
-parameters = OpenVINO(constant_weights=False)
-constant = OpenVINO(constant_weights=True)
-dynamic = OpenVINO(constant_weights=True, dynamic=True)
-dynamic_parameters = OpenVINO(constant_weights=False, dynamic=True)
-default = OpenVINO(constant_weights=False, default_precision=True)
+def typed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An output with the numbers that its bits mean."""
+    return array.view(_BFLOAT16) if array.dtype == np.uint16 else array
+
+
+parameters = OpenVINO(OPENVINO["openvino"])
+constant = OpenVINO(OPENVINO["openvino-constant"])
+dynamic = OpenVINO(OPENVINO["openvino-dynamic"])
+dynamic_parameters = OpenVINO(OPENVINO["openvino-dynamic-parameters"])
+default = OpenVINO(OPENVINO["openvino-default"])

@@ -14,9 +14,9 @@ import openvino as ov
 
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.onnx_model import model_file
-from ...vectors.exchange.openvino_model import fill
 from .converted import run_as
-from .openvino import EXACT, copied
+from .openvino import infer, request_of, typed
+from .posed import EXACT, ONNX_FILES
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -32,7 +32,7 @@ class OpenVINOONNX:
     parallel = True
 
     def __init__(self, *, dynamic: bool) -> None:
-        self.dynamic = dynamic
+        self._name = "openvino-onnx-dynamic" if dynamic else "openvino-onnx"
         self.__doc__ = (
             "GRU on OpenVINO's ONNX frontend and CPU plugin; W, R, B are initializers"
             f"{'; batch and time are symbols' if dynamic else ''}"
@@ -55,16 +55,9 @@ class OpenVINOONNX:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        file = model_file(question, dynamic=self.dynamic)
-        compiled = self._core.compile_model(self._core.read_model(file.content, b""), "CPU", EXACT)
-        request = compiled.create_infer_request()
-        for name, array in file.feeds.items():
-            tensor = request.get_tensor(name)
-            if self.dynamic:
-                tensor.shape = array.shape
-            fill(tensor, array)
-        request.infer()
-        return file.only([copied(request.get_tensor(name)) for name in file.asked], question)
+        file = model_file(question, ONNX_FILES[self._name])
+        request = request_of(self._core, self._core.read_model(file.content, b""), EXACT)
+        return file.only(map(typed, infer(request, list(file.feeds.values()))), question)
 
 
 frontend = OpenVINOONNX(dynamic=False)

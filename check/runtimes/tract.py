@@ -15,9 +15,9 @@ import numpy.typing as npt
 import tract
 
 from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import LENGTHS, WEIGHTS, model_file
+from ...vectors.exchange.onnx_model import model_file
 from .converted import run_as
-from .runtime import Unsupported
+from .posed import ONNX_FILES, decline
 
 if TYPE_CHECKING:
     from ...cases.question import Question
@@ -43,19 +43,18 @@ class Tract:
         return run_as(GRU, self._run, question)
 
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        if question.dtype == "bfloat16":
-            raise Unsupported("tract has no bfloat16 tensors")
-        file = model_file(question, constants=WEIGHTS | LENGTHS)
-        outputs = _runnable(file.content).run(list(file.feeds.values()))
-        return file.only([tensor.to_numpy() for tensor in outputs], question)
+        decline("tract", question)
+        file = model_file(question, ONNX_FILES["tract"])
+        return file.only(run_file(file.content, file.feeds), question)
 
 
-def _runnable(content: bytes) -> Any:
-    """What tract makes of the file of a model; it reads files alone."""
+def run_file(content: bytes, feeds: dict[str, Any]) -> list[Any]:
+    """What tract gives for the file of a model; it reads files alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gru.onnx"
         path.write_bytes(content)
-        return tract.onnx().load(path).into_model().into_runnable()
+        runnable = tract.onnx().load(path).into_model().into_runnable()
+    return [tensor.to_numpy() for tensor in runnable.run(list(feeds.values()))]
 
 
 runnable = Tract()

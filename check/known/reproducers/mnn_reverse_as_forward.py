@@ -1,0 +1,243 @@
+# case      onnx.GRU-14/small/float32/reverse-lbr1
+# operator  onnx.GRU-14, https://onnx.ai/onnx/operators/onnx__GRU.html
+# needs     numpy, MNN and onnx
+# tells     the worst element and a verdict; exit status 0 is right, 1 is wrong or refused
+# made by   grucible gen check/known/reproducers/cases -o out && grucible show out
+#           onnx.GRU-14/small/float32/reverse-lbr1 --script mnn
+#
+# It asks for
+#   reverse:
+#   zt = sigmoid(Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz)
+#   rt = sigmoid(Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr)
+#   ht = tanh(Xt*(Wh^T) + rt (.) (Ht-1*(Rh^T) + Rbh) + Wbh)
+#   Ht = (1 - zt) (.) ht + zt (.) Ht-1
+#   gates are stacked z, r, h; biases wz, wr, wh, rz, rr, rh
+#
+# Attributes
+#   hidden_size          2
+#   direction            reverse
+#   layout               absent (default 0)
+#   linear_before_reset  1
+#   activations          absent (default [Sigmoid, Tanh])
+#   activation_alpha     absent (default none)
+#   activation_beta      absent (default none)
+#   clip                 absent (default infinity)
+#
+# Expected is the exact result, rounded once to float32. An element may be off by what float32
+# arithmetic may lose there.
+
+import ctypes
+import logging
+import sys
+import tempfile
+from pathlib import Path
+
+import _tools as converter
+import MNN
+import numpy as np
+from onnx import TensorProto, helper
+
+inputs = {
+    "X": np.array([
+        0.10059941, 1.33251, 1.2364447, 1.108028, -0.29785502, 1.0608956, -1.791829, 0.6020733,
+        -1.6382008, -0.026797056, 1.2643543, 1.600436
+    ], np.float32).reshape(3, 2, 2),
+    "W": np.array([
+        0.8871565, 0.16743731, -0.8628864, 0.42746437, -0.51806283, 0.78647053, -0.39635342,
+        -0.6143474, 0.88864803, 0.7176779, 0.78098553, -0.4302163
+    ], np.float32).reshape(1, 6, 2),
+    "R": np.array([
+        0.6571277, 0.13330221, 0.5588041, -0.013265669, -0.07064009, 0.2613209, 0.3366347,
+        -0.09897101, 0.3568774, 0.7841648, 0.11397743, -0.15903658
+    ], np.float32).reshape(1, 6, 2),
+    "B": np.array([
+        -0.9389882, -0.30473387, -0.22661138, 0.11813986, -0.72225153, 0.56524646, 0.51985455,
+        0.7881708, 0.3406974, 0.45955467, 0.22036266, -0.53010845
+    ], np.float32).reshape(1, 12),
+    "initial_h": np.array([
+        -0.018932879, 0.5454727, 0.89121896, -0.6206363
+    ], np.float32).reshape(1, 2, 2),
+}
+expected = {
+    "Y": np.array([
+        0.14302038, 0.031034857, -0.028735833, 0.33784255, -0.26153332, 0.11655888, -0.53961134,
+        -0.21349506, -0.8091423, 0.36192012, 0.89638263, -0.17218664
+    ], np.float32).reshape(3, 1, 2, 2),
+    "Y_h": np.array([
+        0.14302038, 0.031034857, -0.028735833, 0.33784255
+    ], np.float32).reshape(1, 2, 2),
+}
+tolerance = {
+    "Y": np.array([
+        2.6673079e-06, 1.9669533e-06, 2.8312206e-06, 2.592802e-06, 2.3841858e-06, 2.026558e-06,
+        2.6673079e-06, 2.2798777e-06, 1.4528632e-06, 1.3634562e-06, 6.03497e-07, 1.6018748e-06
+    ], np.float32).reshape(3, 1, 2, 2),
+    "Y_h": np.array([
+        2.6673079e-06, 1.9669533e-06, 2.8312206e-06, 2.592802e-06
+    ], np.float32).reshape(1, 2, 2),
+}
+
+
+def variable(array):
+    """`array`, float32 or int32, as a variable of MNN's."""
+    kind = MNN.expr.int if array.dtype == np.int32 else MNN.expr.float
+    return MNN.expr.const(array, list(array.shape), MNN.expr.NCHW, kind)
+
+
+def run_file(content, feeds, asked, options):
+    """What MNN gives for the file of a model; nothing where its converter writes no model, or the model
+    does not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
+        read.write_bytes(content)
+        words = ["mnnconvert", "-f", "ONNX", "--modelFile", str(read), "--MNNModel", str(made)]
+        converter.mnnconvert([*words, "--bizCode", "gru", *options])
+        if not made.exists():
+            return []
+        net = MNN.nn.load_module_from_file(str(made), list(feeds), list(asked))
+    return [np.array(one.read()) for one in net.forward([*map(variable, feeds.values())])]
+
+
+def named(names, outputs):
+    """The outputs by their names."""
+    if len(outputs) != len(names):
+        raise RuntimeError(f"gave {len(outputs)} outputs; expected {', '.join(names)}")
+    return dict(zip(names, outputs, strict=True))
+
+
+def bits(array):
+    """The array, of bfloat16 its bits."""
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+
+
+def difference(observed, expected):
+    """|observed - expected| of each element, in float64.
+
+    NaN is no distance from NaN and an infinity none from the same infinity; any other difference that
+    a NaN or an infinity takes part in is infinite. Both are float64 arrays, or broadcast.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.asarray(np.abs(np.subtract(observed, expected)))
+    if np.isfinite(off.max(initial=0.0)):
+        return off
+    same = (observed == expected) | (np.isnan(observed) & np.isnan(expected))
+    special = ~(np.isfinite(observed) & np.isfinite(expected))
+    return np.where(special, np.where(same, 0.0, np.inf), off)
+
+
+def wide(array):
+    """An array in float64, which holds every number; uint16 is the bits of bfloat16."""
+    if array.dtype == np.uint16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
+
+
+def compared(expected, tolerance, got, signed_zero):
+    """How far each element is off, and that by its tolerance."""
+    e, o = wide(expected), wide(got)
+    off = difference(o, e)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = off / tolerance.astype(np.float64)
+    ratio[off == 0] = 0
+    ratio[~(ratio >= 0)] = np.inf  # infinitely off
+    if signed_zero:
+        ratio[(e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))] = np.inf
+    return off, ratio
+
+
+def held(expected, tolerance, observed, signed_zero):
+    """How many elements are wrong, and the worst in words."""
+    wrong, most, said = 0, -1.0, ""
+    for name, wanted in expected.items():
+        got = observed[name]
+        off, ratio = compared(wanted, tolerance[name], got, signed_zero)
+        wrong += int((ratio > 1).sum())
+        if ratio.size and ratio.max() > most:
+            most = ratio.max()
+            at = np.unravel_index(ratio.argmax(), ratio.shape)
+            place, digits = ", ".join(str(int(i)) for i in at), 17 if wanted.itemsize == 8 else 9
+            said = (
+                f"{name}[{place}]: expected {wide(wanted)[at]:.{digits}g}, got {wide(got)[at]:.{digits}g}; "
+                f"off by {off[at]:.3g}, tolerance {tolerance[name][at]:.3g}"
+            )
+    return wrong, said
+
+
+def misshapen(expected, observed):
+    """What is wrong with names, shapes and dtypes; "" if nothing."""
+    for name, array in expected.items():
+        if name not in observed:
+            return f"{name} is missing"
+        got = observed[name]
+        if got.shape != array.shape or got.dtype != array.dtype:
+            told = [f"{one.dtype} {one.shape}" for one in (array, got)]
+            return f"{name}: expected {told[0]}, got {told[1]}".replace("uint16", "bfloat16")
+    return ""
+
+
+def verdict(ask, accepted, signed_zero=False):
+    """Ask, compare with each accepted pair of outputs and tolerances, and print the worst element and the
+    verdict. Returns the exit status."""
+    expected = accepted[0][0]
+    try:
+        observed = {name: bits(np.asarray(array)) for name, array in ask().items()}
+    except BaseException as error:
+        logging.getLogger().exception("no outputs")
+        print(f"refused: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
+        return 1
+    if other := misshapen(expected, observed):
+        print(f"{other}: WRONG\nwrong: an output has another name, shape or dtype")
+        return 1
+    wrong, said = min(held(*pair, observed, signed_zero) for pair in accepted)
+    number = sum(array.size for array in expected.values())
+    if wrong:
+        print(
+            f"{said}: WRONG\nwrong: {wrong} of {number} elements are off by more than their tolerance"
+        )
+        return 1
+    print(f"{said}\nright: all of {number} elements are within their tolerance")
+    return 0
+
+
+def ask():
+    """The outputs by name."""
+    node = helper.make_node(
+        "GRU",
+        ["X", "W", "R", "B", "", "initial_h"],
+        ["Y", "Y_h"],
+        direction="reverse",
+        hidden_size=2,
+        linear_before_reset=1,
+    )
+    constants = [
+        ("W", TensorProto.FLOAT),
+        ("R", TensorProto.FLOAT),
+        ("B", TensorProto.FLOAT),
+    ]
+    graph = helper.make_graph(
+        [node],
+        "gru",
+        [
+            helper.make_tensor_value_info("X", TensorProto.FLOAT, [3, 2, 2]),
+            helper.make_tensor_value_info("initial_h", TensorProto.FLOAT, [1, 2, 2]),
+        ],
+        [
+            helper.make_tensor_value_info("Y", TensorProto.FLOAT, [3, 1, 2, 2]),
+            helper.make_tensor_value_info("Y_h", TensorProto.FLOAT, [1, 2, 2]),
+        ],
+        [
+            helper.make_tensor(name, kind, inputs[name].shape, inputs[name].tobytes(), raw=True)
+            for name, kind in constants
+        ],
+    )
+    opset = helper.make_opsetid("", 14)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    names = ["Y", "Y_h"]
+    feeds = {name: inputs[name] for name in ["X", "initial_h"]}
+    outputs = run_file(model.SerializeToString(), feeds, names, [])
+    ctypes.CDLL(None).fflush(None)  # so that what MNN prints stands before the verdict
+    return named(names, outputs)
+
+
+print(f"MNN {MNN.version()}")
+sys.exit(verdict(ask, [(expected, tolerance)]))

@@ -1,0 +1,214 @@
+# case      openvino.GRUCell-3/small_cell/float32/noB
+# operator  openvino.GRUCell-3,
+#           https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/sequence/gru-cell-3.html
+# needs     numpy, openvino
+# tells     the worst element and a verdict; exit status 0 is right, 1 is wrong or refused
+# made by   grucible gen check/known/reproducers/cases -o out && grucible show out
+#           openvino.GRUCell-3/small_cell/float32/noB --script openvino
+#
+# It asks for
+#   zt = sigmoid(Xt*(Wz^T) + Ht-1*(Rz^T))
+#   rt = sigmoid(Xt*(Wr^T) + Ht-1*(Rr^T))
+#   ht = tanh(Xt*(Wh^T) + (rt (.) Ht-1)*(Rh^T))
+#   Ht = (1 - zt) (.) ht + zt (.) Ht-1
+#   gates are stacked z, r, h; there is no bias
+#
+# Attributes
+#   hidden_size          2
+#   activations          [sigmoid, tanh]
+#   activations_alpha    absent (default none)
+#   activations_beta     absent (default none)
+#   clip                 absent (default infinity)
+#   linear_before_reset  absent (default false)
+#
+# Expected is the exact result, rounded once to float32. An element may be off by what float32
+# arithmetic may lose there.
+
+import logging
+import sys
+
+import numpy as np
+import openvino as ov
+from openvino.op import Parameter
+from openvino.utils.node_factory import NodeFactory
+
+inputs = {
+    "X": np.array([
+        -0.38687348, 1.4184636, 0.24941921, 1.1485116
+    ], np.float32).reshape(2, 2),
+    "initial_hidden_state": np.array([
+        -0.297862, -0.603826, -0.6742872, -0.45584196
+    ], np.float32).reshape(2, 2),
+    "W": np.array([
+        0.33289075, -0.49209273, 0.34425104, 0.14730185, 0.3794123, -0.9658009, -0.7024419,
+        -0.1109612, 0.2372554, -0.91250116, 0.38137358, -0.34371537
+    ], np.float32).reshape(6, 2),
+    "R": np.array([
+        -0.18130541, 0.6942161, -0.049641907, 0.057357967, -0.47940582, 0.7481146, -0.09470475,
+        -0.31389916, 0.8036011, -0.09225261, 0.14026874, 0.3441553
+    ], np.float32).reshape(6, 2),
+}
+expected = {
+    "Ho": np.array([
+        -0.7463278, -0.62247145, -0.760582, -0.42253566
+    ], np.float32).reshape(2, 2),
+}
+tolerance = {
+    "Ho": np.array([
+        1.1697412e-06, 5.8859587e-07, 9.4249845e-07, 4.4889748e-07
+    ], np.float32).reshape(2, 2),
+}
+
+
+def request_of(core, made, properties):
+    """A request to infer the model `made`, compiled for the CPU."""
+    return core.compile_model(made, "CPU", properties).create_infer_request()
+
+
+def copied(tensor):
+    """A copy of `tensor`, whose memory belongs to its request."""
+    bits = tensor.get_element_type() == ov.Type.bf16
+    return (tensor.data.view(np.uint16) if bits else tensor.data).copy()
+
+
+def fill(tensor, array):
+    """Copy `array` into `tensor`, which has its element type and shape.
+
+    A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the view.
+    """
+    tensor.data.view(array.dtype)[...] = array
+
+
+def infer(request, arrays):
+    """The outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
+    for index, array in enumerate(arrays):
+        tensor = request.get_input_tensor(index)
+        if tuple(tensor.shape) != array.shape:
+            tensor.shape = array.shape  # of a dynamic model
+        fill(tensor, array)
+    request.infer()
+    return [copied(tensor) for tensor in request.output_tensors]
+
+
+def named(names, outputs):
+    """The outputs by their names."""
+    if len(outputs) != len(names):
+        raise RuntimeError(f"gave {len(outputs)} outputs; expected {', '.join(names)}")
+    return dict(zip(names, outputs, strict=True))
+
+
+def bits(array):
+    """The array, of bfloat16 its bits."""
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+
+
+def difference(observed, expected):
+    """|observed - expected| of each element, in float64.
+
+    NaN is no distance from NaN and an infinity none from the same infinity; any other difference that
+    a NaN or an infinity takes part in is infinite. Both are float64 arrays, or broadcast.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.asarray(np.abs(np.subtract(observed, expected)))
+    if np.isfinite(off.max(initial=0.0)):
+        return off
+    same = (observed == expected) | (np.isnan(observed) & np.isnan(expected))
+    special = ~(np.isfinite(observed) & np.isfinite(expected))
+    return np.where(special, np.where(same, 0.0, np.inf), off)
+
+
+def wide(array):
+    """An array in float64, which holds every number; uint16 is the bits of bfloat16."""
+    if array.dtype == np.uint16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
+
+
+def compared(expected, tolerance, got, signed_zero):
+    """How far each element is off, and that by its tolerance."""
+    e, o = wide(expected), wide(got)
+    off = difference(o, e)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = off / tolerance.astype(np.float64)
+    ratio[off == 0] = 0
+    ratio[~(ratio >= 0)] = np.inf  # infinitely off
+    if signed_zero:
+        ratio[(e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))] = np.inf
+    return off, ratio
+
+
+def held(expected, tolerance, observed, signed_zero):
+    """How many elements are wrong, and the worst in words."""
+    wrong, most, said = 0, -1.0, ""
+    for name, wanted in expected.items():
+        got = observed[name]
+        off, ratio = compared(wanted, tolerance[name], got, signed_zero)
+        wrong += int((ratio > 1).sum())
+        if ratio.size and ratio.max() > most:
+            most = ratio.max()
+            at = np.unravel_index(ratio.argmax(), ratio.shape)
+            place, digits = ", ".join(str(int(i)) for i in at), 17 if wanted.itemsize == 8 else 9
+            said = (
+                f"{name}[{place}]: expected {wide(wanted)[at]:.{digits}g}, got {wide(got)[at]:.{digits}g}; "
+                f"off by {off[at]:.3g}, tolerance {tolerance[name][at]:.3g}"
+            )
+    return wrong, said
+
+
+def misshapen(expected, observed):
+    """What is wrong with names, shapes and dtypes; "" if nothing."""
+    for name, array in expected.items():
+        if name not in observed:
+            return f"{name} is missing"
+        got = observed[name]
+        if got.shape != array.shape or got.dtype != array.dtype:
+            told = [f"{one.dtype} {one.shape}" for one in (array, got)]
+            return f"{name}: expected {told[0]}, got {told[1]}".replace("uint16", "bfloat16")
+    return ""
+
+
+def verdict(ask, accepted, signed_zero=False):
+    """Ask, compare with each accepted pair of outputs and tolerances, and print the worst element and the
+    verdict. Returns the exit status."""
+    expected = accepted[0][0]
+    try:
+        observed = {name: bits(np.asarray(array)) for name, array in ask().items()}
+    except BaseException as error:
+        logging.getLogger().exception("no outputs")
+        print(f"refused: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
+        return 1
+    if other := misshapen(expected, observed):
+        print(f"{other}: WRONG\nwrong: an output has another name, shape or dtype")
+        return 1
+    wrong, said = min(held(*pair, observed, signed_zero) for pair in accepted)
+    number = sum(array.size for array in expected.values())
+    if wrong:
+        print(
+            f"{said}: WRONG\nwrong: {wrong} of {number} elements are off by more than their tolerance"
+        )
+        return 1
+    print(f"{said}\nright: all of {number} elements are within their tolerance")
+    return 0
+
+
+def ask():
+    """The outputs by name."""
+    ports = [
+        Parameter(ov.Type.f32, ov.PartialShape([2, 2])),  # X
+        Parameter(ov.Type.f32, ov.PartialShape([2, 2])),  # initial_hidden_state
+        Parameter(ov.Type.f32, ov.PartialShape([6, 2])),  # W
+        Parameter(ov.Type.f32, ov.PartialShape([6, 2])),  # R
+    ]
+    attributes = {
+        "activations": ["sigmoid", "tanh"],
+        "hidden_size": 2,
+    }
+    node = NodeFactory("opset3").create("GRUCell", ports, attributes)
+    model = ov.Model(node.outputs(), ports, "gru")
+    request = request_of(ov.Core(), model, {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0})
+    outputs = infer(request, list(inputs.values()))
+    return named(["Ho"], outputs)
+
+
+print(f"openvino {ov.get_version()}")
+sys.exit(verdict(ask, [(expected, tolerance)]))

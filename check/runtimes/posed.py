@@ -1,0 +1,96 @@
+"""How each named runtime is asked: what becomes a constant of its model, and what it is not asked.
+
+Nothing here loads a runtime: a script for one (`check/scripts`) is also written where it is not installed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...cases.operators.known import operator_named
+from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from ...vectors.exchange.onnx_node import LENGTHS, WEIGHTS, Posing
+from .runtime import Unsupported
+
+if TYPE_CHECKING:
+    from ...cases.operators.signature import Operator
+    from ...cases.question import Question
+
+_INPUTS: frozenset[str] = frozenset()
+ONNX_FILES = {
+    "onnx": Posing(_INPUTS),  # for any runtime, as ONNX's own tests are
+    "onnxruntime": Posing(_INPUTS, opset=14),
+    "onnxruntime-constant": Posing(opset=14),
+    "onnxruntime-opset7": Posing(_INPUTS, opset=7),  # before 14 there is no layout
+    "onnx-reference": Posing(_INPUTS),
+    "opencv": Posing(both_outputs=True),
+    "openvino-onnx": Posing(),
+    "openvino-onnx-dynamic": Posing(dynamic=True),
+    "iree": Posing(),
+    "mnn": Posing(),
+    "mnn-kernel": Posing(),
+    "tract": Posing(WEIGHTS | LENGTHS),  # it knows no sequence_lens but an initializer
+}
+"""The runtimes that are given the model of one ONNX GRU, by name."""
+OWN_KERNEL = ["--useOriginRNNImpl"]
+"""The options of MNN's converter that `mnn-kernel` is asked with."""
+EXACT: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+"""No bfloat16 where the model has none, and the model runs in the calling thread."""
+
+
+@dataclass(frozen=True)
+class OpenVINOPosing:
+    """How OpenVINO's own operators are asked of it.
+
+    With `constant_weights`, W, R and B are Constants, else Parameters. With `dynamic`, batch and number
+    of steps are dynamic dimensions. With `own_precision` no INFERENCE_PRECISION_HINT is given.
+    """
+
+    constant_weights: bool = False
+    dynamic: bool = False
+    own_precision: bool = False
+
+    @property
+    def properties(self) -> dict[str, str | int]:
+        """What a model is compiled with."""
+        return {"NUM_STREAMS": 0} if self.own_precision else EXACT
+
+
+OPENVINO = {
+    "openvino": OpenVINOPosing(),
+    "openvino-constant": OpenVINOPosing(constant_weights=True),
+    "openvino-dynamic": OpenVINOPosing(constant_weights=True, dynamic=True),
+    "openvino-dynamic-parameters": OpenVINOPosing(dynamic=True),
+    "openvino-default": OpenVINOPosing(own_precision=True),
+}
+"""The runtimes that are given a model of OpenVINO's, by name."""
+
+
+def openvino_operator(question: Question) -> Operator:
+    """The operator of OpenVINO's that `question` is asked as: its own, or GRUSequence-5."""
+    own = question.operator in {one.name for one in OPERATORS}
+    return operator_named(question.operator) if own else GRU_SEQUENCE
+
+
+_NO_LAYOUT = "layout 1: ONNX Runtime has no batchwise recurrent operators"
+
+
+def decline(name: str, question: Question) -> None:
+    """Raise Unsupported, with the reason, where the runtime of this name is not asked `question`: one of its
+    own operator, of which it says that it does not offer it, or which has no way into it."""
+    dtype, family = question.dtype, name.partition("-")[0]
+    if name == "opencv" and dtype == "bfloat16":
+        raise Unsupported("OpenCV has no bfloat16 arrays in Python")
+    if name == "tract" and dtype == "bfloat16":
+        raise Unsupported("tract has no bfloat16 tensors")
+    if family == "mnn" and dtype != "float32":
+        raise Unsupported(f"MNN takes and gives float32 in Python, not {dtype}")
+    if family == "onnxruntime":
+        if question.attributes["layout"] == 1:
+            raise Unsupported(_NO_LAYOUT)
+        if dtype in ("float64", "bfloat16"):
+            raise Unsupported(f"ONNX Runtime's GRU has no {dtype}")
+        opset = ONNX_FILES[name].opset or 0
+        if opset < 14 and "layout" in question.given:
+            raise Unsupported(f"GRU has no layout before opset 14, and the model is of {opset}")

@@ -1,0 +1,1 @@
+"""Reproducers: scripts that ask one case of one runtime, without grucible."""
