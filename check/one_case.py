@@ -1,0 +1,122 @@
+"""One case judged by itself: what a test has in its hands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..cases.commands.terminal import escaped
+from ..cases.operators.readings import STORED, ReadingNames
+from ..cases.selection import globs
+from ..vectors.block import block_of
+from ..vectors.case import Case
+from .judging.case_result import CaseResult, CaseVerdict
+from .judging.criterion import Criterion, check_classes, chosen_criteria
+from .judging.judge import judge_one
+from .observed.source import Reply, returned, stacked
+from .reports.paragraph import how_far_off
+from .reports.wrapping import wrapped
+from .runtimes.runtime import Runtime
+
+
+@dataclass(frozen=True, repr=False)
+class Judgment:
+    """What was found of the outputs of one case.
+
+    `verdict` is `passed`, `failed`, or `error` for outputs of other names, shapes or dtypes. `grade` is
+    the best class of arithmetic whose tolerances hold, "" where none does, whatever was `required`.
+    `where` names the element that is worst, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected|
+    there, `ulps` the same in units in the last place, and `ratio` the same by what is admitted. `readings`
+    are those that an ambiguous case passes under. `message` says what is wrong, and `show` is the command
+    that shows the case, where that is known.
+
+    A judgment is neither true nor false: ask for `passed`.
+    """
+
+    id: str
+    verdict: CaseVerdict
+    required: str
+    grade: str
+    where: str
+    ratio: float
+    difference: float
+    ulps: float
+    readings: tuple[ReadingNames, ...]
+    message: str
+    result: CaseResult = field(compare=False)
+    show: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every element is within its tolerance."""
+        return self.verdict == "passed"
+
+    @property
+    def reading(self) -> ReadingNames | None:
+        """The reading that is followed, by its names: none of them for the stored one. None where no
+        accepted reading gives the outputs."""
+        if not self.passed:
+            return None
+        return next(iter(self.readings), STORED)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence."""
+        if not self.passed:
+            return how_far_off(self.result)
+        worst = f", {self.where} off by {self.difference:.3g}" if self.difference else ""
+        return f"holds {self.grade or 'no class'}{worst}, {self.ratio:.2f} × tolerance"
+
+    def text(self) -> str:
+        """The case and what was found of it, as `grucible check` says it, in the width of the terminal."""
+        lines = [self.id, *wrapped(self.sentence, indent=2)]
+        return "\n".join(map(escaped, [*lines, f"  see: {self.show}"] if self.show else lines))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a judgment is neither true nor false: assert judgment.passed")
+
+    def __repr__(self) -> str:
+        return f"<Judgment {escaped(f'{self.id}: {self.verdict}, {self.sentence}')}>"
+
+
+def judge(
+    case: Case,
+    outputs: Mapping[str, Any],
+    *,
+    arithmetic: str | Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+    ulp: float | None = None,
+) -> Judgment:
+    """Judge what a runtime returned for `case.question`: arrays by the names of the outputs.
+
+    What is required can be changed as for `verify`. What is no mapping, and arrays of other names, shapes or
+    dtypes, are an error, as in `check`. Each case is taken by itself here: that a runtime follows one reading
+    of an ambiguous text in all cases, `verify` alone can say.
+    Raises GrucibleError for criteria that are none, and VectorFileError for a case without tolerances.
+    """
+    criterion = chosen_criteria(globs(arithmetic), rtol, atol, ulp)[case.dtype]
+    reply = returned(Runtime("", "", lambda _: outputs), case.question)
+    return judged_reply(case, reply, criterion)
+
+
+def judged_reply(case: Case, reply: Reply, criterion: Criterion) -> Judgment:
+    """The judgment of what a runtime said to the question of a case."""
+    block = block_of(case)
+    check_classes(Path(case.id), block)
+    found = judge_one(block, stacked(block, [reply]), criterion)
+    return Judgment(
+        id=found.id,
+        verdict=found.verdict,
+        required=str(criterion),
+        grade=found.arithmetic,
+        where=found.where,
+        ratio=found.worst_ratio,
+        difference=found.worst_abs,
+        ulps=found.worst_ulp,
+        readings=found.readings,
+        message=found.message,
+        result=found,
+    )

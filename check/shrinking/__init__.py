@@ -1,0 +1,1 @@
+"""Smaller questions that fail the same way."""

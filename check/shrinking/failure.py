@@ -1,0 +1,99 @@
+"""What a case that goes wrong does, so that a smaller one can be said to do the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...cases.operators.known import OPERATORS
+from ...gen.variants.known import variant_called
+from ...gen.variants.variant import Variant
+from ...gen.variants.work import too_large
+from ...vectors.block import Block
+from ..diagnosis.contradictions import Passing
+from ..diagnosis.diagnose import diagnose
+from ..diagnosis.failing import FailingBlock
+from ..diagnosis.local import Local
+from ..judging.case_result import CaseResult
+from ..judging.criterion import Criterion
+from ..judging.judge import judge_one
+from ..observed.source import Observed, Source
+from ..reports.messages import masked
+
+CLEARLY = 4.0
+"""A smaller case is off by so many tolerances at least, or by as many as the first one."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What became of a case: its `result`, and the variants of the GRU that explain it, if any do."""
+
+    result: CaseResult
+    variants: tuple[Variant, ...] = ()
+
+    @property
+    def looks_like(self) -> str:
+        """What explains it, in words."""
+        operator = OPERATORS[self.result.operator]
+        return "; and ".join(variant.about_for(operator) for variant in self.variants)
+
+
+class Trials:
+    """What a source says to a question, held against the exact answer, by the criteria of each dtype."""
+
+    def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
+        self._source, self._criteria = source, criteria
+        self.asked = 0
+        """How many questions were asked."""
+
+    def failure(self, block: Block) -> Failure | None:
+        """What is wrong with the case of a block of one, and what explains it; None where it passes, is
+        unsupported, or does not decide."""
+        result, observed = self._judged(block)
+        if not _wrong(result):
+            return None
+        if result.verdict != "failed" or too_large(block.question(0)):
+            return Failure(result)
+        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
+        finding = found.by_case.get(result.id)
+        if finding is None or finding.kind == "arithmetic" or not finding.certain:
+            return Failure(result)
+        return Failure(result, tuple(map(variant_called, finding.names)))
+
+    def same(self, block: Block, first: Failure) -> CaseResult | None:
+        """The result of the case of a block of one, if it fails as the first one does: by the same kind of
+        message, or off by the same variants, or, where none explains it, clearly off and in the same way
+        finite."""
+        result, observed = self._judged(block)
+        before = first.result
+        if not _wrong(result) or result.verdict != before.verdict:
+            return None
+        if result.verdict != "failed":
+            kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
+            alike = masked(result.message) == masked(before.message)
+            return result if kinds[0] == kinds[1] and alike else None
+        if result.worst_ratio < min(CLEARLY, before.worst_ratio):
+            return None
+        if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
+            return None
+        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        return result if not first.variants or _explained(part, first.variants) else None
+
+    def _judged(self, block: Block) -> tuple[CaseResult, Observed]:
+        self.asked += 1
+        observed = self._source.ask("", block)()
+        return judge_one(block, observed, self._criteria[block.dtype]), observed
+
+
+def _explained(part: FailingBlock, variants: tuple[Variant, ...]) -> bool:
+    """Whether variants explain the one case of a part: as a whole, or one step at a time."""
+    if part.distances([variants])[0, 0] <= 1.0:
+        return True
+    found = Local([part], Passing([]), 1, 4 * part.work).explained(variants)
+    return found is not None and bool(found.cases[0])
+
+
+def _wrong(result: CaseResult) -> bool:
+    return result.decides and result.verdict in ("failed", "error")

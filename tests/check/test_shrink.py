@@ -1,0 +1,186 @@
+"""Smaller questions that fail the same way: what may be left out, and what must stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shipped import core_cases
+
+from grucible import GrucibleError, Question, Unsupported, load_vectors
+from grucible.cases.dtypes import Arrays
+from grucible.cases.pose import sizes_of
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import described
+from grucible.check.shrinking.reductions import reductions
+from grucible.check.shrinking.shrink import Shrunk, shrink, shrunk_id
+from grucible.gen.making.posed import answered_block
+
+from .conftest import Command
+from .numpy_gru import run
+
+HERE = Path(__file__).parent
+SEQUENCE = "openvino.GRUSequence-5/core/float32/bidirectional-lbr-relu_sigmoid-clip0.5-longest-last"
+
+
+def case(case_id: str) -> Question:
+    return next(one.question for one in core_cases() if one.id == case_id)
+
+
+def shrunk(question: Question, kernel: Callable[[Question], Arrays]) -> Shrunk:
+    source = FromRuntime(described("kernel", kernel))
+    return shrink(answered_block(question), source, chosen_criteria())
+
+
+def small(question: Question) -> int:
+    return sum(array.size for array in question.inputs.values())
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        SEQUENCE,
+        "onnx.GRU-14/plain/float32/layout1",
+        "openvino.GRUCell-3/plain/float32/lbr",
+        "bnnsgraph.gru/plain/float32/default",
+    ],
+)
+def test_every_reduction_is_a_question_that_asks_less_or_rounder_numbers(case_id: str) -> None:
+    question = case(case_id)
+    seen = list(reductions(question))
+    assert len(seen) > 10
+    for one in seen:
+        less = one.question
+        rounder = {
+            name for name, a in less.inputs.items() if a.shape == question.inputs[name].shape
+        }
+        changed = [n for n in rounder if (less.inputs[n] != question.inputs[n]).any()]
+        fewer = small(less) < small(question)
+        assert fewer or changed or len(less.given) < len(question.given) or len(less.outputs) == 1
+        assert not (fewer and changed) or one.about.startswith(("seq", "time", "without", "reverse", "forward"))  # fmt: skip
+        assert set(sizes_of(less)) == set(sizes_of(question))
+
+
+def test_rows_and_steps_are_left_out_of_every_input_that_has_them() -> None:
+    question = case(SEQUENCE)
+    [one] = [r.question for r in reductions(question) if r.about == "batch_size 1"][:1]
+    for name in ("X", "initial_hidden_state", "sequence_lengths"):
+        np.testing.assert_array_equal(one.inputs[name], question.inputs[name][:1])
+    np.testing.assert_array_equal(one.inputs["W"], question.inputs["W"])
+    [one] = [r.question for r in reductions(question) if r.about == "hidden_size 1"][:1]
+    hidden = question.attributes["hidden_size"]
+    np.testing.assert_array_equal(one.inputs["W"], question.inputs["W"][:, ::hidden])
+    np.testing.assert_array_equal(one.inputs["R"], question.inputs["R"][:, ::hidden, :1])
+
+
+def test_a_row_is_shorter_by_the_steps_that_go() -> None:
+    question = case(SEQUENCE)
+    x, lengths = question.inputs["X"], question.inputs["sequence_lengths"]
+    seen = [one.question for one in reductions(question) if one.about.startswith("seq_length")]
+    assert len(seen) >= 4
+    for less in seen:
+        left = less.inputs["sequence_lengths"]
+        kept = [
+            t
+            for t in range(x.shape[1])
+            if any(
+                (x[:, t] == less.inputs["X"][:, n]).all() for n in range(less.inputs["X"].shape[1])
+            )
+        ]
+        assert left.tolist() == [sum(t < length for t in kept) for length in lengths]
+
+
+def test_a_second_direction_keeps_its_own_functions_and_weights() -> None:
+    question = case("onnx.GRU-14/plain/float32/bidirectional-Sigmoid_Tanh_Tanh_Relu")
+    one = next(r.question for r in reductions(question) if r.about == "reverse alone")
+    assert one.given["direction"] == "reverse"
+    assert one.attributes["activations"] == question.attributes["activations"][2:]
+    np.testing.assert_array_equal(one.inputs["R"], question.inputs["R"][1:])
+
+
+def bias_of_the_second_direction(question: Question) -> Arrays:
+    """Right, but for the sign of the update gate's bias in reverse."""
+    if question.attributes["direction"] != "bidirectional":
+        return run(question)
+    inputs = dict(question.inputs)
+    inputs["B"] = inputs["B"].copy()
+    inputs["B"][1, : question.attributes["hidden_size"]] *= -1
+    return run(Question(question.id, question.operator, question.dtype, question.given, inputs, question.outputs))  # fmt: skip
+
+
+def test_what_the_failure_needs_stays() -> None:
+    found = shrunk(case(SEQUENCE), bias_of_the_second_direction)
+    question = found.question
+    assert question.attributes["direction"] == "bidirectional"
+    assert sizes_of(question) == {
+        "batch_size": 1, "seq_length": 1, "input_size": 1, "hidden_size": 1, "num_directions": 2,
+    }  # fmt: skip
+    assert 1 <= np.count_nonzero(question.inputs["B"]) <= 2
+    assert found.result.verdict == "failed"
+    assert found.result.id == question.id == shrunk_id(SEQUENCE)
+    assert found.first.result.id == SEQUENCE
+
+
+def test_what_is_found_is_the_same_misreading() -> None:
+    """Both mistakes make the first case fail; the one that explains it is the one that stays."""
+    found = shrunk(case(SEQUENCE), lambda q: run(q, "linear_before_reset inverted"))
+    assert [variant.name for variant in found.first.variants] == ["lbr-ignored"]
+    assert found.question.attributes["linear_before_reset"] is True
+    assert small(found.question) <= 13
+
+
+def test_another_misreading_of_what_is_left_is_not_the_same() -> None:
+    """Without clip the kernel is wrong in another way, which is clearly off, too."""
+
+    def either(question: Question) -> Arrays:
+        clipped = question.attributes["clip"] < 100
+        return run(question, "clip ignored" if clipped else "gates z and r exchanged")
+
+    found = shrunk(case(SEQUENCE), either)
+    assert [variant.name for variant in found.first.variants] == ["clip-ignored"]
+    assert "clip" in found.question.given
+
+
+def refuses_clip(question: Question) -> Arrays:
+    if question.attributes["clip"] < 100:
+        raise ValueError(f"clip {question.attributes['clip']} of {question.inputs['X'].shape}")
+    raise ValueError("nothing works here")
+
+
+def test_an_error_stays_the_same_error() -> None:
+    found = shrunk(case(SEQUENCE), refuses_clip)
+    assert found.result.verdict == "error"
+    assert "clip" in found.question.given
+    assert "activations" not in found.question.given
+    assert small(found.question) <= 12
+
+
+def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
+    with pytest.raises(GrucibleError, match="does not fail: there is nothing to shrink"):
+        shrunk(case(SEQUENCE), run)
+
+    def unsupported(_: Question) -> Arrays:
+        raise Unsupported("nothing")
+
+    with pytest.raises(GrucibleError, match="does not fail"):
+        shrunk(case(SEQUENCE), unsupported)
+
+
+def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "wrong.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as right\n"
+        "def run(question):\n    return right(question, 'linear_before_reset inverted')\n"
+    )
+    file, runtime = tmp_path / "small.h5", f"{tmp_path / 'wrong.py'}:run"
+    ended = command("shrink", SEQUENCE, "--runtime", runtime, "-o", file)
+    assert ended.status == 0, ended.err
+    assert max(map(len, ended.out.splitlines()[:-2])) <= 80
+    [small_case] = load_vectors(file)
+    assert small_case.id == shrunk_id(SEQUENCE)
+    assert command("check", file, "--runtime", runtime, "--recompute", "1").status == 1
+    assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
+    again = command("shrink", file, "*", "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", file)
+    assert "does not fail: there is nothing to shrink" in again.said_in_one_line()

@@ -1,0 +1,522 @@
+"""`grucible trace`, and where observed states leave the exact ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from diagnosis.kernel import Direction, Kernel, Task
+from shipped import core_cases
+
+import grucible
+from grucible import Case, Question
+from grucible.check.reports.deviation import sentences, verdict, wrong_steps
+from grucible.check.reports.trace import against_lines, step_lines
+from grucible.check.tracing.deviation import Deviation, WrongStep
+from grucible.check.tracing.observing import Traced
+from grucible.check.tracing.part import WHOLE, Part
+from grucible.check.tracing.states import Place
+
+from .conftest import HERE, Command, bad_usage, strict_json
+
+Array = npt.NDArray[Any]
+PAGE = (HERE.parent.parent / "check" / "README.md").read_text(encoding="utf-8")
+BOTH = "openvino.GRUSequence-5/plain/float32/bidirectional"
+RAGGED = "openvino.GRUSequence-5/plain/float32/ragged"
+QUANTITIES = {"a_z", "a_r", "a_h", "z", "r", "t", "u", "state"}
+
+
+@cache
+def case_of(case_id: str) -> Case:
+    return next(case for case in core_cases() if case.id == case_id)
+
+
+class Spoiled(Kernel):
+    """A kernel in whose numbered steps a unit of a row is off by a quarter: what follows is right from that.
+
+    `at` are (direction, row, step, unit).
+    """
+
+    def __init__(self, *at: tuple[int, int, int, int]) -> None:
+        self.at, self.number = at, 0
+
+    def direction(self, task: Task, p: Direction) -> tuple[Array, Array]:
+        self.number = -1
+        return super().direction(task, p)
+
+    def step(self, x: Array, h: Array, p: Direction) -> Array:
+        self.number += 1
+        state = super().step(x, h, p).copy()
+        for direction, row, number, unit in self.at:
+            if (direction, number) == (p.number, self.number):
+                state[row, unit] += 0.25
+        return state
+
+
+def against(case_id: str, run: Callable[[Question], Mapping[str, Array]]) -> Deviation:
+    case = case_of(case_id)
+    return case.trace().against(run(case.question))
+
+
+def changed(case_id: str, change: Callable[[dict[str, Array]], None]) -> Deviation:
+    """The deviation of the right outputs but for a change."""
+    outputs = {name: array.copy() for name, array in case_of(case_id).answer.outputs.items()}
+    change(outputs)
+    return case_of(case_id).trace().against(outputs)
+
+
+def said(found: Deviation) -> str:
+    return " | ".join(sentences(found))
+
+
+def test_the_answers_themselves_pass() -> None:
+    found = changed(BOTH, lambda _: None)
+    assert found.passed
+    assert (found.leaving, found.wrong, found.states) == ((), (), None)
+    assert verdict("mine", found) == "mine passes: the largest error is 0 × tolerance"
+
+
+@pytest.mark.parametrize("operator", ["openvino.GRUSequence-5", "onnx.GRU-14"])
+@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_one_wrong_step_is_named_and_the_rest_is_its_consequence(
+    operator: str, direction: int, dtype: str
+) -> None:
+    found = against(f"{operator}/plain/{dtype}/bidirectional", Spoiled((direction, 1, 2, 3)))
+    word, time = (("forward", 2), ("reverse", 1))[direction]
+    place = Place(word, row=1, step=2, time=time)
+    assert found.every
+    assert found.wrong == (WrongStep(place, (3,)),)
+    [first] = found.leaving
+    assert (first.place, first.unit, first.others) == (place, 3, 0)
+    assert abs(first.observed - first.expected - 0.25) < 0.01
+    assert math.isclose(first.off, 0.25, abs_tol=0.01)
+    assert 0 < first.tolerance < 0.05
+    text = said(found)
+    assert f"leaves the exact states first at {word}, row 1, step 2 (time {time}), unit 3: " in text
+    assert "; every later step is right from the state before it: all that follows is its" in text
+    last = found.states
+    assert last is not None
+    assert last.shape == (2, 3, 4, 6)
+    exact = case_of(f"{operator}/plain/{dtype}/bidirectional").trace().directions[direction]
+    off = np.abs(last[direction, 1] - exact.state[1].astype(np.float64)).max(axis=-1)
+    assert off[3] > 0.01 > off[1]  # the state after it is off too, and is not said to be wrong
+
+
+def test_the_first_is_that_of_the_first_step_whatever_its_row() -> None:
+    found = against(BOTH, Spoiled((0, 0, 3, 1), (0, 2, 1, 5), (0, 2, 1, 4), (1, 0, 0, 2)))
+    assert [(one.place.direction, one.place.row, one.place.step, one.unit, one.others)
+            for one in found.leaving] == [("forward", 2, 1, 4, 1), ("reverse", 0, 0, 2, 0)]  # fmt: skip
+    assert [(one.place.row, one.place.step, one.units) for one in found.wrong] == [
+        (0, 3, (1,)), (2, 1, (4, 5)), (0, 0, (2,)),
+    ]  # fmt: skip
+    assert "3 of 24 steps are wrong by themselves" in said(found)
+    assert list(wrong_steps(found, 6)) == [
+        "forward, row 0: step 3, unit 1",
+        "forward, row 2: step 1, units 4-5",
+        "reverse, row 0: step 0, unit 2",
+    ]
+
+
+def test_steps_are_counted_by_the_rows_own_lengths() -> None:
+    """Rows of 3, 1 and 2 steps: the one of row 2 is its last."""
+    found = against(RAGGED, Spoiled((0, 2, 1, 0)))
+    assert found.steps == 6
+    assert [one.place for one in found.wrong] == [Place("forward", 2, 1, 1)]
+    assert found.states is not None
+    assert np.isnan(found.states[0, :, :, 0]).tolist() == [
+        [False, False, False], [False, True, True], [False, False, True],
+    ]  # fmt: skip
+    backwards = next(
+        case for case in core_cases()
+        if case.id.startswith("onnx.GRU-14/core/float32/reverse-") and case.id.endswith("-ragged")
+        and case.tier == "required" and "Y" in case.answer.outputs
+    )  # fmt: skip
+    lengths = backwards.trace().directions[0].lengths
+    row = int(np.argmax((lengths > 1) & (lengths < lengths.max())))
+    found = backwards.trace().against(Spoiled((0, row, 1, 0))(backwards.question))
+    assert [one.place for one in found.wrong] == [Place("reverse", row, 1, int(lengths[row]) - 2)]
+
+
+def test_every_step_wrong_is_said_at_once() -> None:
+    class Kept(Kernel):
+        def blend(self, z: Array, new: Array, h: Array) -> Array:
+            return super().blend(1 - z, new, h)
+
+    found = against(BOTH, Kept())
+    assert len(found.wrong) == found.steps == 24
+    assert "every step is wrong by itself, from the observed state before it: all 24" in said(found)
+    assert not list(wrong_steps(found, 6))
+
+
+def test_rows_that_are_alike_are_told_together() -> None:
+    class NoState(Kernel):
+        def start(self, task: Task, p: Direction) -> Array:
+            return np.zeros_like(super().start(task, p))
+
+    found = against(BOTH, NoState())
+    assert list(wrong_steps(found, 6)) == [
+        "forward, rows 0-2: step 0, every unit",
+        "reverse, rows 0-2: step 0, every unit",
+    ]
+    assert "6 of 24 steps are wrong by themselves" in said(found)
+
+
+def test_small_errors_are_no_wrong_step() -> None:
+    def off(outputs: dict[str, Array]) -> None:
+        for array in outputs.values():
+            array *= np.float32(1 + 3e-6)
+
+    found = changed(BOTH, off)
+    assert found.leaving
+    assert not found.wrong
+    assert "no step is off by much: these are small errors, as of coarse arithmetic" in said(found)
+    assert "it is off by no more than float16-state arithmetic may be" in said(found)
+
+
+def test_of_last_states_alone_no_step_is_told() -> None:
+    case_id = "onnx.GRU-14/core/float32/bidirectional-noact-noY"
+    found = against(case_id, Spoiled((1, 0, 1, 2)))
+    assert not found.every
+    assert not found.wrong
+    steps = int(case_of(case_id).trace().directions[1].lengths[0])
+    assert [one.place for one in found.leaving] == [Place("reverse", 0, steps - 1, 0)]
+    assert "its last states leave the exact ones first at reverse, row 0" in said(found)
+    assert "cannot be told: the other states are not handed out" in said(found)
+    assert found.states is not None
+    assert np.isnan(found.states[:, :, :-1]).all()
+    assert not np.isnan(found.states[:, :, -1]).any()
+
+
+def test_of_a_cell_its_one_step_is_told() -> None:
+    case_id = "openvino.GRUCell-3/plain/float32/default"
+    rows = len(case_of(case_id).inputs["X"])
+    found = against(case_id, Spoiled((0, rows - 1, 0, 2)))
+    assert found.every
+    assert [one.place for one in found.wrong] == [Place("forward", rows - 1, 0, 0)]
+
+
+def test_what_no_step_has_made_is_told_apart() -> None:
+    def past(outputs: dict[str, Array]) -> None:
+        outputs["Y"][1, 0, 2, 4] = 0.5
+
+    found = changed(RAGGED, past)
+    assert (found.leaving, found.wrong) == ((), ())
+    assert "no state is off by more than its tolerance" in said(found)
+    assert (
+        "Y past the row's length at forward, row 1, time 2, unit 4: expected 0.0, got 0.5"
+        in said(found)
+    )
+
+    def last(outputs: dict[str, Array]) -> None:
+        outputs["Ho"][2, 0, 3] += np.float32(0.5)
+
+    found = changed(RAGGED, last)
+    assert (found.leaving, found.wrong) == ((), ())
+    assert "Ho is not the state after the row's last step at forward, row 2, unit 3" in said(found)
+
+
+def test_states_that_are_in_the_wrong_place_of_y_alone() -> None:
+    def swapped(outputs: dict[str, Array]) -> None:
+        outputs["Y"][:] = outputs["Y"][:, ::-1]
+
+    found = changed(BOTH, swapped)
+    assert found.last_alone_right
+    assert "the steps are right, and what Y holds is not what they gave" in said(found)
+    assert "wrong by itself" not in said(found)
+    assert not list(wrong_steps(found, 6))
+
+
+def test_nan_is_said_as_nan() -> None:
+    def nan(outputs: dict[str, Array]) -> None:
+        outputs["Y"][1, 0, 2, 3] = np.nan
+
+    found = changed(BOTH, nan)
+    assert [one.place for one in found.leaving] == [Place("forward", 1, 2, 2)]
+    assert "got nan" in said(found)
+    assert "inf" not in said(found) + verdict("mine", found)
+
+
+def test_outputs_that_are_none_are_the_result() -> None:
+    found = changed(BOTH, lambda outputs: outputs.update(Ho=outputs["Ho"][:1]))
+    assert (
+        verdict("mine", found) == "mine: error: Ho is float32 (1, 2, 6); expected float32 (3, 2, 6)"
+    )
+    assert found.states is None
+
+
+def test_a_case_is_held_against_the_reading_that_it_is_nearest_to() -> None:
+    names = ("reset-false.before",)
+    case = next(
+        case for case in core_cases()
+        if case.dtype == "float32" and set(case.answers) == {(), names}
+        and "output" in case.answer.outputs and len(case.inputs["x"]) > 2
+        and case.question.outputs["output"].shape[0] > 1
+    )  # fmt: skip
+    right = case.answers[names].outputs
+    found = case.trace().against(right)
+    assert found.passed
+    assert "passes, under the reading reset-false.before: " in verdict("mine", found)
+    outputs = {name: array.copy() for name, array in right.items()}
+    outputs["output"][2, 0, 1] += np.float32(0.25)
+    found = case.trace().against(outputs)
+    assert found.reading == names
+    assert [one.place.step for one in found.leaving] == [2]
+    assert {one.place.step for one in found.wrong} <= {2, 3}
+    assert said(found).startswith("held against the nearest reading, reset-false.before: ")
+
+
+def test_large_states_are_elided_and_the_unit_is_told() -> None:
+    case = next(
+        case for case in core_cases()
+        if case.id.startswith("openvino.GRUCell-3/") and case.attributes["hidden_size"] > 24
+    )  # fmt: skip
+    outputs = {name: array.copy() for name, array in case.answer.outputs.items()}
+    outputs["Ho"][0, 15] += outputs["Ho"].dtype.type(0.5)
+    trace = case.trace()
+    found = trace.against(outputs)
+    lines = list(step_lines(Traced(trace, "mine", found), WHOLE, full=False))
+    assert any("..." in line for line in lines)
+    [told] = [n for n, line in enumerate(lines) if line.startswith("    unit 15: a_z ")]
+    words = " ".join(line.strip() for line in lines[told:]).split(", ")
+    assert words[-1] == f"observed {outputs['Ho'][0, 15]!s}"
+    assert words[-2] == f"state {case.answer.outputs['Ho'][0, 15]!s}"
+    whole = "\n".join(step_lines(Traced(trace, "mine", found), WHOLE, full=True))
+    assert "..." not in whole
+    assert str(trace.directions[0].z[0, 0, 15]) in whole
+
+
+def test_many_rows_and_steps_are_left_out_until_asked_for() -> None:
+    case = case_of(BOTH)
+    few = case.trace()
+    [one, _] = few.directions
+    # the same steps over and over, of seven rows
+    arrays = {
+        name: np.concatenate([np.concatenate([a] * 5, axis=1)] * 3)[:7] if a.ndim == 3 else a
+        for name, a in one.arrays.items()
+    }
+    arrays |= {"time": np.tile(np.arange(20), (7, 1)), "h0": np.concatenate([one.h0] * 3)[:7]}
+    many = Traced(grucible.Trace(case, (type(one)("forward", **arrays),)))
+    lines = list(step_lines(many, WHOLE, full=False))
+    heads = [line for line in lines if line.startswith("forward, row")]
+    assert heads == [f"forward, row {row}: 20 steps" for row in (0, 1, 2, 6)]
+    assert "… 3 more rows: --row N, or --full" in lines
+    assert lines.count("  … 12 more steps: --step N, or --full") == 4
+    steps = [line for line in lines if line.startswith("  step ")][:8]
+    assert steps == [f"  step {n}, time {n}" for n in (0, 1, 2, 3, 4, 5, 6, 19)]
+    assert sum(line.startswith("  step ") for line in step_lines(many, WHOLE, full=True)) == 140
+    assert (
+        sum(
+            line.startswith("  step ") for line in step_lines(many, Part(row=4, step=9), full=False)
+        )
+        == 1
+    )
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_line_is_wider_than_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    widest = 0
+    for case in core_cases()[::40]:
+        trace = case.trace()
+        outputs = {name: array.copy() for name, array in case.answer.outputs.items()}
+        for array in outputs.values():
+            array.ravel()[array.size // 2] += array.dtype.type(0.5)
+        traced = Traced(trace, "./a/rather/long/path/to/my_runtime.py:run", trace.against(outputs))
+        if traced.found and traced.found.reading == trace.reading:
+            told = [*against_lines(traced, full=False), *step_lines(traced, WHOLE, full=False)]
+            widest = max(widest, *map(len, told))
+    assert columns - 10 < widest <= columns
+
+
+# the command
+
+
+def numbers_of(text: str, name: str) -> list[float]:
+    """The numbers of the first array of a name in a text."""
+    return [float(n) for n in text.split(f"    {name} ")[1].split("]")[0].strip(" [").split()]
+
+
+def test_the_command_shows_a_step(command: Command) -> None:
+    ended = command("trace", BOTH, "--direction", "reverse", "--row", "1", "--step", "2")
+    assert (ended.status, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[0] == BOTH
+    assert lines[1].endswith("vectors/openvino/gru_sequence/plain.h5")
+    assert "forward" not in lines
+    assert [line for line in lines if line.startswith("  step")] == ["  step 2, time 1"]
+    one = case_of(BOTH).trace().directions[1]
+    assert numbers_of(ended.out, "before") == pytest.approx(one.state[1, 1], rel=1e-6)
+    for name in QUANTITIES:
+        seen = numbers_of(ended.out, f"{name:8}".rstrip() + " " * (8 - len(name)))
+        assert np.array(seen, np.float32).tolist() == getattr(one, name)[1, 2].tolist()
+    assert "  a_z      Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz" in lines
+    assert "  state    Ht = (1 - zt) (.) ht + zt (.) Ht-1" in lines
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to be in, so that names are short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_command_against_a_runtime(command: Command, here: Path) -> None:
+    (here / "spoiled_gru.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as right\n"
+        "def run(question):\n    outputs = right(question)\n    outputs['Y'][0, 1, 3, 2] += 1\n"
+        "    return outputs\n"
+    )
+    ended = command("trace", BOTH, "--runtime", "./spoiled_gru.py:run")
+    assert ended.status == 1
+    text = " ".join(ended.out.split())
+    assert "fails: Y[0, 1, 3, 2]: expected " in text
+    assert "first at reverse, row 0, step 0 (time 3), unit 2: expected" in text
+    assert "\nforward" not in ended.out
+    assert "    observed [" in ended.out
+    ended = command("trace", BOTH, "--runtime", "./spoiled_gru.py:run", "--row", "2", "--step", "1")
+    steps = [line for line in ended.out.splitlines() if line.startswith("  step ")]
+    assert steps == ["  step 1, time 1", "  step 1, time 2"]
+    assert ended.out.count("    observed [") == 2
+    (here / "right_gru.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run\n"
+    )
+    right = command("trace", BOTH, "--runtime", "./right_gru.py:run")
+    assert right.status == 0
+    assert "\n./right_gru.py:run passes: the largest error is " in right.out
+    assert "  step" not in right.out
+    refused = command(
+        "trace", "onnx.GRU-14/plain/float32/lbr1", "--runtime", "./spoiled_gru.py:run"
+    )
+    assert refused.status == 1
+    assert "\n./spoiled_gru.py:run: unsupported: OpenVINO's operators alone\n" in refused.out
+
+
+def test_the_command_asks_in_another_process(command: Command, here: Path) -> None:
+    (here / "dying_gru.py").write_text("import os\ndef run(question):\n    os._exit(3)\n")
+    ended = command("trace", BOTH, "--runtime", "./dying_gru.py:run")
+    assert ended.status == 1
+    assert "\n./dying_gru.py:run: error: the runtime ended its process" in ended.out
+
+
+@pytest.mark.usefixtures("here")
+def test_the_command_against_outputs(command: Command, some_vectors: Path) -> None:
+    outputs = Path("outputs")
+    ran = command("run", some_vectors, "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", outputs)
+    assert ran.status == 0
+    assert command("trace", some_vectors, "*/a-good", "--against", outputs).status == 0
+    for case_id in ("*/d-bfloat16", "*/s-zero"):
+        assert command("trace", some_vectors, case_id, "--against", outputs).status == 0
+    (outputs / "cell.h5").unlink()
+    ended = command("trace", some_vectors, "*/a-good", "--against", outputs)
+    assert ended.status == 1
+    assert "\noutputs: missing: " in ended.out
+
+
+def test_json_has_the_numbers(command: Command) -> None:
+    case_id = "onnx.GRU-14/plain/bfloat16/ragged"
+    value = strict_json(command("trace", case_id, "--json").out)
+    assert (value["grucible_trace"], value["id"], value["against"]) == (1, case_id, None)
+    [one] = case_of(case_id).trace().directions
+    [direction] = value["directions"]
+    assert [row["length"] for row in direction["rows"]] == one.lengths.tolist()
+    for row in direction["rows"]:
+        assert len(row["steps"]) == row["length"]
+        assert row["h0"] == one.h0[row["row"]].astype(float).tolist()
+        for step in row["steps"]:
+            assert set(step) == {"step", "time", *QUANTITIES}
+            for name in QUANTITIES:
+                assert (
+                    step[name]
+                    == getattr(one, name)[row["row"], step["step"]].astype(float).tolist()
+                )
+    part = strict_json(command("trace", case_id, "--json", "--step", "1").out)
+    assert [row["row"] for row in part["directions"][0]["rows"]] == [0, 2]  # row 1 has one step
+    part = strict_json(command("trace", case_id, "--json", "--row", "1", "--step", "0").out)
+    assert [len(row["steps"]) for row in part["directions"][0]["rows"]] == [1]
+    assert part["directions"][0]["rows"][0]["row"] == 1
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_json_says_where_it_leaves(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "nan_gru.py").write_text(
+        "def run(question):\n    return question.buffers()  # as they are: NaN\n"
+    )
+    ended = command("trace", BOTH, "--json", "--runtime", f"{tmp_path / 'nan_gru.py'}:run")
+    assert ended.status == 1
+    told = json.loads(ended.out)
+    strict_json(ended.out)
+    assert told["against"]["verdict"] == "failed"
+    assert told["against"]["every_state"] is True
+    assert told["against"]["leaving"][0]["observed"] == "nan"
+    assert "observed" in told["directions"][0]["rows"][0]["steps"][0]
+
+
+def test_npz_has_every_array(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "trace.npz"
+    for _ in range(2):  # an earlier one is replaced
+        ended = command(
+            "trace", "openvino.GRUSequence-5/plain/bfloat16/bidirectional", "--npz", file
+        )
+        assert (ended.status, ended.err) == (0, "")
+        assert f"{file}: written" in ended.out
+        assert "  step" not in ended.out
+    arrays = dict(np.load(file))
+    trace = case_of("openvino.GRUSequence-5/plain/bfloat16/bidirectional").trace()
+    assert set(arrays) == {"grucible_trace", "lengths", *trace.arrays}
+    assert arrays["grucible_trace"] == 1
+    for name, array in trace.arrays.items():
+        assert arrays[name].tobytes() == array.tobytes()
+    assert arrays["reverse/z"].shape == (3, 4, 6)
+    assert arrays["reverse/z"].dtype == np.uint16
+    other = tmp_path / "notes.zip"
+    np.savez(other.with_suffix(".npz"), notes=np.zeros(3))
+    bad_usage(command("trace", BOTH, "--npz", other.with_suffix(".npz")), "name another place")
+    assert set(np.load(other.with_suffix(".npz"))) == {"notes"}
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_page_shows_what_is_printed(command: Command, here: Path) -> None:
+    (here / "my_gru.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import MISTAKES\n"
+        "run = MISTAKES['h0 ignored']\n"
+    )
+    [shown] = [line for line in PAGE.splitlines() if line.startswith("    grucible trace ")]
+    ended = command(*shown.split()[1:])
+    assert ended.status == 1
+    [text] = [b for b in re.findall(r"```text\n(.*?)```", PAGE, re.S) if "leaves the exact" in b]
+    for part in text.split("  …\n"):
+        assert part in ended.out
+    [code] = [b for b in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "case.trace" in b]
+    said: list[tuple[Any, ...]] = []
+    names = {"case": case_of(RAGGED), "my_gru": Kernel(), "print": lambda *of: said.append(of)}
+    exec(code, names)
+    assert [said[0][0], said[0][2].shape, *said[1]] == ["forward", (3, 6), True, (), ()]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ([BOTH, "--row", "3"], "--row 3: the case has the rows 0 to 2"),
+        ([RAGGED, "--direction", "reverse"], "--direction reverse: the case has forward"),
+        ([RAGGED, "--step", "3"], "--step 3: the longest row has 3 steps, counted from 0"),
+        ([RAGGED, "--row", "1", "--step", "1"], "--step 1: row 1 has 1 step, counted from 0"),
+        ([BOTH, "--runtime", "a", "--against", "b"], "give one of --runtime NAME and --against"),
+        ([BOTH, "--memory", "4G"], "--memory goes with --runtime"),
+        (["*GRUCell*"], "cases match"),
+        (["nothing"], "is called 'nothing'"),
+        ([BOTH, "--against", "/nowhere"], "/nowhere: no such file or directory"),
+        ([BOTH, "--runtime", "nowhere"], "runtime 'nowhere' is unknown"),
+    ],
+)
+def test_bad_usage(asked: list[str], says: str, command: Command) -> None:
+    bad_usage(command("trace", *asked), says)

@@ -1,0 +1,226 @@
+"""The exact quantities of every step, against scalars of 300 bits; and the states, against the answers."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from shipped import core_cases
+
+from grucible import Case, GrucibleError, trace
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.layout import GruInputs, gru_inputs, shared_outputs
+from grucible.check.tracing import trace as module
+from grucible.gen.exact import enclosures
+from grucible.gen.exact import trace as evaluation
+from grucible.gen.exact.rounding import Undecided
+from grucible.gen.exact.trace import DirectionTrace, exact_trace
+from oracle import MPMATH, Vector, dot, round_once
+
+KINDS = [(name, dtype) for name, operator in OPERATORS.items() for dtype in operator.dtypes()]
+QUANTITIES = ("a_z", "a_r", "a_h", "z", "r", "t", "u", "state")
+EACH = 12
+"""So many cases of an operator and dtype, spread by a hash of their ids."""
+
+
+@cache
+def cases(operator: str, dtype: str) -> list[Case]:
+    """Some core cases whose functions the scalar oracle has."""
+    known = {"relu", "sigmoid", "tanh"}
+    found = [
+        case
+        for case in core_cases()
+        if (case.operator, case.dtype) == (operator, dtype)
+        and {one.name for one in (*case.semantics.f, *case.semantics.g)} <= known
+    ]
+    found.sort(key=lambda case: hashlib.sha256(case.id.encode()).digest())
+    assert len(found) > EACH
+    return found[:EACH]
+
+
+def shared(case: Case) -> GruInputs:
+    return gru_inputs(OPERATORS[case.operator], case.attributes, case.inputs)
+
+
+class Scalars:
+    """One direction of a case, one scalar at a time: the five formulas of GRUCell-3, in their order."""
+
+    def __init__(self, case: Case, index: int) -> None:
+        given, meant = shared(case), case.semantics
+        self.w, self.r = (
+            {gate: [vector(row) for row in gates[gate][index]] for gate in "zrh"}
+            for gates in (given.w, given.r)
+        )
+        self.b = {part: vector(bias[index]) for part, bias in given.b.items()}
+        self.f, self.g = meant.f[index].name, meant.g[index].name
+        self.clip, self.after = meant.clip, meant.reset_after
+        self.hidden = given.h0.shape[-1]
+
+    def bias(self, *parts: str) -> Vector:
+        """The sum of those parts that are there."""
+        present = [self.b[part] for part in parts if part in self.b]
+        return [sum((one[j] for one in present), MPMATH.exact(0.0)) for j in range(self.hidden)]
+
+    def product(self, gates: dict[str, list[Vector]], gate: str, v: Vector) -> Vector:
+        return [dot(row, v) for row in gates[gate]]
+
+    def activation(self, name: str, values: Vector) -> Vector:
+        c = MPMATH.exact(self.clip) if math.isfinite(self.clip) else None
+        kept = values if c is None else [min(max(a, -c), c) for a in values]
+        return [MPMATH.activation(name, a) for a in kept]
+
+    def step(self, x: Vector, h: Vector) -> dict[str, Vector]:
+        a: dict[str, Vector] = {}
+        for gate in "zr":
+            bias = self.bias(gate, f"w{gate}", f"r{gate}")
+            a[gate] = add(self.product(self.w, gate, x), self.product(self.r, gate, h), bias)
+        z, r = self.activation(self.f, a["z"]), self.activation(self.f, a["r"])
+        if self.after:
+            u = add(self.product(self.r, "h", h), self.bias("rh"))
+            recurrent = add(times(r, u), self.bias("h", "wh"))
+        else:
+            u = h
+            recurrent = add(self.product(self.r, "h", times(r, h)), self.bias("h", "wh", "rh"))
+        a_h = add(self.product(self.w, "h", x), recurrent)
+        t = self.activation(self.g, a_h)
+        state = [(1 - z[j]) * t[j] + z[j] * h[j] for j in range(self.hidden)]
+        return dict(zip(QUANTITIES, (a["z"], a["r"], a_h, z, r, t, u, state), strict=True))
+
+
+def vector(row: Any) -> Vector:
+    return [MPMATH.exact(float(entry)) for entry in row]
+
+
+def add(*vectors: Vector) -> Vector:
+    return [sum(entries[1:], entries[0]) for entries in zip(*vectors, strict=True)]
+
+
+def times(a: Vector, b: Vector) -> Vector:
+    return [p * q for p, q in zip(a, b, strict=True)]
+
+
+def scalar_steps(case: Case, index: int, row: int) -> Iterator[tuple[int, dict[str, Vector]]]:
+    """The time and the quantities of each step of a row, in the order of processing."""
+    given, one = shared(case), Scalars(case, index)
+    times_ = list(range(int(given.lengths[row])))
+    if case.semantics.directions[index] == "reverse":
+        times_.reverse()
+    h = vector(given.h0[index, row])
+    for at in times_:
+        found = one.step(vector(given.x[row, at]), h)
+        h = found["state"]
+        yield at, found
+
+
+@pytest.mark.parametrize(("operator", "dtype"), KINDS)
+def test_every_quantity_is_that_of_scalars_rounded_once(operator: str, dtype: str) -> None:
+    for case in cases(operator, dtype)[:3]:
+        for index, one in enumerate(trace(case).directions):
+            for row, length in enumerate(one.lengths.tolist()):
+                expected = list(scalar_steps(case, index, row))
+                assert one.time[row, :length].tolist() == [at for at, _ in expected]
+                for number, (_, quantities) in enumerate(expected):
+                    for name, values in quantities.items():
+                        rounded = [round_once(value, dtype) for value in values]
+                        seen = getattr(one, name)
+                        assert seen.dtype == rounded[0].dtype
+                        assert seen[row, number].tolist() == rounded, (case.id, number, name)
+
+
+def states_of_answers(case: Case, one: DirectionTrace, index: int) -> Iterator[tuple[Any, Any]]:
+    """Pairs of states of the trace and the same of the stored answer."""
+    stored = shared_outputs(OPERATORS[case.operator], case.attributes, case.answer.outputs)
+    for row, length in enumerate(one.lengths.tolist()):
+        if length and "ho" in stored:
+            yield one.state[row, length - 1], stored["ho"][index, row]
+        if "y" in stored:
+            processed = case.semantics.y_order == "processing"
+            at = np.arange(length) if processed else one.time[row, :length]
+            yield one.state[row, :length], stored["y"][index, row, at]
+
+
+@pytest.mark.parametrize(("operator", "dtype"), KINDS)
+def test_the_states_are_the_answers_bit_by_bit(operator: str, dtype: str) -> None:
+    for case in cases(operator, dtype):
+        for index, one in enumerate(case.trace().directions):
+            for ours, stored in states_of_answers(case, one, index):
+                assert ours.tobytes() == stored.tobytes(), case.id
+
+
+def test_the_cases_above_have_what_steps_may_have() -> None:
+    chosen = [case for operator, dtype in KINDS for case in cases(operator, dtype)]
+    few = [case for operator, dtype in KINDS for case in cases(operator, dtype)[:3]]
+    lengths = [shared(case).lengths for case in chosen]
+    assert {case.semantics.reset_after for case in few} == {False, True}
+    assert {d for case in few for d in case.semantics.directions} == {"forward", "reverse"}
+    assert any(len(case.semantics.directions) == 2 for case in few)
+    assert any(math.isfinite(case.semantics.clip) for case in few)
+    assert any(len(set(one.tolist())) > 1 for one in lengths)
+    assert {case.semantics.y_order for case in chosen} == {"time", "processing"}
+
+
+def test_a_row_that_is_over_has_no_time_and_no_numbers() -> None:
+    case = next(case for case in core_cases() if 0 in shared(case).lengths and "reverse" in case.id)
+    lengths = shared(case).lengths
+    for one in case.trace().directions:
+        assert one.lengths.tolist() == lengths.tolist()
+        over = np.arange(one.time.shape[1]) >= lengths[:, None]
+        assert over.any()
+        assert ((one.time == -1) == over).all()
+        for name in QUANTITIES:
+            np.testing.assert_array_equal(np.isnan(getattr(one, name)).all(axis=-1), over)
+        assert not any(np.isnan(getattr(one, name)[~over]).any() for name in QUANTITIES)
+
+
+def test_a_reading_is_followed() -> None:
+    names = ("reset-false.before",)
+    case = next(case for case in core_cases() if names in case.answers)
+    [one] = case.trace(names).directions
+    assert one.u[:, 0].tolist() == one.h0.tolist()
+    stored = shared_outputs(OPERATORS[case.operator], case.attributes, case.answers[names].outputs)
+    last = one.state[np.arange(len(one.lengths)), one.lengths - 1]
+    assert last.tobytes() == stored["ho"][0].tobytes()
+    assert case.trace().directions[0].u[:, 0].tolist() != one.h0.tolist()
+
+
+def test_a_tie_between_two_numbers_goes_to_even() -> None:
+    """Balls of float64 numbers leave it open whether a pre-activation is above or below the middle."""
+    half = np.float16(2.0**-11)  # of the distance from 1 to the next number
+    W = np.array([[1, half], [1, 3 * half], [0, 0]], np.float16)
+    zeros = np.zeros((1, 1), np.float16)
+    inputs = {"X": np.ones((1, 2), np.float16), "initial_hidden_state": zeros, "W": W,
+              "R": np.zeros((3, 1), np.float16), "B": np.zeros(3, np.float16)}  # fmt: skip
+    operator = OPERATORS["openvino.GRUCell-3"]
+    [one] = exact_trace(operator, operator.with_defaults({"hidden_size": 1}), "float16", inputs)
+    assert one.a_z.ravel().tolist() == [1.0]
+    assert one.a_r.ravel().tolist() == [1.0 + 2.0**-9]
+    assert one.z.ravel().tolist() == [round_once(sigmoid(1 + 2.0**-11), "float16")]
+
+
+def sigmoid(value: float) -> Any:
+    return MPMATH.activation("sigmoid", MPMATH.exact(value))
+
+
+def test_what_no_precision_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = cases("openvino.GRUCell-3", "float32")[0]
+
+    def undecided(*_: object) -> None:
+        raise Undecided
+
+    monkeypatch.setattr(evaluation, "_by_balls", undecided)
+    [by_arb] = trace(case).directions
+    assert by_arb.state.tobytes() == case.answer.outputs["Ho"][:, None].tobytes()
+    monkeypatch.setattr(enclosures, "FIRST_BITS", 4)
+    [from_few_bits] = trace(case).directions
+    for name in QUANTITIES:
+        assert from_few_bits.arrays[name].tobytes() == by_arb.arrays[name].tobytes()
+    monkeypatch.setattr(module, "exact_trace", undecided)
+    with pytest.raises(
+        GrucibleError, match="too close to the middle between two numbers of float32"
+    ):
+        trace(case)
