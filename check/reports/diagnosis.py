@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...cases.operators.known import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped
 
@@ -22,12 +23,9 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
         findings = "one finding" if count == 1 else f"{count} findings together"
         return f"; {share} failures are explained by {findings}, see below"
-    return "; all failures are explained by: " + "; and by: ".join(map(_short, found))
-
-
-def _short(finding: Finding) -> str:
-    partly = ", in some cases only" if _partly(finding) and not finding.where else ""
-    return f"{_placed(finding.in_short, finding)}{partly}"
+    return "; all failures are explained by: " + "; and by: ".join(
+        _placed(one.in_short, one) for one in found
+    )
 
 
 def _placed(text: str, finding: Finding) -> str:
@@ -35,9 +33,9 @@ def _placed(text: str, finding: Finding) -> str:
     return f"{text}, {finding.where}" if finding.where else text
 
 
-def _partly(finding: Finding) -> bool:
-    """Whether cases that would show it passed, more than roundings explain."""
-    return finding.contradicted > 0.05 * finding.explains
+def sentence(finding: Finding) -> str:
+    """What a finding says, with where it is so, and whether it is certain."""
+    return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}"
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
@@ -50,18 +48,9 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     )
     yield f"diagnosis of {diagnosis.failed} failure{'s' * (diagnosis.failed > 1)}{several}:"
     for finding in diagnosis.findings:
-        said = _placed(finding.about, finding)
-        perhaps = "" if finding.certain else "perhaps: "
-        yield from wrapped(f"{finding.explains:6}  {perhaps}{said}", indent=0, more=8)
-        if finding.alternatives:
-            yield from wrapped(f"or, as far as these cases tell: {_listing(finding)}", indent=8)
-        if _partly(finding) and not finding.where:
-            told = f"{finding.contradicted} cases that would show it passed"
-            yield from wrapped(f"not everywhere: {told}", indent=8)
-        if finding.silent:
-            entries = ", ".join(finding.silent)
-            told = f"(ledger: {entries}, owner's runtime; the text is silent)"
-            yield from wrapped(told, indent=8, cut=False)
+        yield from wrapped(f"{finding.explains:6}  {sentence(finding)}", indent=0, more=8)
+        for note in notes(finding):
+            yield from wrapped(note, indent=8, cut=False)
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
@@ -72,7 +61,21 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
             yield from wrapped(hint, indent=8)
 
 
+def notes(finding: Finding) -> Iterator[str]:
+    """What is to be known of a finding besides: what else explains as much, where it is not so, and that the
+    texts are silent."""
+    if finding.alternatives:
+        yield f"or, as far as these cases tell: {_listing(finding)}"
+    if finding.not_everywhere:
+        yield f"not everywhere: {finding.contradicted} cases that would show it passed"
+    if finding.silent:
+        page = f"cases/{OPERATORS[finding.operator].owner}/LEDGER.md"
+        entries = ", ".join(finding.silent)
+        yield f"({entries} in {page}: the text is silent, and the owner's runtime decides)"
+
+
 def _listing(finding: Finding) -> str:
-    shown = "; ".join(finding.sentence(names) for names in finding.alternatives[:3])
+    told = [_placed(finding.sentence(names), finding) for names in finding.alternatives[:3]]
+    shown = "; ".join(told)
     more = len(finding.alternatives) - 3
     return f"{shown}; and {more} more" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""The report as strict JSON, version 2; the room's README describes it."""
+"""The report as strict JSON, version 3; the room's README describes it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Finding
+from ..expecting.use import Use
 from ..judging.case_result import CaseResult
 from ..judging.grade import Grade
 from ..refusals.refusal import Refusal
@@ -28,7 +29,7 @@ def report_value(report: Report) -> dict[str, Any]:
     """The report as plain data."""
     deciding = [result for result in report.results if result.decides]
     return {
-        "grucible_report": 2,
+        "grucible_report": 3,
         "verdict": report.verdict,
         "interrupted": report.interrupted,
         "runtime": {"name": report.runtime, "version": report.runtime_version},
@@ -64,6 +65,7 @@ def report_value(report: Report) -> dict[str, Any]:
             }
             for ledger, followed in report.readings_followed.items()
         },
+        "expectations": [_use(use) for use in report.uses],
         "cases": [_case(result) for result in report.results],
     } | ({"refusals": [refusal_value(one) for one in report.refusals]} if report.refusals else {})
 
@@ -123,7 +125,20 @@ def _case(result: CaseResult) -> dict[str, Any]:
         case["must_support"] = True
     if result.expected:
         case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
+    if result.instead:
+        case["instead"] = result.instead.in_words
     return case
+
+
+def _use(use: Use) -> dict[str, Any]:
+    return asdict(use.expectation) | {
+        "failed": len(use.failed),
+        "otherwise": len(use.otherwise),
+        "passed": len(use.passed),
+        "unsupported": use.silent,
+        "judged": not use.not_judged,
+        "stale": use.stale or None,
+    }
 
 
 def refusal_value(one: Refusal) -> dict[str, Any]:

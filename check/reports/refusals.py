@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..refusals.refusal import Outcome, Refusal, counts
-from .wrapping import WIDTH, head_and_tail, wrapped
+from .wrapping import head_and_tail, width, wrapped
 
 _IN_WORDS: dict[Outcome, str] = {
     "obvious": "answered as if nothing were wrong",
@@ -52,13 +52,13 @@ def _accepted(refusals: Sequence[Refusal]) -> Iterator[str]:
         dtypes = ", ".join(one.dtype for one in members)
         yield f"  {outcome:7}  {operator}/invalid/*/{defect}"
         open_ = "" if first.decides else "; the text leaves it open, so it does not decide"
-        yield from wrapped(f"{first.about} (ledger: {_entry(first)}){open_}; {dtypes}", indent=11)
+        yield from wrapped(
+            f"{first.about} (cases/{first.ledger}){open_}; {dtypes}",
+            indent=11,
+            cut=False,
+        )
         if first.message:
-            yield from wrapped(head_and_tail(first.message, 3 * WIDTH), indent=11)
-
-
-def _entry(one: Refusal) -> str:
-    return one.ledger.rpartition("#")[2]
+            yield from wrapped(head_and_tail(first.message, 3 * width()), indent=11)
 
 
 def _unasked(refusals: Sequence[Refusal]) -> Iterator[str]:
@@ -66,4 +66,4 @@ def _unasked(refusals: Sequence[Refusal]) -> Iterator[str]:
         return
     yield "  not asked, for the valid question is not answered either:"
     for message, count in Counter(one.message for one in refusals).most_common():
-        yield from wrapped(f"{count:6}  {head_and_tail(message, 2 * WIDTH)}", indent=0, more=8)
+        yield from wrapped(f"{count:6}  {head_and_tail(message, 2 * width())}", indent=0, more=8)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
-from ...cases.operators.attribute import Attribute
 from ...cases.operators.known import OPERATORS
-from ...cases.operators.notation import USUAL
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Operator, Tensor
+from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question
 from ...cases.selection import matches
-from ...gen.formula import equations
+from ...gen.asked_for import attribute_lines, equation_lines
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...gen.variants.work import too_large
@@ -29,10 +25,9 @@ from ...vectors.block import Block
 from ...vectors.case import Case
 from ...vectors.find import find_vectors
 from ...vectors.reader import open_vectors
+from .numbers import MOST_WHOLE, numbers
 
 _MOST_NAMED = 5
-_MOST_WHOLE = 1 << 20
-"""Of a larger array --full prints no more than the ends: its text would be some 10 MB."""
 
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
@@ -56,8 +51,8 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
         return found
     if not found:
         raise GrucibleError(
-            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name others as "
-            "`grucible show VECTORS CASE`, and see the ids with: grucible cases --list"
+            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
+            "vectors before it, and see the ids with: grucible cases --list"
         )
     raise _several(wanted, matching)
 
@@ -104,22 +99,14 @@ def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
     must = "must be refused" if one.defect.decides else "may be refused; the text leaves it open"
     yield f"{must}: {one.defect.about}"
     yield f"  (ledger: {one.defect.ledger}; cases/{one.ledger})"
-    yield from _attributes(operator, question.given)
+    yield from _attributes(question)
     yield from _arrays("inputs", question.inputs, full)
     yield from _absent(operator, question)
 
 
 def case_lines(case: Case, full: bool) -> Iterator[str]:
     """What a case asks, and its answers."""
-    operator = OPERATORS[case.operator]
-    yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
-    yield f"  {operator.source}"
-    yield ""
-    yield "asks for"
-    yield from (f"  {line}" for line in _equations(case.question))
-    yield from _attributes(operator, case.given)
-    yield from _arrays("inputs", case.inputs, full)
-    yield from _absent(operator, case.question)
+    yield from asked_lines(case, full)
     yield from _arrays("expected outputs (exact, rounded once)", case.answer.outputs, full)
     yield from _tolerances(case)
     for names, answer in case.answers.items():
@@ -128,12 +115,23 @@ def case_lines(case: Case, full: bool) -> Iterator[str]:
             yield from _arrays(title, answer.outputs, full)
 
 
-def _attributes(operator: Operator, given: Mapping[str, Any]) -> Iterator[str]:
+def asked_lines(case: Case, full: bool) -> Iterator[str]:
+    """What a case asks."""
+    operator = OPERATORS[case.operator]
+    yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
+    yield f"  {operator.source}"
+    yield ""
+    yield "asks for"
+    yield from (f"  {line}" for line in equation_lines(case.question))
+    yield from _attributes(case.question)
+    yield from _arrays("inputs", case.inputs, full)
+    yield from _absent(operator, case.question)
+
+
+def _attributes(question: Question) -> Iterator[str]:
     yield ""
     yield "attributes"
-    width = max(len(attribute.name) for attribute in operator.attributes)
-    for attribute in operator.attributes:
-        yield f"  {attribute.name:{width}}  {_attribute(attribute, given)}"
+    yield from (f"  {line}" for line in attribute_lines(question))
 
 
 def _absent(operator: Operator, question: Question) -> Iterator[str]:
@@ -142,65 +140,15 @@ def _absent(operator: Operator, question: Question) -> Iterator[str]:
             yield f"  {tensor.name}: absent"
 
 
-def _attribute(attribute: Attribute, given: Mapping[str, Any]) -> str:
-    if attribute.name in given:
-        return _text(given[attribute.name])
-    default = "none" if attribute.default is None else _text(attribute.default)
-    return f"absent (default {default})"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "infinity" if value == math.inf else str(value)
-
-
-def _equations(question: Question) -> Iterator[str]:
-    """The equations that are asked for, direction by direction."""
-    s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
-    given = [t for t in operator.inputs if t.name in question.inputs]
-    parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
-    for index, direction in enumerate(s.directions):
-        if s.directions != ("forward",):
-            yield f"{direction}:"
-        if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
-            yield "the same, with weights of its own"
-            continue
-        yield from equations(s, parts["b"], index, operator.notation)
-    own = operator.notation
-    biases = [part if own is USUAL else own.part(part) for part in parts["b"]]
-    said = f"biases {', '.join(biases)}" if biases else "there is no bias"
-    yield f"gates are stacked {', '.join(own.gate.get(g, g) for g in parts['w'])}; {said}"
-    if s.y_order == "processing" and "reverse" in s.directions:
-        yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
-
-
-def _parts(tensors: Sequence[Tensor], role: str, attributes: Mapping[str, Any]) -> list[str]:
-    """What the tensors of a role stack along their gate axis."""
-    return [p for t in tensors if t.role == role for p in t.form(attributes).parts]
-
-
 def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:
     yield ""
     yield title
     for name, array in arrays.items():
         yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
-        if dtype_name(array.dtype) == "bfloat16":
-            array = array.astype(np.float32)
-        whole = full and array.size <= _MOST_WHOLE
+        whole = full and array.size <= MOST_WHOLE
         if full and not whole:
             yield f"    {array.size} numbers are too many to be printed whole; see: grucible export"
-        # the fewest digits that tell the number from its neighbours, so that it can be copied
-        text = np.array2string(
-            array,
-            max_line_width=76,
-            floatmode="unique",
-            threshold=_MOST_WHOLE if whole else 24,
-            edgeitems=2,
-        )
-        yield from (f"    {line}" for line in text.splitlines() if line.strip())
+        yield from (f"    {line}" for line in numbers(array, 76, whole=whole))
 
 
 def _tolerances(case: Case) -> Iterator[str]:

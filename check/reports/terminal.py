@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.operators.readings import READINGS, ReadingNames, about
+from ...cases.operators.known import OPERATORS
+from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
+from ...vectors.find import CORE as CORE_DIRECTORY
 from ..judging.case_result import CaseResult
-from ..judging.expectations import of_invalid
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import CORE, Report
-from .diagnosis import diagnosis_in_short, diagnosis_lines
-from .messages import masked
+from .diagnosis import diagnosis_in_short, diagnosis_lines, sentence
+from .expected import expected_lines
+from .failures import failure_lines, first_to_look_at
 from .refusals import how_many_refused, in_short, refusal_lines
-from .wrapping import WIDTH, clipped, head_and_tail, wrapped
+from .wrapping import wrapped
 
+_LAST_WORD = re.compile(r" (?=[^ (]*(?:\([^()]*\))?$)")
+"""The space before a text's last word; what it has in brackets belongs to it: scaled-tanh(1.25, 0.75)."""
 _SHOWN = 10
+_PLACES = (6, 8, 8, 8, 9, 13)
 BASIS = {
     "text": "the specification's text",
     "owner": "the owner's runtime, or the one that all test against",
@@ -27,24 +33,40 @@ BASIS = {
 
 def report_lines(report: Report) -> Iterator[str]:
     """The lines of the report."""
-    yield headline(report)
+    yield from wrapped(headline(report), indent=0, more=4, cut=False)
     yield from _reach(report)
-    version = f" {report.runtime_version}" if report.runtime_version else ""
-    total = len(report.results)
-    anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
-    yield f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
+    yield from wrapped(_judged(report), indent=0, more=4, cut=False)
+    if report.vectors == CORE:
+        yield f"  in {CORE_DIRECTORY}"
     yield from diagnosis_lines(report.diagnosis)
     yield from _table(report)
     yield from _arithmetic(report)
     yield from _readings(report)
-    yield from _failed([r for r in report.unexpected if r.verdict == "failed"])
-    yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
-    yield from _by_message("unsupported, but --require names them:", report.refused)
-    yield from _missing([r for r in report.results if r.decides and r.verdict == "missing"])
+    yield from failure_lines(report)
     yield from refusal_lines(report.refusals)
-    yield from _expected(report)
+    yield from expected_lines(report)
     yield from _unsupported(report)
-    yield from _start(report)
+    yield from first_to_look_at(report)
+
+
+def quiet_lines(report: Report) -> Iterator[str]:
+    """The report in five lines at most, for a log: the verdict, what was judged, what explains most of the
+    failures, and what to look at first."""
+    yield headline(report)
+    yield _judged(report)
+    if report.counts["unsupported"]:
+        yield "; ".join(in_words(report.reach))
+    for finding in report.diagnosis.findings[:1]:
+        yield f"{finding.explains} of {finding.of} failures: {sentence(finding)}"
+    yield from list(first_to_look_at(report))[1:]
+
+
+def _judged(report: Report) -> str:
+    """What was judged, and by which files."""
+    version = f" {report.runtime_version}" if report.runtime_version else ""
+    total = len(report.results)
+    anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
+    return f"{report.runtime}{version}: {total} cases, {_files(report)}{anew if report.recomputed else ''}"
 
 
 def _files(report: Report) -> str:
@@ -80,6 +102,8 @@ def headline(report: Report) -> str:
         )
     if accepted := in_short(report.refusals):
         parts.append(accepted)
+    if stale := 0 if report.allow_stale else len(report.stale):
+        parts.append(f"{stale} expectation{'s are' if stale > 1 else ' is'} stale")
     if report.interrupted:
         parts.append("interrupted before the others")
     return f"{report.verdict}: {', '.join(parts)}{diagnosis_in_short(report.diagnosis)}"
@@ -92,21 +116,27 @@ def _reach(report: Report) -> Iterator[str]:
             yield from wrapped(sentence, indent=2, more=4)
 
 
-def _table(report: Report) -> Iterator[str]:
-    if not report.results:
-        return
-    yield ""
-    yield f"{'':11}{'cases':>6}{'passed':>8}{'failed':>8}{'errors':>8}{'missing':>9}{'unsupported':>13}"
+def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """How many cases of each dtype have each verdict, under a row of titles; last, what does not decide."""
     groups: dict[str, list[CaseResult]] = {}
     for result in report.results:
         groups.setdefault(result.dtype if result.decides else result.tier, []).append(result)
+    if groups:
+        yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
     for name, results in sorted(groups.items(), key=lambda group: not group[1][0].decides):
         c = Counter(result.verdict for result in results)
-        note = "" if results[0].decides else "  does not decide"
-        yield (
-            f"{name:11}{len(results):6}{c['passed']:8}{c['failed']:8}{c['error']:8}"
-            f"{c['missing']:9}{c['unsupported']:13}{note}"
-        )
+        counts = (c[v] for v in ("passed", "failed", "error", "missing", "unsupported"))
+        note = "" if results[0].decides else "does not decide"
+        yield (name, str(len(results)), *map(str, counts), note)
+
+
+def _table(report: Report) -> Iterator[str]:
+    for number, row in enumerate(table_rows(report)):
+        if not number:
+            yield ""
+        name, *counts, note = row
+        columns = (f"{one:>{place}}" for one, place in zip(counts, _PLACES, strict=True))
+        yield f"{name:11}{''.join(columns)}  {note}".rstrip()
 
 
 def _arithmetic(report: Report) -> Iterator[str]:
@@ -114,10 +144,10 @@ def _arithmetic(report: Report) -> Iterator[str]:
     if not grades:
         return
     yield ""
-    yield f"{'arithmetic':12}{'required':21}{'observed':19}{'worst ratio':>11}"
+    yield f"{'arithmetic':12}{'required':21}{'observed':19}{'worst error/tolerance':>21}"
     for grade in grades:
         observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
-        yield f"{grade.dtype:12}{grade.required!s:21}{observed:19}{_short(grade.worst):>11}"
+        yield f"{grade.dtype:12}{grade.required!s:21}{observed:19}{_short(grade.worst):>21}"
     for grade in grades:
         if count := grade.undeciding.total():
             files = [name for name, cases in grade.undeciding.items() if cases]
@@ -130,6 +160,8 @@ def _arithmetic(report: Report) -> Iterator[str]:
 
 
 def _short(ratio: float) -> str:
+    if math.isinf(ratio):
+        return "infinite"
     return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.3g}"
 
 
@@ -138,10 +170,18 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _readings(report: Report) -> Iterator[str]:
+    """The readings followed, but those that are the stored ones everywhere."""
     for ledger, followed in report.readings_followed.items():
-        yield ""
+        if set(followed) == {STORED}:
+            continue
+        owners = {OPERATORS[r.operator].owner for r in report.results if ledger in r.followed}
+        pages = " and ".join(f"cases/{owner}/LEDGER.md" for owner in sorted(owners))
         consistent = "" if len(followed) == 1 else ", not the same in every case"
-        yield f"the reading followed where the text is ambiguous (ledger: {ledger}){consistent}:"
+        yield ""
+        told = (
+            f"the reading followed where the text is ambiguous ({ledger} in {pages}){consistent}:"
+        )
+        yield from wrapped(told, indent=0, more=2, cut=False)
         for names, count in followed.most_common():
             yield from wrapped(f"{count:6}  {_reading(names, ledger)}", indent=0, more=8)
 
@@ -153,110 +193,20 @@ def _reading(names: ReadingNames, ledger: str) -> str:
     return f"as stored: {reading.stored} (basis: {BASIS[reading.basis]})"
 
 
-def _failed(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The plainest failures, of each dtype in turn."""
-    if not results:
-        return
-    yield ""
-    yield "failed (the plainest of each dtype first):"
-    for result in _plainest(results)[:_SHOWN]:
-        yield f"  {result.id}"
-        told = result.message
-        if result.worst_ratio > 1.0:
-            told = (
-                f"{result.where}: {told}; off by {result.worst_abs:.3g}, "
-                f"{result.worst_ratio:.3g} × tolerance"
-            )
-        yield from wrapped(told, indent=4)
-    yield from _and_more(len(results))
-
-
-def _plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """The plainest first, of each dtype in turn."""
-    placed: Counter[str] = Counter()
-    order = []
-    for place, result in enumerate(sorted(results, key=lambda r: r.plainness)):
-        placed[result.dtype] += 1
-        order.append((placed[result.dtype], place, result))
-    return [entry[2] for entry in sorted(order, key=lambda entry: entry[:2])]
-
-
-def _start(report: Report) -> Iterator[str]:
-    """What to look at first."""
-    failed = [r for r in report.unexpected if r.verdict == "failed"]
-    if report.diagnosis.unexplained:
-        unexplained = [r for r in failed if r.id not in report.diagnosis.by_case]
-        failed = unexplained or failed
-    if failed:
-        vectors = "" if report.vectors == CORE else f"{shlex.quote(report.vectors)} "
-        yield ""
-        first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
-        yield f"start with: grucible show {vectors}{first.id}"
-
-
-def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
-    """Cases that gave a message and no outputs, those together whose messages differ in no more than
-    numbers and dtypes."""
-    if not results:
-        return
-    yield ""
-    yield title
-    alike: dict[str, list[CaseResult]] = {}
-    for result in results:
-        alike.setdefault(masked(result.message), []).append(result)
-    groups = sorted(alike.values(), key=lambda cases: -len(cases))
-    for cases in groups[:_SHOWN]:
-        yield from wrapped(head_and_tail(cases[0].message, 3 * WIDTH), indent=2)
-        yield f"    {cases[0].id}"
-        if len(cases) > 1:
-            yield f"    and {len(cases) - 1} more"
-    if len(groups) > _SHOWN:
-        yield f"  … and {len(groups) - _SHOWN} other messages; --report json=FILE has all of them"
-
-
-def _missing(results: Sequence[CaseResult]) -> Iterator[str]:
-    if not results:
-        return
-    yield ""
-    yield "missing:"
-    yield from (f"  {result.id}" for result in results[:_SHOWN])
-    yield from _and_more(len(results))
-    for message, count in Counter(r.message for r in results).most_common(_SHOWN):
-        told = head_and_tail(message, 8 * WIDTH)
-        yield from wrapped(f"{count:8}  {told}", indent=0, more=10, cut=False)
-
-
-def _and_more(count: int) -> Iterator[str]:
-    if count > _SHOWN:
-        yield f"  … and {count - _SHOWN} more; --report json=FILE has all of them"
-
-
-def _expected(report: Report) -> Iterator[str]:
-    told = [one for one in report.expectations if report.refusals or not of_invalid(one)]
-    if not told:
-        return
-    yield ""
-    yield "expected findings:"
-    seen = Counter(result.expected for result in report.expected_failures)
-    seen.update(one.expected for one in report.refusals if one.accepted)
-    passed = Counter(result.expected for result in report.unexpected_passes)
-    for expectation in told:
-        note = f", {passed[expectation]} passed unexpectedly" if passed[expectation] else ""
-        count = seen[expectation]
-        yield f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {expectation.cases}"
-        yield from wrapped(expectation.reason, indent=9)
-        if expectation.link:
-            yield f"         {expectation.link}"
-    for result in report.unexpected_passes[:_SHOWN]:
-        yield f"  passed unexpectedly: {result.id}"
-    if len(report.unexpected_passes) > _SHOWN:
-        yield f"  … and {len(report.unexpected_passes) - _SHOWN} more"
-
-
 def _unsupported(report: Report) -> Iterator[str]:
     reasons = Counter(r.message for r in report.results if r.decides and r.verdict == "unsupported")
     if reasons:
         yield ""
         yield "declared unsupported by the runtime:"
-        for reason, count in reasons.most_common():
-            yield f"  {count:6}  {clipped(reason, WIDTH - 10)}"
+        for count, told in sorted(_together(reasons), key=lambda one: -one[0]):
+            yield from wrapped(f"{count:6}  {told}", indent=0, more=10, cut=False)
+
+
+def _together(reasons: Counter[str]) -> Iterator[tuple[int, str]]:
+    """The reasons, those in one that differ in their last word alone, with the number of cases."""
+    alike: dict[str, dict[str, int]] = {}
+    for reason, count in reasons.most_common():
+        *before, last = _LAST_WORD.split(reason, maxsplit=1)
+        alike.setdefault(" ".join(before), {})[last] = count
+    for head, words in alike.items():
+        yield sum(words.values()), f"{head} {', '.join(words)}".lstrip()

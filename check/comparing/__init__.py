@@ -1,0 +1,1 @@
+"""What an upgrade changed: two reports of `grucible check`, case by case."""

@@ -1,0 +1,130 @@
+"""A report that `grucible check` wrote as JSON, read again: whoever wrote it, every field is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...cases.errors import GrucibleError
+from ..judging.case_result import DECIDING
+
+MOST_BYTES = 256 << 20
+"""So large a report may be: that of 20,000 cases has some 10 MB."""
+_MOST_SAID = 300
+
+Text = Annotated[str, Field(max_length=1000)]
+Long = Annotated[str, Field(max_length=1 << 20)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+Number = float | Literal["inf", "-inf", "nan"]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Runtime(_Stored):
+    """What was judged."""
+
+    name: Text
+    version: Text
+
+
+class Worst(_Stored):
+    """The worst element of a dtype."""
+
+    ratio: Number
+
+
+class StoredGrade(_Stored):
+    """What was seen of a dtype."""
+
+    required: Text | dict[Text, float | None]
+    observed: Text | None
+    compared: Count
+    worst: Worst
+
+
+class StoredFinding(_Stored):
+    """An explanation of failures."""
+
+    names: Annotated[list[Text], Field(min_length=1, max_length=100)]
+    about: Long
+    explains: Count
+    where: Long = ""
+    certain: bool = True
+    alternatives: list[list[Text]] = []
+
+
+class StoredCase(_Stored):
+    """What was found of a case."""
+
+    id: Annotated[str, Field(min_length=1, max_length=10_000)]
+    tier: Text
+    verdict: Literal["passed", "failed", "unsupported", "missing", "error"]
+    message: Long = ""
+
+    @property
+    def decides(self) -> bool:
+        """Whether its tier counts for the verdict."""
+        return self.tier in DECIDING
+
+
+class StoredRefusal(_Stored):
+    """What became of an invalid question."""
+
+    id: Text
+    outcome: Literal["refused", "obvious", "garbage", "crash", "unasked"]
+    decides: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it was accepted and must not be."""
+        return self.decides and self.outcome not in ("refused", "unasked")
+
+
+class StoredReport(_Stored):
+    """A report, as far as two of them are compared; version 2 has all of it."""
+
+    grucible_report: Literal[2, 3]
+    verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
+    interrupted: bool
+    runtime: Runtime
+    arithmetic: dict[Text, StoredGrade]
+    diagnosis: list[StoredFinding]
+    unexplained: Count
+    cases: list[StoredCase]
+    refusals: list[StoredRefusal] = []
+
+    @property
+    def by_id(self) -> dict[str, StoredCase]:
+        """The cases by their ids."""
+        return {case.id: case for case in self.cases}
+
+
+def stored_report(path: Path) -> StoredReport:
+    """The report in a file. Raises GrucibleError, in one line, for what is none."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise GrucibleError(f"{path}: is no regular file; expected a report")
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise GrucibleError(f"{path}: is larger than {MOST_BYTES >> 20} MiB; no report is")
+    try:
+        report = StoredReport.model_validate_json(raw)
+    except ValidationError as error:
+        raise GrucibleError(
+            f"{path}: is no report that `grucible check --report json=FILE` writes: {_first(error)}"
+        ) from None
+    if len(report.by_id) != len(report.cases):
+        raise GrucibleError(f"{path}: has a case twice; no report of `grucible check` does")
+    return report
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    said = " ".join(f"{place + ': ' if place else ''}{first['msg']}".split())
+    return said[:_MOST_SAID]

@@ -1,0 +1,123 @@
+"""Tests of vectors without a test file: what `pytest --grucible` collects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from ...cases.commands.terminal import escaped
+from ...cases.errors import GrucibleError
+from ...cases.question import Question
+from ..commands.options import TIMEOUT_SECONDS
+from ..observed import source
+from ..observed.isolated import EXEC
+from ..observed.pool import RuntimePool
+from ..observed.source import Reply, copied
+from ..reports.wrapping import wrapped
+from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
+from .outcome import Judge, Test, is_users
+from .suite import Vectors, load
+
+NAME = "grucible"
+"""What stands before `::` in the tests' ids, where others have a file."""
+
+
+class Cases(pytest.Collector):
+    """The tests of the vectors that the options name."""
+
+    @classmethod
+    def of(cls, session: pytest.Session) -> Self:
+        """The one collector of a session."""
+        made: Self = cls.from_parent(session, name=NAME, nodeid=NAME)
+        return made
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """A test for each case, or for each block where there are many cases."""
+        option = self.config.getoption
+        expect = option("grucible_expect") or ()
+        try:
+            vectors = load(option("grucible"), option("grucible_select"), expect=expect)
+            run = self._runtime(option("grucible_runtime"))
+        except GrucibleError as error:
+            raise self.CollectError(escaped(str(error))) from None
+
+        def ask(judge: Judge) -> Any:
+            __tracebackhide__ = True
+            return run(copied(judge.case.question))
+
+        if vectors.by_block:
+            yield from (
+                self._test("block", name, _of_block(vectors, ask, name)) for name in vectors.blocks
+            )
+            return
+        for case_id in vectors.ids:
+            test = self._test("case", case_id, _of_case(vectors, ask, case_id))
+            for mark in vectors.marks(case_id):
+                test.add_marker(mark)
+            yield test
+
+    def _test(self, what: str, name: str, called: Callable[..., None]) -> pytest.Item:
+        made: _Test = _Test.from_parent(self, name=name, callobj=called)
+        made.what = what
+        return made
+
+    def _runtime(self, name: str) -> RuntimeFunction:
+        """The runtime, in this process unless it is a program or is to be isolated."""
+        if not self.config.getoption("grucible_isolated") and not name.startswith(EXEC):
+            return load_runtime(name).run
+        pool = RuntimePool(name, TIMEOUT_SECONDS)
+        self.config.add_cleanup(pool.close)
+        _ = pool.name  # raises where it does not load
+        return lambda question: _answered(pool, question)
+
+
+class _Test(pytest.Function):
+    """A test of a case, or of a block, whose place is no file."""
+
+    what: str
+    """`case` or `block`."""
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it stands, as far as it stands anywhere, and what stands over its failure.
+
+        Were that its name alone, pytest would take the dots of it for those of modules.
+        """
+        return self.config.rootpath / NAME, 0, f"{self.what} {self.name}"
+
+
+def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], None]:
+    def test() -> None:
+        __tracebackhide__ = is_users
+        vectors.one(ask, case_id)
+
+    return test
+
+
+def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
+    def test(subtests: Any) -> None:
+        __tracebackhide__ = is_users
+        vectors.block(ask, name, subtests)
+
+    return test
+
+
+def _answered(pool: RuntimePool, question: Question) -> Any:
+    """What a runtime in another process says; what goes wrong there is a failure without a traceback here."""
+    __tracebackhide__ = True
+    [reply] = pool.replies([question])
+    if reply.status == "unsupported":
+        raise Unsupported(reply.message)
+    if reply.status != "ok":
+        lines = [*wrapped(reply.message, indent=0), *_traceback(reply)]
+        pytest.fail("\n".join(map(escaped, lines)), pytrace=False)
+    return reply.outputs
+
+
+def _traceback(reply: Reply) -> Sequence[str]:
+    """The lines of a traceback that are behind what calls the runtime there."""
+    lines = reply.fault.traceback if reply.fault else ()
+    ours = [place for place, line in enumerate(lines) if f'File "{source.__file__}"' in line]
+    return lines[ours[-1] + 2 :] if ours else lines

@@ -1,0 +1,152 @@
+"""What becomes of one case, in pytest's words: passed, failed, skipped, or failed as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import pytest
+
+from ...cases.commands.terminal import escaped
+from ...vectors.block import block_of
+from ...vectors.case import Case
+from ..diagnosis.failing import FailingBlock
+from ..diagnosis.finding import Diagnosis
+from ..expecting.held import Held
+from ..judging.case_result import DECIDING, CaseResult
+from ..judging.criterion import Criterion
+from ..judging.expectations import Expectation
+from ..observed.source import Fault, returned
+from ..one_case import Judgment, judged_reply
+from ..reports.paragraph import how_far_off
+from ..reports.wrapping import wrapped
+from ..runtimes.runtime import Runtime, Unsupported, error_sentence, text_of
+
+if TYPE_CHECKING:
+    from _pytest.outcomes import Failed
+else:
+    Failed = pytest.fail.Exception
+
+
+class AsExpected(Failed):
+    """A failure that an expectation foretells: all that the mark xfail of its test admits."""
+
+
+class Judge:
+    """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
+
+    `case` is the case that it judges by, and `last` what was found last, None where nothing was judged.
+    """
+
+    def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
+        self.case = case
+        self.last: Judgment | None = None
+        self.criterion, self._show = criterion, show
+
+    def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
+        """The judgment of outputs, as `grucible.judge` gives it."""
+        reply = returned(Runtime("", "", lambda _: outputs), self.case.question)
+        found = judged_reply(self.case, reply, self.criterion)
+        self.last = replace(found, show=self._show)
+        return self.last
+
+    def __repr__(self) -> str:
+        return f"<Judge of {self.case.id}>"
+
+
+Test = Callable[[Judge], Any]
+"""What is run for a case: the outputs that are to be judged, or NOTHING where the test asserts by itself."""
+NOTHING = object()
+
+
+def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
+    """Run the test of a case, and raise what pytest is to report of it."""
+    __tracebackhide__ = True
+    try:
+        outputs = test(judge)
+    except Unsupported as reason:
+        _skip(escaped(text_of(reason)))
+    except (Exception, pytest.fail.Exception) as error:
+        last = judge.last
+        if last is not None and not last.passed:
+            _excuse(judge, expected, last.result, error)
+        else:
+            _excuse(judge, expected, _result(judge.case, error), error)
+        raise
+    if outputs is NOTHING:
+        return
+    found = judge(outputs)
+    if not found.passed:
+        other = _excuse(judge, expected, found.result, None, outputs)
+        raise pytest.fail.Exception("\n".join([paragraph(found), *other]), pytrace=False)
+
+
+def paragraph(found: Judgment) -> str:
+    """What is wrong with a case, the worst element first, and the command that shows it."""
+    lines = [*wrapped(found.sentence, indent=0), f"see: {found.show}"]
+    return "\n".join(map(escaped, lines))
+
+
+def _excuse(
+    judge: Judge,
+    expected: Expectation | None,
+    result: CaseResult,
+    error: BaseException | None,
+    outputs: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Raise what makes an xfail of what went wrong, where it was expected or decides nothing; else what is to
+    be said of it: what was expected instead."""
+    __tracebackhide__ = True
+    told = how_far_off(result)
+    other = instead(judge, expected, result, outputs) if expected else ""
+    if expected and not other:
+        raise AsExpected(escaped(told), pytrace=False) from error
+    if judge.case.tier not in DECIDING:
+        pytest.xfail(escaped(f"the tier {judge.case.tier} does not decide: {told}"))
+    if other and error is not None:
+        error.add_note(escaped(other))
+    return list(map(escaped, wrapped(other, indent=0)))
+
+
+def instead(
+    judge: Judge, expected: Expectation, result: CaseResult, outputs: Mapping[str, Any] | None
+) -> str:
+    """How a case went wrong, in words, where that is not as expected; "" where it is."""
+    failing = []
+    if result.verdict == "failed" and expected.diagnosis and outputs is not None:
+        observed = {name: np.array(array)[None] for name, array in outputs.items()}
+        failing = [FailingBlock(block_of(judge.case), observed, judge.criterion)]
+    seen = Held([expected], Diagnosis(), failing).result(result).instead
+    return seen.in_words if seen else ""
+
+
+def _result(case: Case, error: BaseException) -> CaseResult:
+    """What is found of a case whose test raised an error."""
+    return CaseResult(
+        id=case.id, operator=case.operator, tier=case.tier, dtype=case.dtype, verdict="error",
+        message=error_sentence(error), fault=Fault("raised"),
+    )  # fmt: skip
+
+
+def _skip(reason: str) -> NoReturn:
+    __tracebackhide__ = True
+    skipped = pytest.skip.Exception(f"unsupported: {reason}")
+    skipped._use_item_location = True  # it was skipped there, not here
+    raise skipped
+
+
+def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether an exception is a runtime's or a test's own: its traceback is shown, and not what is here.
+
+    Of an outcome that is raised here no traceback is shown, but pytest wants to find a frame of it.
+    """
+    return not isinstance(
+        info.value, pytest.fail.Exception | pytest.skip.Exception | pytest.xfail.Exception
+    )
+
+
+def reason_of(expected: Expectation) -> str:
+    """Why a failure is expected, in a line."""
+    return escaped(f"{expected.reason} ({expected.link})" if expected.link else expected.reason)

@@ -1,0 +1,93 @@
+"""The report for GitHub Actions: annotations on standard output, and a job summary in Markdown."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+
+from ...cases.commands.terminal import escaped
+from ..report import Report
+from .diagnosis import sentence
+from .failures import first_to_look_at, plainest
+from .paragraph import paragraph
+from .terminal import headline, table_rows
+
+MOST_ANNOTATIONS = 10
+"""As many as GitHub shows of a step."""
+_SHOWN = 20
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~>])")
+
+
+def workflow_commands(report: Report) -> Iterator[str]:
+    """The workflow commands that say the verdict and each finding where a run is looked at."""
+    level = "error" if report.exit_status else "notice"
+    yield _command(level, "grucible", headline(report))
+    found = []
+    for one in report.diagnosis.findings:
+        told = f"{one.explains} of {one.of} failures: {sentence(one)}"
+        found.append(_command(level if one.certain else "warning", "diagnosis", told))
+    yield from found[: MOST_ANNOTATIONS - 1]
+
+
+def _command(level: str, title: str, message: str) -> str:
+    """A workflow command; a runtime's message in it can start no other one."""
+    data = escaped(message).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{level} title={title}::{data}"
+
+
+def summary(report: Report) -> str:
+    """The job summary: the verdict, what explains the failures, the counts, and the first failures."""
+    return "\n".join(_summary(report)) + "\n"
+
+
+def _summary(report: Report) -> Iterator[str]:
+    yield f"## grucible: {_markdown(report.verdict)}"
+    yield ""
+    yield _markdown(headline(report))
+    yield ""
+    version = f" {report.runtime_version}" if report.runtime_version else ""
+    yield f"Runtime: {_markdown(report.runtime + version)}; vectors: {_markdown(report.vectors)}"
+    if report.diagnosis.failed:
+        yield ""
+        yield "### Diagnosis"
+        yield ""
+        for one in report.diagnosis.findings:
+            yield f"- **{one.explains}** failures: {_markdown(sentence(one))}"
+        if report.diagnosis.unexplained:
+            yield f"- **{report.diagnosis.unexplained}** unexplained"
+            yield from (f"  - {_markdown(hint)}" for hint in report.diagnosis.hints)
+    yield ""
+    yield from _table(table_rows(report))
+    yield from _failures(report)
+    for line in first_to_look_at(report):
+        command = line.removeprefix("start with: ")
+        yield f"Start with `{escaped(command).replace('`', '')}`" if command else ""
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        yield f"| {' | '.join(_markdown(cell) for cell in row)} |"
+        if not number:
+            yield "| --- |" + " ---: |" * (len(row) - 1)
+
+
+def _failures(report: Report) -> Iterator[str]:
+    wrong = plainest([r for r in report.unexpected if r.verdict in ("failed", "error")])
+    if not wrong:
+        return
+    yield ""
+    yield f"<details><summary>{len(wrong)} cases that failed, the plainest first</summary>"
+    yield ""
+    for result in wrong[:_SHOWN]:
+        yield f"- `{escaped(result.id).replace('`', '')}`"
+        yield from (f"  <br>{_markdown(line)}" for line in list(paragraph(report, result))[:-1])
+    if len(wrong) > _SHOWN:
+        yield f"- and {len(wrong) - _SHOWN} more"
+    yield ""
+    yield "</details>"
+
+
+def _markdown(text: str) -> str:
+    """A text as Markdown shows it, whatever a runtime or a file writes into it."""
+    return _SPECIAL.sub(r"\\\1", html.escape(escaped(text), quote=False))

@@ -1,0 +1,1 @@
+"""The report as a page to look at: one file, which opens without a network."""

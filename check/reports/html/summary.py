@@ -1,0 +1,179 @@
+"""What the page says before anything is looked at: verdict, diagnosis, and tables that need no program."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....cases.commands.terminal import escaped
+from ...judging.case_result import CaseResult
+from ...report import Report
+from ..diagnosis import notes, sentence
+from ..failures import plainest
+from ..paragraph import how_far_off
+from ..terminal import headline, report_lines
+from .columns import explained, explanations
+
+MOST_FAILURES = 50
+"""So many failures stand in the table that needs no program."""
+VERDICTS = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "errors",
+    "missing": "missing",
+    "unsupported": "unsupported",
+}
+"""The verdicts of cases, and what a count of them is called."""
+_STATES = {
+    "conforms": "good",
+    "conforms where supported": "good",
+    "incomplete": "unsure",
+    "does not conform": "bad",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding in words: how many failures it explains, the sentence, notes, links, and the number by which
+    the page's table is filtered, None where no case is told to be explained by it."""
+
+    explains: int
+    sentence: str
+    notes: Sequence[str]
+    links: Sequence[str]
+    number: int | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """How many cases of a dtype, or of a tier that does not decide, have each verdict."""
+
+    name: str
+    decides: bool
+    cases: int
+    counts: Sequence[int]
+    required: str = ""
+    observed: str = ""
+    worst: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that went wrong, for the table that needs no program."""
+
+    id: str
+    verdict: str
+    told: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is said of one runtime."""
+
+    name: str
+    vectors: str
+    verdict: str
+    state: str
+    headline: str
+    cases: int
+    counts: Sequence[tuple[str, str, int]]
+    """The key of each verdict, its word, and how many deciding cases have it."""
+    findings: Sequence[Said]
+    failed: int
+    unexplained: int
+    not_tried: int
+    hints: Sequence[str]
+    rows: Sequence[Row]
+    failures: Sequence[Failure]
+    wrong: int
+    text: str
+
+
+def summary(report: Report) -> Summary:
+    """The summary of a report; every text in it is escaped as it is printed."""
+    wrong = [result for result in report.results if result.wrong]
+    found = report.diagnosis
+    name = f"{report.runtime} {report.runtime_version}".strip()
+    return Summary(
+        name=escaped(name),
+        vectors=escaped(report.vectors),
+        verdict=report.verdict,
+        state=_STATES[report.verdict],
+        headline=escaped(headline(report).removeprefix(f"{report.verdict}: ")),
+        cases=len(report.results),
+        counts=[(key, word, report.counts[key]) for key, word in VERDICTS.items()],
+        findings=_findings(report),
+        failed=found.failed,
+        unexplained=found.unexplained,
+        not_tried=found.not_tried,
+        hints=[escaped(hint) for hint in found.hints],
+        rows=_rows(report),
+        failures=_failures(report, wrong),
+        wrong=len(wrong),
+        text="\n".join(map(escaped, report_lines(report))),
+    )
+
+
+def _findings(report: Report) -> list[Said]:
+    sentences, used = explanations(report), set(explained(report).values())
+    told = []
+    for finding in report.diagnosis.findings:
+        number = sentences.index(escaped(sentence(finding)))
+        told.append(
+            Said(
+                explains=finding.explains,
+                sentence=escaped(sentence(finding)),
+                notes=[escaped(note) for note in notes(finding)],
+                links=[link for link in finding.links if link.startswith("https://")],
+                number=number if number in used else None,
+            )
+        )
+    return told
+
+
+def _rows(report: Report) -> list[Row]:
+    groups: dict[tuple[bool, str], list[CaseResult]] = {}
+    for result in report.results:
+        key = (result.decides, result.dtype if result.decides else result.tier)
+        groups.setdefault(key, []).append(result)
+    found = []
+    for (decides, name), results in sorted(groups.items(), key=lambda group: not group[0][0]):
+        counted = Counter(result.verdict for result in results)
+        counts = [counted[verdict] for verdict in VERDICTS]  # type: ignore[index]
+        row = Row(escaped(name), decides, len(results), counts)
+        grade = report.grades.get(name) if decides else None
+        if grade and grade.compared:
+            observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
+            row = Row(
+                row.name,
+                decides,
+                row.cases,
+                counts,
+                str(grade.required),
+                observed,
+                _worst(grade.worst),
+            )
+        found.append(row)
+    return found
+
+
+def _worst(ratio: float) -> str:
+    return f"{ratio:.3g}" if ratio < math.inf else "∞"
+
+
+def _failures(report: Report, wrong: Sequence[CaseResult]) -> list[Failure]:
+    """The plainest of the cases that went wrong: failures before errors, unexpected ones before others."""
+    why, sentences = explained(report), explanations(report)
+    order = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
+    return [
+        Failure(
+            id=escaped(result.id),
+            verdict=result.verdict,
+            told=escaped(how_far_off(result)),
+            why=sentences[why[result.id]] if result.id in why else "",
+        )
+        for result in order[:MOST_FAILURES]
+    ]

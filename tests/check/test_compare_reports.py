@@ -1,0 +1,232 @@
+"""`grucible compare A.json B.json`: what is worse, what is better, and files that are no reports."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Command
+
+CASES = ("passed", "failed", "error", "unsupported", "missing")
+
+
+def report(**more: Any) -> dict[str, Any]:
+    """A report with a case of every verdict, by its name."""
+    made: dict[str, Any] = {
+        "grucible_report": 3, "verdict": "does not conform", "interrupted": False,
+        "runtime": {"name": "mine", "version": "1"},
+        "arithmetic": {"float32": {"required": "float32", "observed": "float32", "compared": 9,
+                                   "worst": {"ratio": 0.26, "id": "a", "where": "Y[0]"}}},
+        "diagnosis": [], "unexplained": 0,
+        "cases": [case(name, name) for name in CASES],
+    }  # fmt: skip
+    return made | more
+
+
+def case(name: str, verdict: str, tier: str = "required") -> dict[str, str]:
+    return {"id": f"op/theme/float32/{name}", "tier": tier, "verdict": verdict, "message": "why"}
+
+
+def finding(*names: str, explains: int = 2) -> dict[str, Any]:
+    return {"names": list(names), "about": " and ".join(names), "explains": explains}
+
+
+def compared(
+    folder: Path, command: Command, before: dict[str, Any], after: dict[str, Any]
+) -> tuple[int, dict[str, Any], list[str]]:
+    """The exit status, the JSON, and the lines."""
+    (folder / "a.json").write_text(json.dumps(before))
+    (folder / "b.json").write_text(json.dumps(after))
+    told = command("compare", folder / "a.json", folder / "b.json", "--json")
+    text = command("compare", folder / "a.json", folder / "b.json")
+    assert text.status == told.status
+    assert max(map(len, text.out.splitlines())) <= 80
+    return told.status, told.report, text.out.splitlines()
+
+
+def now(**verdicts: str) -> dict[str, Any]:
+    """A report in which the cases of some verdicts have other ones."""
+    return report(cases=[case(name, verdicts.get(name, name)) for name in CASES])
+
+
+CHANGES = {
+    ("passed", "failed"): "newly failing",
+    ("passed", "error"): "new errors",
+    ("passed", "missing"): "newly missing",
+    ("passed", "unsupported"): "newly unsupported",
+    ("failed", "unsupported"): "newly unsupported",
+    ("error", "unsupported"): "newly unsupported",
+    ("unsupported", "failed"): "newly failing",
+    ("failed", "error"): "wrong in another way",
+    ("error", "failed"): "wrong in another way",
+    ("missing", "failed"): "wrong in another way",
+    ("missing", "unsupported"): "wrong in another way",
+    ("failed", "passed"): "newly passing",
+    ("unsupported", "passed"): "newly passing",
+}
+
+
+@pytest.mark.parametrize(("was", "now_"), CHANGES)
+def test_a_verdict_that_differs(was: str, now_: str, tmp_path: Path, command: Command) -> None:
+    kind = CHANGES[was, now_]
+    status, value, lines = compared(tmp_path, command, report(), now(**{was: now_}))
+    worse = kind.startswith("new") and kind != "newly passing"
+    assert status == (1 if worse else 0)
+    assert value["outcome"] == ("worse" if worse else "better" if "passing" in kind else "same")
+    assert value["changes"] == [
+        {
+            "kind": kind,
+            "id": f"op/theme/float32/{was}",
+            "before": was,
+            "after": now_,
+            "message": "why",
+        }
+    ]
+    assert lines[0].startswith(f"{value['outcome']}: ")
+    assert f"{kind}:" in lines
+    assert f"    {was} → {now_}: why" in lines
+
+
+def test_the_same(tmp_path: Path, command: Command) -> None:
+    old = report(grucible_report=2)
+    status, value, lines = compared(tmp_path, command, old, report())
+    assert (status, value["worse"], value["better"]) == (0, [], [])
+    assert lines[0] == "same: nothing is worse or better in the 5 cases of both"
+
+
+@pytest.mark.parametrize(
+    ("observed", "outcome", "status"),
+    [
+        ("float16-state", "worse", 1),
+        ("tf32", "worse", 1),
+        (None, "worse", 1),
+        ("float32", "same", 0),
+    ],
+)
+def test_a_coarser_class_is_worse_and_a_larger_error_is_told(
+    observed: str | None, outcome: str, status: int, tmp_path: Path, command: Command
+) -> None:
+    after = report()
+    grade = after["arithmetic"]["float32"]
+    grade["observed"], grade["worst"]["ratio"] = observed, 0.81
+    found = compared(tmp_path, command, report(), after)
+    assert (found[0], found[1]["outcome"]) == (status, outcome)
+    assert any("0.26 → 0.81" in line for line in found[2])
+    back = compared(tmp_path, command, after, report())
+    assert back[1]["outcome"] == ("better" if outcome == "worse" else "same")
+
+
+def test_classes_of_two_chains_are_neither(tmp_path: Path, command: Command) -> None:
+    before, after = report(), report()
+    before["arithmetic"]["float32"]["observed"] = "tf32"
+    after["arithmetic"]["float32"]["observed"] = "float16-state"
+    assert compared(tmp_path, command, before, after)[1]["outcome"] == "same"
+
+
+def test_findings(tmp_path: Path, command: Command) -> None:
+    two = report(diagnosis=[finding("clip-ignored", "lbr-ignored")])
+    one = report(diagnosis=[finding("lbr-ignored", explains=3)])
+    new = report(diagnosis=[finding("h0-ignored")], unexplained=1)
+    status, value, _ = compared(tmp_path, command, two, one)
+    assert (status, value["worse"], len(value["better"])) == (0, [], 1)  # what is left of two
+    status, value, lines = compared(tmp_path, command, two, new)
+    assert (status, value["worse"]) == (1, ["new finding: h0-ignored"])
+    assert "  new: h0-ignored, 2 cases" in lines
+    assert "  gone: clip-ignored and lbr-ignored, 2 cases" in lines
+    assert "  unexplained: 0 → 1 cases" in lines
+    more = report(diagnosis=[finding("lbr-ignored", explains=9)])
+    status, _, lines = compared(tmp_path, command, one, more)
+    assert status == 0
+    assert "  lbr-ignored: 3 → 9 cases" in lines
+
+
+def test_cases_of_one_alone_and_those_that_decide_nothing(tmp_path: Path, command: Command) -> None:
+    odd = [case("odd", "passed", "nonportable")]
+    before = report(cases=[*report()["cases"], *odd, case("old", "failed")])
+    after = report(
+        cases=[*report()["cases"], case("odd", "failed", "nonportable"), case("new", "failed")]
+    )
+    status, value, lines = compared(tmp_path, command, before, after)
+    assert (status, value["outcome"], value["undecided"]) == (0, "same", 1)
+    assert (value["new_cases"], value["gone_cases"]) == (
+        ["op/theme/float32/new"],
+        ["op/theme/float32/old"],
+    )
+    assert "  6 cases in both, 1 new, 1 gone" in lines
+
+
+def test_invalid_questions_that_are_accepted(tmp_path: Path, command: Command) -> None:
+    def with_outcome(outcome: str) -> dict[str, Any]:
+        return report(
+            refusals=[{"id": "op/invalid/float32/x", "outcome": outcome, "decides": True}]
+        )
+
+    assert compared(tmp_path, command, with_outcome("refused"), with_outcome("obvious"))[0] == 1
+    assert compared(tmp_path, command, with_outcome("garbage"), with_outcome("obvious"))[0] == 0
+    found = compared(tmp_path, command, with_outcome("crash"), with_outcome("refused"))
+    assert found[1]["better"] == ["1 invalid question refused now"]
+
+
+def broken(**more: Any) -> str:
+    return json.dumps(report() | more)
+
+
+TWICE = json.dumps(report(cases=[case("a", "passed"), case("a", "failed")]))
+FOREIGN = {
+    "": "Invalid JSON",
+    "[": "Invalid JSON",
+    "[" * 5000: "Invalid JSON",
+    "{}": "grucible_report: Field required",
+    "[1]": "should be an object",
+    broken(grucible_report=1): "grucible_report: Input should be 2 or 3",
+    broken(verdict=7): "verdict: Input should be 'conforms'",
+    broken(cases=[{"id": "a"}]): "cases.0.tier: Field required",
+    broken(cases=[case("a", "great")]): "cases.0.verdict: Input should be 'passed'",
+    broken(cases=[case("x" * 20_000, "passed")]): "cases.0.id: String should have at most",
+    broken(unexplained=-1): "unexplained: Input should be greater",
+    broken().replace("0.26", "NaN"): "ratio",
+    TWICE: "has a case twice",
+}
+
+
+@pytest.mark.parametrize("text", FOREIGN, ids=[t[:30] or "empty" for t in FOREIGN])
+def test_what_is_no_report(text: str, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(report()))
+    (tmp_path / "b.json").write_text(text)
+    said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
+    assert f"{tmp_path / 'b.json'}: " in said
+    assert FOREIGN[text] in said
+
+
+def test_nothing_in_common(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(report()))
+    (tmp_path / "b.json").write_text(json.dumps(report(cases=[case("other", "passed")])))
+    said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
+    assert "have no case in common" in said
+
+
+def test_texts_of_strangers_are_escaped(tmp_path: Path, command: Command) -> None:
+    after = now(passed="failed")
+    after["cases"][0]["message"] = "\x1b[2Jgone\u202e"
+    lines = compared(tmp_path, command, copy.deepcopy(report()), after)[2]
+    assert any("\\x1b[2Jgone\\u202e" in line for line in lines)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_reports_of_check(tmp_path: Path, command: Command) -> None:
+    here = Path(__file__).parent
+    for name, runtime in (("a", "numpy_gru.py:run"), ("b", "numpy_gru.py:keeps_h0")):
+        options = (
+            "--select",
+            "openvino.GRUSequence-5/*/float32/*zero*",
+            "--report",
+            f"json={tmp_path / name}.json",
+        )
+        assert command("check", "--runtime", here / runtime, *options).status == 0
+    ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert ended.status == 0
+    assert ended.out.startswith("same: ")

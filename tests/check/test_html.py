@@ -1,0 +1,324 @@
+"""The page of a report, as a file: what it holds, what it leaves out, and that nothing in it can be markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import Report, verify
+from grucible.check.judging.criterion import Demanded
+from grucible.check.judging.growth import Growth, step_errors
+from grucible.check.reports.html import details as details_module
+from grucible.check.reports.html.details import details
+from grucible.check.reports.html.packed import few_digits, ratio
+from grucible.check.reports.html.page import HERE, html_page, report_html
+from grucible.check.reports.html.summary import MOST_FAILURES
+from grucible.check.reports.paragraph import how_far_off
+from grucible.check.reports.show import find_case
+from grucible.check.reports.terminal import headline
+
+from .conftest import HERE as TESTS
+from .conftest import Command
+from .made import SEQUENCE, make_block, write_vectors
+from .pages import held, hostile, ids, other_report, wrong_report
+
+pytest.importorskip("jinja2")
+NUMPY = f"{TESTS / 'numpy_gru.py'}:run"
+CLIPPED = "openvino.GRUSequence-5/plain/float32/clip0.5"
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text outside of style and script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._silent = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self._silent = tag in ("style", "script")
+
+    def handle_endtag(self, tag: str) -> None:
+        del tag
+        self._silent = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_check_writes_the_page_and_replaces_an_earlier_one_alone(
+    tmp_path: Path, command: Command
+) -> None:
+    vectors, page = tmp_path / "cell.h5", tmp_path / "page.html"
+    write_vectors(vectors, make_block(["a", "b"]))
+    check = ("check", vectors, "--runtime", NUMPY, "--report")
+    for _ in range(2):
+        assert command(*check, f"html={page}").status == 0
+        assert ids(page.read_text(encoding="utf-8")) == [
+            f"openvino.GRUCell-3/made/float32/{name}" for name in "ab"
+        ]
+    other = tmp_path / "other.html"
+    other.write_text("<!doctype html>\n<title>mine</title>")
+    ended = command(*check, f"html={other}")
+    assert ended.status == 2
+    assert "is there already, and holds something else" in ended.err
+    assert other.read_text().endswith("mine</title>")
+
+
+def test_without_jinja2_one_line_says_so_before_anything_is_judged(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    from grucible.check.reports.html import installed
+
+    monkeypatch.setattr(installed, "find_spec", importlib.util.find_spec)
+    page = tmp_path / "page.html"
+    said = command("check", "--runtime", "none-such", "--report", f"html={page}").said_in_one_line()
+    assert said == "grucible: a report as HTML needs jinja2: pip install 'grucible[report]'\n"
+
+
+def test_verdict_and_diagnosis_come_first_and_need_no_program() -> None:
+    report = wrong_report()
+    page = Elements(report_html(report))
+    text = " ".join(page.text.split())
+    places = [
+        text.index(part)
+        for part in (
+            "clips_nothing",
+            report.verdict,
+            headline(report).partition(": ")[2],
+            report.diagnosis.findings[0].about,
+            "By dtype",
+            "The whole report as text",
+            "Cases",
+        )
+    ]
+    assert places == sorted(places)
+    wrong = [result for result in report.results if result.wrong]
+    assert MOST_FAILURES > len(wrong) > 5
+    for result in wrong:
+        assert result.id in text
+        assert how_far_off(result) in text
+
+
+def test_every_case_is_in_it_with_what_it_asks_and_what_was_found() -> None:
+    report = wrong_report()
+    page = report_html(report)
+    data = held(page)
+    cases, [runtime] = data["cases"], data["runtimes"]
+    assert ids(page) == [result.id for result in report.results]
+    letters = {"passed": "p", "failed": "f", "unsupported": "u"}
+    assert runtime["verdicts"] == "".join(letters[result.verdict] for result in report.results)
+    for place, result in enumerate(report.results):
+        told = runtime["ratio"][place]
+        assert (told is None) == (result.verdict == "unsupported")
+        if told is not None:
+            assert told == pytest.approx(result.worst_ratio, rel=1e-3)
+        assert runtime["messages"][runtime["message"][place]] == result.message
+    place = ids(page).index(CLIPPED)
+    assert cases["heads"][cases["head"][place]][1:] == [SEQUENCE, "float32"]
+    assert cases["known_traits"][cases["traits"][place]] == {
+        "activations": "sigmoid, tanh", "activations_alpha": "none", "activations_beta": "none", "clip": "0.5",
+        "linear_before_reset": "false", "direction": "forward", "batch size": "3", "steps": "4",
+        "input size": "5", "hidden size": "6", "lengths of rows": "full",
+    }  # fmt: skip
+    told = {cases["known_traits"][n].get("lengths of rows") for n in cases["traits"]}
+    assert told == {"full", "ragged", "with 0", "all shorter"}
+    explained = runtime["explained"][place]
+    assert "clip ignored" in runtime["explanations"][explained]
+
+
+def test_a_failing_case_has_every_element() -> None:
+    """Against the arrays of the vectors, and the ratio worked out here."""
+    report = wrong_report()
+    page = report_html(report)
+    [runtime] = held(page)["runtimes"]
+    [(_, chunk, at)] = [one for one in runtime["details"] if ids(page)[one[0]] == CLIPPED]
+    told = held(page, f"chunk-0-{chunk}")[at]
+    case = find_case(None, CLIPPED)[0].case(0)
+    [part] = [part for part in report.failing if CLIPPED in part.block.ids]
+    observed = part.observed["Y"][part.block.ids.index(CLIPPED)]
+    [y] = [output for output in told["outputs"] if output["name"] == "Y"]
+    expected, limit = case.answer.outputs["Y"], case.answer.tolerances["float32"]["Y"]
+    assert y["shape"] == list(expected.shape)
+    assert [np.float32(text) for text in y["expected"].split()] == expected.ravel().tolist()
+    assert [np.float32(text) for text in y["observed"].split()] == observed.ravel().tolist()
+    assert np.allclose([float(t) for t in y["admitted"].split()], limit.ravel(), rtol=1e-3)
+    off = np.abs(observed.astype(float) - expected.astype(float)) / limit
+    assert np.allclose([float(t) for t in y["ratio"].split()], off.ravel(), rtol=1e-3)
+    assert np.allclose(told["steps"], off.max(axis=(0, 1, 3)), rtol=1e-3)
+    assert "asks for" in told["asked"]
+    assert any("clip" in line for line in told["asked"])
+    assert told["inputs"][0].startswith("X: float32")
+
+
+def test_of_many_failures_the_plainest_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = wrong_report()
+    monkeypatch.setattr(details_module, "_TOGETHER", 1)
+    everything = details(report)
+    failed = [r for r in report.results if r.verdict == "failed" and r.decides]
+    assert (len(everything.places), everything.left_out) == (len(failed), 0)
+    most = sum(map(len, everything.chunks[:3]))
+    some = details(report, most)
+    assert (len(some.places), some.left_out) == (3, len(failed) - 3)
+    assert list(some.places) == list(everything.places)[:3]
+    assert {case.split("/")[2] for case in some.places} == {"float16", "float32", "float64"}
+
+
+def test_a_failing_case_has_its_trace_and_where_there_is_one_its_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The plainest have both; of a runtime that no script can name, there is the trace alone."""
+    monkeypatch.setattr(details_module, "WITH_SECTIONS", 2)
+    monkeypatch.setattr(details_module, "_TOGETHER", 1)
+    report = replace(wrong_report(), runtime="openvino")
+    found, page = details(report), report_html(report)
+    told = [
+        (one, held(page, f"chunk-0-{n}")[at]["sections"]) for one, (n, at) in found.places.items()
+    ]
+    assert [bool(sections) for _, sections in told] == [True] * 2 + [False] * (len(told) - 2)
+    case, [trace, script] = told[0]
+    assert any(line.startswith("leaves the exact states first at ") for line in trace["lines"])
+    assert script["lines"][0].split() == ["#", "case", case]
+    compile("\n".join(script["lines"]), "script", "exec")
+    alone = held(report_html(wrong_report()), "chunk-0-0")[0]["sections"]
+    assert [one["title"] for one in alone] == [trace["title"]]
+
+
+def test_words_of_a_runtime_are_text_and_nothing_else(tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors"
+    vectors.mkdir()
+    for dtype in ("float16", "float32", "float64"):
+        write_vectors(vectors / f"{dtype}.h5", make_block(["<img src=x>", "a'b"], dtype=dtype))
+    page = report_html(verify(vectors, runtime=hostile))
+    parsed = Elements(page)
+    assert not parsed.of("img")
+    assert not parsed.of("b") or all(not attributes for attributes in parsed.of("b"))
+    assert not [a for tag, a in parsed.found if any(key.startswith("on") for key in a)]
+    assert parsed.text.count("<img src=x onerror='window.broken = 1'>") >= 3
+    assert r"\x1b[2J\u202e" in parsed.text
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    messages = held(page)["runtimes"][0]["messages"]
+    assert all(message.isprintable() for message in messages)
+    assert sum("<img src=x" in message for message in messages) == 2  # of an error, and a reason
+    kinds = [one.get("type") for one in parsed.of("script")]
+    assert kinds == ["application/octet-stream"] * (len(kinds) - 1) + [None]
+
+
+def test_it_is_one_file_that_asks_for_nothing() -> None:
+    page = report_html(wrong_report())
+    parsed = Elements(page)
+    assert [a["href"] for a in parsed.of("link")] == ["data:,"]
+    assert not [a for tag, a in parsed.found if "src" in a]
+    style, script = (
+        re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL) for tag in ("style", "script")
+    )
+    assert "url(" not in style[0]
+    assert "@import" not in style[0]
+    assert not re.search(
+        r"\bfetch\(|XMLHttpRequest|WebSocket|importScripts|innerHTML|\beval\(", script[0]
+    )
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    [policy] = [a["content"] for a in parsed.of("meta") if a.get("http-equiv")]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert f"script-src 'sha256-{digest}'" in policy
+    links = [a["href"] or "" for a in parsed.of("a")]
+    assert all(link.startswith(("#", "https://github.com/")) for link in links)
+
+
+def test_what_is_inlined_ends_no_element() -> None:
+    for file in HERE.glob("*.[jc]s*"):
+        assert not re.search(
+            "</(script|style)|<!--", file.read_text(encoding="utf-8"), re.IGNORECASE
+        )
+
+
+def test_several_runtimes_side_by_side() -> None:
+    one, other = wrong_report(), other_report()
+    page = html_page([one, other])
+    data = held(page)
+    assert ids(page) == [result.id for result in one.results]  # the other's are among them
+    [first, second] = data["runtimes"]
+    asked = {result.id: result.verdict[0] for result in other.results}
+    assert second["verdicts"] == "".join(asked.get(case, "-") for case in ids(page))
+    assert "-" in second["verdicts"]
+    assert (first["number"], second["number"]) == (0, 1)
+    assert held(page, "chunk-1-0")
+    assert "2 runtimes side by side" in Elements(page).text
+
+
+def test_a_report_without_failures_or_diagnosis() -> None:
+    report = replace(
+        wrong_report(), results=[r for r in wrong_report().results if r.verdict == "passed"]
+    )
+    page = Elements(report_html(replace(report, failing=(), diagnosis=type(report.diagnosis)())))
+    assert "no case went wrong" in page.text
+    assert "What explains" not in page.text
+
+
+def test_equal_reports_give_equal_pages() -> None:
+    report: Report = wrong_report()
+    assert report_html(report) == report_html(report)
+
+
+def test_ratios_stay_on_their_side_of_the_limit() -> None:
+    assert ratio(1.00001) > 1  # type: ignore[operator]
+    assert ratio(1.0) == 1.0
+    assert ratio(0.99999) <= 1  # type: ignore[operator]
+    assert few_digits(np.array([1.00001, np.inf, 0.0])) == "1.001 inf 0.0"
+
+
+def test_steps_are_counted_in_the_order_of_processing() -> None:
+    """In reverse the last time of a row is its first step; past its length there is none."""
+    _, block = make_block(["a", "b"], operator=SEQUENCE, lengths=(3, 2))
+    criterion, lengths = Demanded("float32"), block.inputs["sequence_lengths"]
+    observed = {name: array.copy() for name, array in block.answer.outputs.items()}
+    limit = block.answer.tolerances["float32"]["Y"]
+    observed["Y"][0, 0, 0, 2, 1] += 8 * limit[0, 0, 0, 2, 1]  # row of length 3: its first step
+    observed["Y"][0, 1, 0, 0, 0] += 64 * limit[0, 1, 0, 0, 0]  # row of length 2: its second
+    observed["Y"][1, 1, 0, 2, 0] += 1  # past its length
+    errors = step_errors(block, observed, criterion, lengths)
+    assert errors is not None
+    assert np.allclose(errors, [[8, 64, 0], [0, 0, 0]], rtol=0.05)
+    block.inputs["sequence_lengths"][:] = 2
+    errors = step_errors(block, observed, criterion, lengths)
+    assert errors is not None
+    assert np.isnan(errors[:, 2]).all()
+    _, cell = make_block(["a"])
+    assert step_errors(cell, cell.answer.outputs, criterion, None) is None
+
+
+def test_growth_counts_what_is_there() -> None:
+    growth = Growth()
+    nothing = np.nan
+    errors = np.array([[0.5, 2.0, nothing], [0.01, 0.02, 3e4], [0.02, 200.0, np.inf]])
+    growth.see(errors, np.array([True, True, False]))
+    growth.see(np.array([[0.0, 0.0, 0.0, 0.0]]), np.array([True]))
+    assert growth.cases(passed=True) == [3, 3, 2, 1]
+    assert growth.cases(passed=False) == [1, 1, 1, 0]
+    worst = growth.quantile(1.0, passed=True)
+    step = 10 ** (1 / 8)
+    for told, true in zip(worst, (0.5, 2.0, 3e4), strict=False):
+        assert true <= told <= true * step * 1.0001  # type: ignore[operator]
+    assert worst[3] == 1e-4  # and less
+    assert 0.01 <= growth.quantile(0.5, passed=True)[0] <= 0.01 * step  # type: ignore[operator]
+    assert growth.quantile(0.5, passed=False)[3] is None

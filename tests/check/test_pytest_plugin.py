@@ -1,0 +1,325 @@
+"""The judge in pytest: a test for each case, without a test file and in one's own suite.
+
+Each test here runs a pytest of its own, in a process of its own, in which the plugin is installed: it is found
+by the entry point that pyproject.toml has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import grucible
+from grucible import load_vectors
+
+from .made import CELL, IMPORT_ANSWER, make_block, write_vectors
+
+PACKAGE = Path(grucible.__file__).parent
+KINDS = (
+    "known-raises",
+    "known-right",
+    "known-wrong",
+    "malformed",
+    "raises",
+    "refused",
+    "right",
+    "wrong",
+)
+"""What becomes of a case, by its name."""
+RUNTIME = f"""{IMPORT_ANSWER}
+from grucible import Unsupported
+
+def run(question):
+    kind = question.id.rpartition("/")[2].rpartition("-")[2]
+    outputs = answer(question)
+    if kind == "raises":
+        raise ValueError("no such kernel")
+    if kind == "refused":
+        raise Unsupported("not on this device")
+    if kind == "malformed":
+        return None
+    if kind == "wrong":
+        outputs["Ho"][1, 0] += 1
+    for array in question.inputs.values():
+        array[...] = 0  # what it was given is its own
+    return outputs
+"""
+EXPECT = """
+- cases: "*/known-*"
+  reason: as in release 1
+  link: https://example.org/1
+"""
+PASSED = {"right"}
+FAILED = {"known-right", "malformed", "raises", "wrong"}
+SKIPPED = {"refused"}
+XFAILED = {"known-raises", "known-wrong", "special-wrong"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with vectors, a runtime, and expectations, and the plugin as if it were installed."""
+    described = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))
+    [(name, module)] = described["project"]["entry-points"]["pytest11"].items()
+    installed = tmp_path / "site" / "plugin-1.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text(f"[pytest11]\n{name} = {module}\n")
+    root = tmp_path / "project"
+    root.mkdir()
+    special = make_block(["special-wrong"], tier="nonportable")
+    write_vectors(root / "v.h5", make_block(KINDS), special)
+    (root / "my_gru.py").write_text(RUNTIME)
+    (root / "known.yaml").write_text(EXPECT)
+    return root
+
+
+def run(project: Path, *arguments: str) -> tuple[int, str]:
+    """The exit status of `pytest ARGUMENTS…` in a folder, and what it printed."""
+    paths = [project.parent / "site", PACKAGE.parent]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "COLUMNS": "200"}
+    ours = (
+        "PYTEST_ADDOPTS",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "CI",
+    )
+    for name in ours:
+        environment.pop(name, None)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
+    ended = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def outcomes(printed: str) -> dict[str, set[str]]:
+    """The cases by what became of them, of the lines that -rA prints."""
+    found: dict[str, set[str]] = {}
+    for outcome, name in re.findall(rf"^(\w+)[^\n]*?{CELL}/made/float32/([\w-]+)", printed, re.M):
+        found.setdefault(outcome, set()).add(name)
+    return found
+
+
+ASK = ("--grucible", "v.h5", "--grucible-runtime", "my_gru:run")
+
+
+def test_without_a_test_file(project: Path) -> None:
+    status, printed = run(project, *ASK, "--grucible-expect", "known.yaml", "-rA")
+    assert status == 1
+    found = outcomes(printed)
+    assert (found["PASSED"], found["FAILED"], found["XFAIL"]) == (PASSED, FAILED, XFAILED)
+    assert "unsupported: not on this device" in printed
+    assert "4 failed, 1 passed, 1 skipped, 3 xfailed" in printed
+    wrong = printed.partition("/wrong ____")[2].partition("\n____")[0].partition("\n====")[0]
+    told = wrong.splitlines()[1:]
+    *worst, see = told
+    assert re.fullmatch(
+        r"Ho\[1, 0\]: expected \S+, got \S+; off by 1, \S+ × tolerance", " ".join(worst)
+    )
+    assert see == f"see: grucible show v.h5 {CELL}/made/float32/wrong"
+    assert "returned a NoneType; expected a dict with Ho" in printed
+    assert re.search(r"^> +raise ValueError\(\"no such kernel\"\)$", printed, re.M)
+    assert "check/pytest_plugin" not in printed
+    assert "[XPASS(strict)] as in release 1 (https://example.org/1)" in printed
+    assert f"XFAIL grucible::{CELL}/made/float32/known-wrong - as in release 1" in printed
+    assert "the tier nonportable does not decide" in printed
+
+
+def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
+    (project / "conftest.py").write_text(
+        "from grucible.check.pytest_plugin import suite\nsuite.MOST_TESTS = 0\n"
+    )
+    expect = ("--grucible-expect", "known.yaml")
+    status, printed = run(project, *ASK, *expect, "-rA", "--verbosity=3")
+    assert status == 1
+    found = outcomes(printed)
+    assert found["SUBFAILED"] == FAILED
+    assert "2 subtests" not in printed
+    assert re.search(r"5 failed, 1 passed, 1 skipped, 3 xfailed, 1 subtests passed", printed), (
+        printed
+    )
+    assert "contains 4 failed subtests" in printed
+    assert f"see: grucible show v.h5 {CELL}/made/float32/wrong" in printed
+    assert re.search(r"^> +raise ValueError\(\"no such kernel\"\)$", printed, re.M)
+    assert "check/pytest_plugin" not in printed
+    status, printed = run(project, *ASK, "--grucible-select", "*/refused", "-q")
+    assert (status, printed.splitlines()[-1].partition(" in ")[0]) == (0, "2 skipped"), printed
+
+
+def test_ids_are_those_of_the_cases_in_order_in_several_processes_too(project: Path) -> None:
+    _, printed = run(project, *ASK, "--collect-only", "-q")
+    ids = [case.id for case in load_vectors(project / "v.h5")]
+    assert re.findall(r"^grucible::(.*)$", printed, re.M) == ids
+    (project / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    some = ("-v", "-k", "float32/right or float32/refused or mine")
+    status, printed = run(project, *ASK, "-n", "2", *some)
+    assert status == 0, printed
+    assert set(re.findall(r"(PASSED|SKIPPED) grucible::(\S+)", printed)) == {
+        ("PASSED", f"{CELL}/made/float32/right"),
+        ("SKIPPED", f"{CELL}/made/float32/refused"),
+    }
+    assert "1 passed, 1 skipped" in printed
+    status, printed = run(project, *ASK, *some, "test_mine.py")
+    assert "2 passed, 1 skipped" in printed, "with a path of one's own, both are run"
+
+
+OWN = """
+import grucible
+import my_gru
+import numpy as np
+import pytest
+from grucible import Expectation
+
+known = [Expectation("*/known-*", "as in release 1")]
+vectors = grucible.pytest.load("v.h5", expect=known)
+right = grucible.pytest.load("v.h5", "*/right")
+
+
+@pytest.fixture
+def engine():
+    return my_gru.run
+
+
+@vectors.parametrize
+def test_returns(question, engine):
+    return engine(question)
+
+
+@right.parametrize
+@pytest.mark.parametrize("scale", [1, 2])
+def test_asserts(question, judge, scale):
+    outputs = {name: array * np.float32(scale) for name, array in my_gru.run(question).items()}
+    found = judge(outputs)
+    assert found.passed == (scale == 1), found.text()
+    assert found.passed, found.text()
+
+
+class TestMethods:
+    @right.parametrize
+    def test_case(self, case):
+        assert case.answer.outputs.keys() == {"Ho"}
+
+
+def test_others():
+    assert len(vectors) == 9
+    assert [case.id for case in right] == right.ids
+
+
+with pytest.raises(TypeError, match="test_nothing takes no question"):
+    @right.parametrize
+    def test_nothing(engine):
+        pass
+"""
+
+
+def test_in_ones_own_suite(project: Path) -> None:
+    (project / "test_own.py").write_text(OWN)
+    status, printed = run(project, "-rA", "-W", "error")
+    assert status == 1
+    returned = "\n".join(line for line in printed.splitlines() if "::test_returns[" in line)
+    found = outcomes(returned)
+    assert (found["PASSED"], found["FAILED"], found["XFAIL"]) == (PASSED, FAILED, XFAILED)
+    assert re.search(r"SKIPPED \[1\] test_own\.py:\d+: unsupported: not on this device", printed)
+    assert f"PASSED test_own.py::test_asserts[1-{CELL}/made/float32/right]" in printed
+    assert f"FAILED test_own.py::test_asserts[2-{CELL}/made/float32/right]" in printed
+    assert re.search(
+        r"AssertionError: openvino\S+/right\nE +Ho\[\d, \d\]: expected .*, got .*; off by", printed
+    )
+    assert f"PASSED test_own.py::TestMethods::test_case[{CELL}/made/float32/right]" in printed
+    assert "5 failed, 4 passed, 1 skipped, 3 xfailed" in printed
+    assert "check/pytest_plugin" not in printed
+
+
+def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
+    (project / "test_free.py").write_text(
+        "import sys\n\ndef test_free():\n"
+        "    assert 'grucible.check.pytest_plugin.plugin' in sys.modules\n"
+        "    ours = [m for m in sys.modules if m.startswith('grucible')]\n"
+        "    assert len(ours) == 4, ours\n"
+        "    assert not {'numpy', 'h5py', 'click', 'yaml', 'flint'} & set(sys.modules)\n"
+    )
+    status, printed = run(project, "-q")
+    assert (status, "1 passed" in printed) == (0, True), printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--grucible", "core"], 4, "ERROR: --grucible needs --grucible-runtime NAME"),
+        (
+            ["--grucible-isolated"],
+            4,
+            "ERROR: --grucible-isolated goes with --grucible PATH or core",
+        ),
+        ([*ASK[:3], "none:run"], 2, "runtime none:run: none does not import: ModuleNotFoundError"),
+        (
+            [*ASK, "--grucible-select", "x"],
+            2,
+            "no case is selected by --select 'x'; see the ids with",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line(
+    project: Path, arguments: list[str], status: int, says: str
+) -> None:
+    ended, printed = run(project, *arguments, "-q")
+    assert ended == status
+    assert says in printed
+    assert "Traceback" not in printed
+
+
+def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:
+    (project / "dies.py").write_text(
+        f"{IMPORT_ANSWER}\nimport os\n\ndef run(question):\n"
+        "    if question.id.endswith('/wrong'):\n        os._exit(3)\n"
+        "    if question.id.endswith('/raises'):\n        raise ValueError('no such kernel')\n"
+        "    return answer(question)\n"
+    )
+    asked = ("--grucible", "v.h5", "--grucible-runtime", "dies:run", "--grucible-isolated", "-rA")
+    status, printed = run(project, *asked)
+    assert status == 1
+    assert outcomes(printed)["FAILED"] == {"raises", "wrong"}
+    assert "exit status 3" in printed
+    assert 'dies.py", line' in printed
+    assert "observed/source.py" not in printed
+
+
+def test_what_fails_in_another_way_than_expected_fails(project: Path) -> None:
+    (project / "my_gru.py").write_text(
+        RUNTIME.replace(
+            "    outputs = answer(question)\n",
+            "    outputs = MISTAKES['clip ignored'](question) if kind == 'right' else answer(question)\n",
+        )
+        + "\nfrom numpy_gru import MISTAKES\n"
+    )
+    (project / "known.yaml").write_text(
+        "- {cases: '*/right', reason: r, diagnosis: clip-ignored}\n"
+        "- {cases: '*/wrong', reason: r, diagnosis: clip-ignored}\n"
+        "- {cases: '*/known-raises', reason: r, message: no such kernel}\n"
+        "- {cases: '*/raises', reason: r, message: out of memory}\n"
+    )
+    status, printed = run(
+        project, *ASK, "--grucible-expect", "known.yaml", "-rA", "-k", "right or wrong or raises"
+    )
+    assert status == 1
+    found = outcomes(printed)
+    assert (found["XFAIL"] & {"right", "known-raises"}) == {"right", "known-raises"}
+    assert {"wrong", "raises"} <= found["FAILED"]
+    said = " ".join(printed.split())
+    assert "expected diagnosis clip-ignored (known.yaml:2); seen instead: wrong numbers" in said
+    assert 'expected message "out of memory" (known.yaml:4); seen instead: an error' in said

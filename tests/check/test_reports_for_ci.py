@@ -1,0 +1,186 @@
+"""What CI systems read: JUnit XML, GitHub's annotations and job summary, and a log of five lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from grucible import Report
+from grucible.cases.commands.terminal import escaped
+from grucible.check.reports.github import summary, workflow_commands
+from grucible.check.reports.junit import report_junit
+from grucible.check.reports.terminal import quiet_lines, report_lines
+
+from .conftest import Command
+from .made import CELL, name_of
+from .planned import KINDS, judged, write_all_kinds
+
+HOSTILE = "]]></failure><script>\x1b[2J\x00 | `x` ::error::x\ud800\ufffe \u202e\n::warning::y"
+HERE = Path(__file__).parent
+WRONG = f"{HERE / 'misbehaving.py'}:nan"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return judged(write_all_kinds(tmp_path_factory.mktemp("kinds") / "kinds.h5"), set(KINDS))
+
+
+def suites(text: str) -> dict[str, ElementTree.Element]:
+    root = ElementTree.fromstring(text.encode())
+    return {suite.attrib["name"]: suite for suite in root.iter("testsuite")}
+
+
+def test_junit_has_a_test_for_each_case_and_what_became_of_it(report: Report) -> None:
+    found = suites(report_junit(report))
+    assert list(found) == ["verdict", f"{CELL} float32"]
+    suite = found[f"{CELL} float32"]
+    became = {
+        name_of(test.attrib["name"]).rpartition("/")[0]: [child.tag for child in test]
+        for test in suite.iter("testcase")
+    }
+    assert became == {
+        "passed": [],
+        "failed": ["failure"],
+        "error": ["error"],
+        "missing": ["error"],
+        "unsupported": ["skipped"],
+        "expected-failed": ["skipped"],
+        "expected-error": ["skipped"],
+        "expected-passed": [],
+        "nonportable-failed": ["skipped"],
+        "nonportable-missing": ["skipped"],
+    }
+    assert {k: int(suite.attrib[k]) for k in ("tests", "failures", "errors", "skipped")} == {
+        "tests": 20,
+        "failures": 2,
+        "errors": 4,
+        "skipped": 10,
+    }
+    [verdict] = found["verdict"].iter("failure")
+    assert "does not conform: 4 of 16 cases passed" in (verdict.text or "")
+
+
+def test_a_failure_says_what_the_terminal_says(report: Report) -> None:
+    failure = next(suites(report_junit(report))[f"{CELL} float32"].iter("failure"))
+    told = failure.attrib["message"]
+    assert told in " ".join(" ".join(report_lines(report)).split())
+    assert (failure.text or "").startswith(told)
+    assert "see: grucible show " in (failure.text or "")
+
+
+def test_what_is_expected_is_skipped_with_its_reason(report: Report) -> None:
+    told = [
+        skipped.attrib["message"]
+        for skipped in suites(report_junit(report))[f"{CELL} float32"].iter("skipped")
+    ]
+    assert told.count("expected: known (https://example.org/1)") == 4
+    assert sum(one.startswith("unsupported: about unsupported/") for one in told) == 2
+
+
+def test_junit_of_a_hostile_runtime_is_xml_and_says_what_it_said(report: Report) -> None:
+    results = [replace(r, message=HOSTILE, id=f'{r.id}<&">') for r in report.results]
+    text = report_junit(replace(report, results=results, runtime=HOSTILE))
+    [message] = {
+        error.attrib["message"]
+        for error in suites(text)[f"{CELL} float32"].iter("error")
+        if not error.attrib["message"].startswith("missing")
+    }
+    assert message.startswith("]]></failure><script>\\x1b[2J\\x00 | `x`")
+    assert "\\ud800" in message
+    assert "\\ufffe" in message
+
+
+def test_junit_after_an_interruption_has_no_errors_for_what_was_not_asked(report: Report) -> None:
+    text = report_junit(replace(report, interrupted=True))
+    suite = suites(text)[f"{CELL} float32"]
+    missing = [t for t in suite.iter("testcase") if name_of(t.attrib["name"]).startswith("missing")]
+    assert [child.tag for test in missing for child in test] == ["skipped", "skipped"]
+    assert "interrupted" in text
+
+
+def test_annotations_say_the_verdict_and_start_no_other_command(report: Report) -> None:
+    [first, *_] = workflow_commands(replace(report, runtime=HOSTILE))
+    assert first.startswith("::error title=grucible::does not conform: 4 of 16 cases passed")
+    assert all("\n" not in line for line in workflow_commands(report))
+
+
+def test_the_summary_is_markdown_in_which_nothing_is_html(report: Report) -> None:
+    results = [replace(r, message=HOSTILE) for r in report.results]
+    text = summary(replace(report, results=results, runtime="a|<b>*c*"))
+    assert text.startswith("## grucible: does not conform\n")
+    assert "a\\|&lt;b&gt;\\*c\\*" in text
+    assert "<script" not in text
+    assert "\x1b" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| float32 ")]
+    assert rows == ["| float32 | 16 | 4 | 4 | 4 | 2 | 2 |  |"]
+
+
+def test_on_github_nothing_that_is_printed_is_a_command(
+    some_vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "summary.md"
+    page.write_text("of an earlier step\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    ended = command("check", some_vectors, "--runtime", WRONG, "--report", "github")
+    first, *_, last = ended.out.splitlines()
+    word = first.removeprefix("::stop-commands::")
+    assert (len(word), last) == (32, f"::{word}::")
+    assert ended.err.startswith("::error title=grucible::does not conform: 4 of 5 cases passed")
+    assert page.read_text().startswith("of an earlier step\n## grucible: does not conform\n")
+
+
+def test_elsewhere_github_needs_a_file(
+    some_vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    ended = command("check", some_vectors, "--runtime", WRONG, "--report", "github")
+    assert "write the summary to a file: --report github=FILE" in ended.said_in_one_line()
+    page, xml = tmp_path / "summary.md", tmp_path / "junit.xml"
+    both = ["--report", f"github={page}", "--report", f"junit={xml}"]
+    ended = command("check", some_vectors, "--runtime", WRONG, *both, "--quiet")
+    assert ended.status == 1
+    assert page.read_text().startswith("## grucible: ")
+    assert suites(xml.read_text())
+    assert len(ended.out.splitlines()) <= 5
+
+
+def test_reasons_that_differ_in_their_last_word_are_told_together(report: Report) -> None:
+    reasons = ["no activations elu(0.5)", "no activations scaled-tanh(1, 0.5)", "no activations softsign",
+               "no more than (one, or two)", "asleep", "no activations scaled-tanh(1, 0.5)"]  # fmt: skip
+    some = [r for r in report.results if r.decides]
+    results = [
+        replace(r, verdict="unsupported", message=m) for r, m in zip(some, reasons, strict=False)
+    ]
+    text = "\n".join(report_lines(replace(report, results=results)))
+    told = text.partition("declared unsupported by the runtime:\n")[2].splitlines()
+    assert told[:3] == [
+        "     4  no activations scaled-tanh(1, 0.5), elu(0.5), softsign",
+        "     1  no more than (one, or two)",
+        "     1  asleep",
+    ]
+
+
+def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
+    lines = list(quiet_lines(report))
+    assert len(lines) <= 5
+    assert lines[0].startswith("does not conform: 4 of 16 cases passed")
+    assert lines[-1].startswith("start with: grucible show ")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(
+    report: Report, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    results = [
+        replace(r, id=f"{r.id}{'-x' * 60}", message="\x1b[2J " * (40 if r.message else 0))
+        for r in report.results
+    ]
+    lines = [escaped(line) for line in report_lines(replace(report, results=results, vectors="v"))]
+    wide = [line for line in lines if len(line) > columns and not line.startswith("start with: ")]
+    tables = [line for line in wide if columns == 60 and line[:1] in (" ", "f", "n", "a")]
+    assert [line for line in wide if line not in tables] == []
+    assert any(len(line) > columns - 12 for line in lines)
