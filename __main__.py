@@ -20,11 +20,14 @@ _COMMANDS = {
     "cases": ("cases", "Count the cases and the pairs of attribute values they cover."),
     "gen": ("gen", "Generate vector files: cases with their exact answers."),
     "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
+    "compare": ("check", "Show what changed between two reports of check."),
     "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
     "profile": ("check", "Show what a runtime can do, feature by feature."),
     "run": ("check", "Run a runtime on vectors and keep its outputs."),
     "ask": ("check", "Write questions into files, for devices that no pipe leads to."),
     "show": ("check", "Show one case."),
+    "shrink": ("check", "Find the smallest case that still fails the same way."),
+    "trace": ("check", "Show every step of one case, and where a runtime leaves it."),
     "score": ("check", "Show which misreadings of the specification vectors would catch."),
     "export": ("vectors", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
     "import": ("check.importing", "Make vectors of cases in other formats: exports, ONNX's tests."),
@@ -73,11 +76,12 @@ def grucible() -> None:
     Exit status
       0    done; check: it conforms, or every failure was expected
       1    check: it does not conform, or the verdict is incomplete;
+           compare: something is worse; trace: the case does not pass;
            probe: something is wrong;
            score: too few cases catch something; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own
-      130  interrupted
+      130  interrupted by Ctrl-C; 143: check was ended by SIGTERM
     """
 
 
@@ -127,16 +131,17 @@ def main(**extra: Any) -> None:
 
 def _end_interrupted() -> NoReturn:
     """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again."""
-    from .cases.commands.interrupts import INTERRUPTED, acted_on
+    from .cases.commands.interrupts import acted_on, interruption_status
     from .cases.commands.terminal import say
 
     acted_on()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    status = interruption_status()
     # where Ctrl-C arrived in a text that Python executed, as for a dataclass, it would end by the signal all
     # the same; executing another text makes it forget that
     exec("")
     say("interrupted", err=True)
-    raise SystemExit(INTERRUPTED) from None
+    raise SystemExit(status) from None
 
 
 def _usage_error(error: click.ClickException) -> str:

@@ -1,21 +1,27 @@
-"""`grucible check`, `run`, `profile`, `ask`, `show`, `score` and `runtimes`."""
+"""`check`, `compare`, `run`, `profile`, `ask`, `show`, `trace`, `shrink`, `score` and `runtimes`."""
 
 from __future__ import annotations
 
 from .commands.asking import ask_command
 from .commands.auditing import audit_command
 from .commands.checking import check_command
+from .commands.comparing import compare_command
 from .commands.profiling import profile_command
 from .commands.running import run_command
 from .commands.showing import runtimes_command, score_command, show_command
+from .commands.shrinking import shrink_command
+from .commands.tracing import trace_command
 
 __all__ = [
     "ask_command",
     "audit_command",
     "check_command",
+    "compare_command",
     "profile_command",
     "run_command",
     "runtimes_command",
     "score_command",
     "show_command",
+    "shrink_command",
+    "trace_command",
 ]

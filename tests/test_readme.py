@@ -50,6 +50,37 @@ def test_the_numpy_runtime_passes_both_ways_of_naming_it(runtime: Path) -> None:
         assert result.stdout.splitlines()[0].removeprefix("conforms").lstrip() == says
 
 
+def test_tests_of_one_s_own_pass_and_one_mistake_fails_them(runtime: Path) -> None:
+    page = (ROOT / "check" / "README.md").read_text(encoding="utf-8")
+    (runtime.parent / "test_gru.py").write_text(block(README, "python", "vectors.parametrize"))
+    (runtime.parent / "test_more.py").write_text(block(page, "python", "vectors.parametrize"))
+    (runtime.parent / "known.yaml").write_text("[]\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": f"{runtime.parent}:{ROOT.parent}"}
+    right = runtime.read_text()
+    mistake = right.replace(
+        "r * (h @ Rh.T + rbh[0]) if rbh else (r * h) @ Rh.T",
+        "(r * h) @ Rh.T + (rbh[0] if rbh else 0)",
+    )
+    assert mistake != right
+    for code, status, says in (
+        (right, 0, r"^\d+ passed in"),
+        (mistake, 1, r"^\d+ failed, \d+ passed in"),
+    ):
+        runtime.write_text(code)
+        result = subprocess.run(
+            command,
+            cwd=runtime.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == status, result.stdout[-2000:]
+        assert re.search(says, result.stdout.splitlines()[-1])
+    assert "see: grucible show openvino.GRUCell-3/" in result.stdout
+
+
 def test_exchanging_two_gates_fails_with_cases(runtime: Path) -> None:
     code = runtime.read_text()
     assert code.count("(Wz, Wr, Wh)") == 1
@@ -100,7 +131,7 @@ def test_readme_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), (page, target)
 
 
-COMMANDS = [[], *([word] for word in ("cases", "gen", "check", "probe", "run", "ask", "show", "score",
+COMMANDS = [[], *([word] for word in ("cases", "gen", "check", "compare", "probe", "run", "ask", "show", "trace", "shrink", "score",
                                       "export", "import", "answer", "runtimes"))]  # fmt: skip
 
 

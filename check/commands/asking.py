@@ -50,7 +50,8 @@ def _say_what_next(
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)
         say("answer it with a program (see check/protocol/README.md):")
-        say(f"  ./my_gru < {questions} \\\n    > {answers}")
+        say(f"  ./my_gru < {questions} \\")
+        say(f"    > {answers}")
     else:
         say("answer each of them with a program (see check/protocol/README.md):")
         say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")

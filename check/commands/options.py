@@ -4,20 +4,55 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from ...cases.commands.given_path import GivenPath
+from ...cases.selection import of_dtypes
 from .option_values import seconds, size_in_bytes
 
 if TYPE_CHECKING:
     from ...cases.commands.progress import Progress
 
+Command = TypeVar("Command", bound=Callable[..., object])
 VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
-SELECT = click.option("--select", multiple=True, metavar="GLOB",
-                      help="Only cases whose id matches. Repeatable.")  # fmt: skip
+_DTYPES = "grucible.dtypes"
+"""Where `--dtype` leaves what it was given, for `--select`, which is looked at after it."""
+
+
+def _dtypes(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
+    from ...cases.dtypes import FLOAT_TYPES
+
+    for name in value:
+        if name not in FLOAT_TYPES:
+            raise click.BadParameter(f"{name}; expected one of {', '.join(FLOAT_TYPES)}")
+    context.meta[_DTYPES] = value
+
+
+def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """The options `--select` and `--dtype`, which together give a command its `select`: globs, none where
+    nothing is given. `usual` is what the command selects then."""
+
+    def select(
+        context: click.Context, _: click.Parameter, value: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        dtypes = context.meta[_DTYPES]
+        return tuple(of_dtypes(value or usual, dtypes)) if dtypes else value
+
+    def options(command: Command) -> Command:
+        dtype = click.option("--dtype", multiple=True, metavar="D", callback=_dtypes, is_eager=True,
+                             expose_value=False, help="Only cases of this dtype. Repeatable.")  # fmt: skip
+        globs = click.option("--select", multiple=True, metavar="GLOB", callback=select,
+                             help="Only cases whose id matches. Repeatable.")  # fmt: skip
+        return globs(dtype(command))
+
+    return options
+
+
+SELECT = selection()
 TIMEOUT_SECONDS = 120.0
 TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
                        type=click.FloatRange(min=0, min_open=True), callback=seconds,

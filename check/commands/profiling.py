@@ -10,14 +10,15 @@ import click
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import put, say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
-from .options import MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
+from ...cases.selection import FEATURES
+from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
 
 
 @click.command("profile")
 @VECTORS
 @click.option("--runtime", "runtimes", multiple=True, required=True, metavar="NAME",
               help=f"{RUNTIME_HELP} Repeatable.")  # fmt: skip
-@SELECT
+@selection(FEATURES)
 @click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--page", type=GivenPath(dir_okay=False), metavar="FILE",
@@ -48,7 +49,7 @@ def profile_command(
     """
     from ..profiling.lines import profile_lines, profiles_json
     from ..profiling.page import page_lines
-    from ..profiling.profile import FEATURES, profile_of
+    from ..profiling.profile import profile_of
     from ..profiling.summary import summary_lines
 
     if page:

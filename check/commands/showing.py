@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...cases.commands.terminal import put, say
-from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases
+from ...cases.selection import FEATURES
+from .case_words import CASE_WORDS, vectors_and_case
+from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases, selection
 
 if TYPE_CHECKING:
     from ...gen.variants.evaluate import Limits
 
 
 @click.command("show")
-@click.argument("words", metavar="[VECTORS] CASE", nargs=-1, required=True)
+@CASE_WORDS
 @click.option("--full", is_flag=True, help="Print arrays whole.")
-def show_command(words: tuple[str, ...], full: bool) -> None:
+@click.option("--script", metavar="NAME", help="Print a script that asks the runtime NAME this case "
+              "without grucible, for a bug report; `onnx` saves a test of ONNX's.")  # fmt: skip
+def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None:
     """Show one case: what it asks, its inputs, its expected outputs.
 
     CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
@@ -25,15 +30,28 @@ def show_command(words: tuple[str, ...], full: bool) -> None:
     """
     from ..reports.show import show_lines
 
-    if len(words) > 2:
-        raise click.UsageError(f"unexpected {words[2]!r} after CASE")
-    if not all(words):
-        raise click.UsageError("an empty text is no case and no path; was a variable not set?")
-    *before, case = words
-    if before and Path(case).exists() and not Path(before[0]).exists():
-        before, case = [case], before[0]  # the other way round, which can only mean this
-    for line in show_lines(Path(before[0]) if before else None, case, full):
+    place, case = vectors_and_case(words)
+    if script is not None:
+        if full:
+            raise click.UsageError("--full does not go with --script, which holds every number")
+        _put_script(place, case, script)
+        return
+    for line in show_lines(place, case, full):
         say(line)
+
+
+def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
+    """Print the script of one case for the runtime called `name`."""
+    from ..reports.show import find_case
+    from ..scripts.observing import observed_lines
+    from ..scripts.script import refuse_large, script
+
+    block, _ = find_case(vectors, wanted)
+    case = block.case(0)
+    refuse_large(case)
+    words = [str(vectors)] if vectors else []
+    made_by = shlex.join(["grucible", "show", *words, case.id, "--script", name])
+    put(script(case, name, observed_lines(case, name, TIMEOUT_SECONDS), made_by))
 
 
 @click.command("score")
@@ -92,7 +110,7 @@ def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | 
 @click.command("runtimes")
 @click.option("--profile", "profiled", is_flag=True,
               help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
-@SELECT
+@selection(FEATURES)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.

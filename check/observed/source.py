@@ -129,7 +129,7 @@ class FromRuntime:
         here = _working_directory()
         try:
             with np.errstate(**self._errors):  # what it sets there is its own
-                return returned(self._runtime, _copied(question))
+                return returned(self._runtime, copied(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
@@ -147,7 +147,8 @@ def _working_directory() -> str:
         return ""
 
 
-def _copied(question: Question) -> Question:
+def copied(question: Question) -> Question:
+    """The same question, to which a runtime may do what it likes."""
     return replace(
         question,
         given=deepcopy(dict(question.given)),

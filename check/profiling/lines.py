@@ -11,7 +11,7 @@ from ...cases.operators.known import OPERATORS
 from ..refusals.refusal import Refusal
 from ..reports.json import refusal_value
 from ..reports.messages import masked
-from ..reports.wrapping import WIDTH, clipped, head_and_tail, wrapped
+from ..reports.wrapping import clipped, head_and_tail, width, wrapped
 from .row import AGAIN, Profile, Row
 from .summary import coarse, refused_whole, summary_lines
 
@@ -85,11 +85,11 @@ def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
         if len(features) > 1:
             name = f"{features[0]} … {features[-1]}: {len(features)}"
         if len(name) + 3 > _FEATURE:
-            yield f"  {clipped(name, WIDTH - 2)}"
+            yield f"  {clipped(name, width() - 2)}"
             name = ""
         yield f"  {name:{_FEATURE - 2}}{told}"
     for said, number in notes.items():
-        yield from wrapped(f"{number:4}  {head_and_tail(said, 3 * WIDTH)}", indent=0, more=6)
+        yield from wrapped(f"{number:4}  {head_and_tail(said, 3 * width())}", indent=0, more=6)
 
 
 def _cell(row: Row | None, notes: dict[str, int]) -> str:

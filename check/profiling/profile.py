@@ -10,10 +10,10 @@ from pathlib import Path
 
 from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
-from ...cases.selection import PLAIN, PLAIN_SIZES
+from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
 from ...cases.specs.spec_file import SHIPPED, find_specs
 from ...gen.variants.known import variant_called
-from ..diagnosis.finding import Names
+from ..diagnosis.finding import Finding, Names
 from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
 from ..observed.pool import RuntimePool
@@ -25,8 +25,6 @@ from ..verdict import judge
 from .again import asked_again
 from .row import Profile, Row, row_of
 
-FEATURES = (f"*/{PLAIN}/*", f"*/{PLAIN_SIZES}/*")
-"""The globs of the questions that ask for one feature at a time."""
 REFUSING_SECONDS = 2.0
 """How long a runtime may take over a question that it must refuse: some wait for ever for what a wrong shape
 lets them expect."""
@@ -89,14 +87,23 @@ def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Re
 
 
 def _misreading(report: Report, result: CaseResult) -> str:
-    """What a wrong answer looks like, in the words of its operator; "" where nothing explains it."""
+    """What a wrong answer looks like, in the words of its operator; "" where nothing explains it, or where it
+    holds a class of arithmetic and is of no mistake that others show."""
     finding = report.diagnosis.by_case.get(result.id)
-    if finding is None:
+    if finding is None or finding.kind == "arithmetic":
+        return ""
+    if result.arithmetic and not _is_found(report, finding):
         return ""
     meant = replace(finding, operator=result.operator)
     said = meant.sentence(_mistakes(finding.names))
     others = [meant.sentence(_mistakes(names)) for names in finding.alternatives[:_OTHERS]]
     return "; or, as far as these cases tell: ".join([said, *others])
+
+
+def _is_found(report: Report, finding: Finding) -> bool:
+    """Whether a mistake is one that the diagnosis finds with certainty: then it is no coarse arithmetic."""
+    certain = {name for one in report.diagnosis.findings if one.certain for name in one.names}
+    return finding.kind == "misreading" and certain.issuperset(finding.names)
 
 
 def _mistakes(names: Names) -> Names:

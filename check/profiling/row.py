@@ -20,12 +20,12 @@ AGAIN = "asked again"
 class Row:
     """One feature of an operator in one dtype.
 
-    It is *right* where every case is within the tolerances of some class, and `arithmetic` is the coarsest
-    that a case needs; *refused* where the runtime declares it unsupported or raises an error; *wrong* where
-    it gives numbers that no arithmetic does; *crashed* where it dies or does not answer; *malformed* where
-    outputs have other names, shapes or dtypes; *missing* where it was not asked any more. `misreading` says
-    what the wrong numbers look like, "" where nothing does. `message` is what the runtime said, or which
-    element is off.
+    It is *right* where every case is within the tolerances of some class, and shows no mistake that others
+    show, and `arithmetic` is the coarsest that a case needs; *refused* where the runtime declares it
+    unsupported or raises an error; *wrong* where it gives numbers that no arithmetic does; *crashed* where
+    it dies or does not answer; *malformed* where outputs have other names, shapes or dtypes; *missing*
+    where it was not asked any more. `misreading` says what the wrong numbers look like, "" where nothing
+    does. `message` is what the runtime said, or which element is off.
     """
 
     operator: str
@@ -57,6 +57,8 @@ def feature_of(case_id: str) -> str:
 def row_of(result: CaseResult, misreading: str) -> Row:
     """The row of one case; `misreading` is what a diagnosis says of it, if anything."""
     status = _status(result)
+    if status == "right" and misreading:
+        status = "wrong"
     return Row(
         operator=result.operator,
         feature=feature_of(result.id),

@@ -9,7 +9,7 @@ from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
 from ..reports.messages import masked
-from ..reports.wrapping import WIDTH, head_and_tail, wrapped
+from ..reports.wrapping import head_and_tail, width, wrapped
 from .row import AGAIN, Profile, Row, Status
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
@@ -74,7 +74,7 @@ def _section(
                 message = said(row) if row.status in ("right", "wrong") else masked(said(row))
                 alike.setdefault(message, []).append(row)
         for members in alike.values():
-            told = head_and_tail(said(members[0]), 2 * WIDTH)
+            told = head_and_tail(said(members[0]), 2 * width())
             where = _features(members) if dtypes else f"{len(members)} features"
             yield from wrapped(f"{told}: {where}", indent=4, more=8, cut=False)
 

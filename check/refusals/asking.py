@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.question import TensorType
-from ..judging.expectations import Expectation, Expectations, of_invalid
+from ..judging.expectations import Expectation, Expectations, of_invalid, says
 from ..observed.source import Answering, Reply, held_to
 from .grading import graded
 from .refusal import Outcome, Refusal
@@ -52,7 +53,7 @@ def _refusal(
     if given is not None:
         outcome, message = graded(asked, valid, given)
     question, defect = asked.question, asked.defect
-    return Refusal(
+    one = Refusal(
         id=asked.id,
         operator=question.operator,
         dtype=question.dtype,
@@ -62,5 +63,15 @@ def _refusal(
         outcome=outcome,
         message=message,
         decides=defect.decides,
-        expected=known.of(asked.id),
     )
+    return expected_refusal(one, known)
+
+
+def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
+    """What became of an invalid question, with the expectation of such questions that names it, unless that
+    says a message and another one was seen."""
+    expected = known.of(one.id)
+    otherwise = (
+        expected and one.wrong and expected.message and not says(one.message, expected.message)
+    )
+    return replace(one, expected=None if otherwise else expected)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from grucible.cases.selection import may_select, selected
+from grucible.cases.selection import may_select, of_dtypes, selected
 
 ID = "openvino.GRUCell-3/core/float32/lbr-[x]-sigmoid_tanh"
 PREFIXES = [ID[:end] for end in range(len(ID) + 1)]
@@ -47,8 +47,34 @@ def test_what_matches_may_be_selected_by_every_prefix_of_it() -> None:
         ("onnx.GRU-14/core/float[36]*", "onnx.GRU-14/core/float32/", True),
         ("onnx.GRU-14/core/float[36]*", "onnx.GRU-14/core/bfloat16/", False),
         ("onnx", "onnx.GRU-14/core/", False),
+        ("onnx.* & */float32/*", "onnx.GRU-14/core/", True),
+        ("*/float32/* & onnx.*", "openvino.GRUCell-3/core/", False),
+        ("*/core/* & onnx.*", "openvino.GRUCell-3/core/", False),
     ],
 )
 def test_what_stands_before_the_first_wildcard_decides(glob: str, prefix: str, may: bool) -> None:
     assert may_select(prefix, [glob]) is may
     assert may_select(prefix, []) is True
+
+
+@pytest.mark.parametrize(
+    ("select", "dtypes", "chosen"),
+    [
+        ([], [], ["o/a/f16/x", "o/a/f32/x", "o/f32/f16/y"]),
+        ([], ["f32"], ["o/a/f32/x"]),
+        (["*/x"], [], ["o/a/f16/x", "o/a/f32/x"]),
+        (["*/x"], ["f16"], ["o/a/f16/x"]),
+        (["*/x", "*/y"], ["f16"], ["o/a/f16/x", "o/f32/f16/y"]),
+        (["*/x"], ["f16", "f32"], ["o/a/f16/x", "o/a/f32/x"]),
+        (["*/y"], ["f32"], []),
+    ],
+)
+def test_of_what_is_selected_some_dtypes(
+    select: list[str], dtypes: list[str], chosen: list[str]
+) -> None:
+    ids = ["o/a/f16/x", "o/a/f32/x", "o/f32/f16/y"]
+    assert [one for one in ids if selected(one, of_dtypes(select, dtypes))] == chosen
+
+
+def test_an_id_that_holds_what_joins_globs_is_found_by_itself() -> None:
+    assert selected("o/a/f16/x & y", ["o/a/f16/x & y"])

@@ -148,6 +148,14 @@ def test_the_command_says_what_it_wrote_and_what_is_next(
     assert (ended.status, ended.err) == (0, "")
 
 
+def test_of_one_file_the_command_is_two_lines(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "q"
+    lines = command("ask", some_vectors / "cell.h5", "-o", out).out.splitlines()
+    assert lines[2:4] == [f"  ./my_gru < {out}/cell.questions \\", f"    > {out}/cell.answers"]
+
+
 def test_select(some_vectors: Path, tmp_path: Path, command: Command) -> None:
     """What is not asked is missing, and what is asked counts."""
     out = tmp_path / "q"

@@ -95,8 +95,9 @@ def test_a_share_cannot_be_foreseen(tmp_path: Path, command: Command) -> None:
 
     strangers(tmp_path / "v.h5", missed)
     arguments = ["check", tmp_path / "v.h5", "--runtime", NUMPY, "--recompute"]
-    assert "of 24 answers recomputed" in command(*arguments, "0.5").out
-    assert "1 of 24 answers recomputed, all as stored" in command(*arguments, "1e-9").out
+    half, least = (" ".join(command(*arguments, n).out.split()) for n in ("0.5", "1e-9"))
+    assert "of 24 answers recomputed" in half
+    assert "1 of 24 answers recomputed, all as stored" in least
 
 
 def weights(path: Path, name: str) -> bytes:

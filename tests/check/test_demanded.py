@@ -190,7 +190,9 @@ def test_on_the_command_line(
     assert {dtype: grade["required"] for dtype, grade in grades.items()} == REQUIRED | required
     assert grades["float16"]["observed"] == "float16-state"
     lines = command(*arguments).out.splitlines()
-    table = lines[lines.index("arithmetic  required             observed           worst ratio") :]
+    table = lines[
+        lines.index("arithmetic  required             observed           worst error/tolerance") :
+    ]
     for dtype, one in (REQUIRED | required).items():
         assert any(line.split()[:2] == [dtype, one] for line in table[1:5])
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from printed import sentence_of
 from shipped import core_cases
 
 import grucible
@@ -110,7 +111,7 @@ def test_a_bug_in_one_is_diagnosed(name: str, bug: str, tmp_path: Path, command:
     runtime = built(name, source.replace(right, wrong), tmp_path, quickly=True)
     ended = command("check", "--runtime", runtime, "--select", f"{SEQUENCES}core/float32/*")
     assert ended.status == 1
-    assert ended.out.splitlines()[0].endswith(f"; all failures are explained by: {SAID[bug]}")
+    assert sentence_of(ended.out).endswith(f"; all failures are explained by: {SAID[bug]}")
 
 
 def test_no_example_is_long() -> None:

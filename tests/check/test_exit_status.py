@@ -173,7 +173,8 @@ def run(question):
 )
 
 
-def test_130_with_what_was_compared(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_with_what_was_compared(number: int, tmp_path: Path) -> None:
     """A report of it is written, and marked."""
     (tmp_path / "asleep.py").write_text(ASLEEP_AT_LAST)
     first, second = make_block(["a-good", "b-good"], dtype="float64"), make_block(["c-good"])
@@ -188,9 +189,9 @@ def test_130_with_what_was_compared(tmp_path: Path) -> None:
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
     time.sleep(0.3)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, err) == (130, "")
+    assert (running.returncode, err) == (128 + number, "")
     assert out.startswith("incomplete: 2 of 2 cases passed, interrupted before the others\n")
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["verdict"], report["interrupted"]) == ("incomplete", True)

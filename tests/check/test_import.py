@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from printed import sentence_of
 from shipped import core_cases
 
 from grucible import verify
@@ -220,7 +221,7 @@ def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> 
     assert command("import", folder, "--from", "npz", "-o", tmp_path / "v.h5").status == 0
     ended = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
     assert ended.status == 1
-    assert "the reset gate applied before the product although" in ended.out.splitlines()[0]
+    assert "the reset gate applied before the product although" in sentence_of(ended.out)
 
 
 def jsonable(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import pytest
 from grucible import Question, Unsupported, load_vectors, verify
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.specs.spec_file import find_specs
+from grucible.check.runtimes import posed
 from grucible.gen.making.files import make_files, plan_files
 
 PLAIN = """
@@ -217,7 +218,7 @@ def test_iree(vectors: Path) -> None:
 def test_dynamic_models_of_openvino(vectors: Path) -> None:
     openvino = adapters("openvino", "openvino")
     sizes = ("*/sizes/*",)
-    runtime = openvino.OpenVINO(constant_weights=False, dynamic=True)
+    runtime = openvino.OpenVINO(posed.OPENVINO["openvino-dynamic-parameters"])
     report = verify(vectors, runtime=runtime, select=sizes)
     assert report.counts["passed"] == len(report.results) == 4
     assert runtime._kept_request.cache_info().currsize == 2  # one has a clip

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from printed import sentence_of
 
 from grucible import Question, verify
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.check.judging.expectations import Expectation, load_expectations
+from grucible.check.expecting.reading import load_expectations
+from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.refusals.asking import refusals
@@ -175,7 +177,7 @@ def test_an_expectation_must_name_them(
     expect = tmp_path / "expect.yaml"
     expect.write_text("- {cases: '*/float32/*', reason: wrong numbers}\n")
     ended = command(*arguments, "--expect", expect)
-    assert (ended.status, ended.out.splitlines()[0]) == (
+    assert (ended.status, sentence_of(ended.out)) == (
         1, "does not conform: 0 of 3 invalid questions refused, 3 accepted that must be refused",
     )  # fmt: skip
     expect.write_text("- {cases: '*/invalid/*/clip-*', reason: it means off}\n")

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from printed import sentence_of
 from shipped import core_cases
 
 from grucible.cases.expansion.expand import expand_all
@@ -64,7 +65,7 @@ def gru(stand_in: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first_line(command: Command, program: Path) -> str:
     ended = command("check", "--runtime", f"exec: {program}", *SELECT)
     assert ended.err == ""
-    return ended.out.splitlines()[0]
+    return sentence_of(ended.out)
 
 
 def test_it_conforms(gru: Path, command: Command) -> None:
@@ -75,7 +76,7 @@ def test_it_conforms(gru: Path, command: Command) -> None:
     } == {"ok"}
     ended = command("check", "--runtime", f"exec: {gru}", "--require", "bnnsgraph.*")
     assert (ended.status, ended.err) == (0, "")
-    assert ended.out.splitlines()[0] == (
+    assert sentence_of(ended.out) == (
         "conforms where supported: 319 of 1849 cases passed, 1530 unsupported"
     )
 

@@ -5,86 +5,26 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
+from printed import sentence_of
 
 from grucible import GrucibleError, Question, Report, Unsupported, verify
-from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
-from grucible.check.observed.source import Observed, Status
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.check.verdict import judge
-from grucible.vectors.block import Block
-from grucible.vectors.reader import VectorFile
 
 from .made import CELL, SEQUENCE, answering, make_block, name_of, write_vectors
 from .numpy_gru import run
-
-# What may be true of a case, by a word of its id. `expected` is what the expectations name.
-KINDS = (
-    "passed",
-    "failed",
-    "error",
-    "missing",
-    "unsupported",
-    "expected-failed",
-    "expected-error",
-    "expected-passed",
-    "nonportable-failed",
-    "nonportable-missing",
-)
-EXPECTATIONS = [Expectation("*/expected-*", "known", "https://example.org/1")]
-REQUIRED = chosen_criteria()
-
-
-class Planned:
-    """A source of observed outputs in which every id says what comes of its case.
-
-    What fails is off by the number at the end of its id.
-    """
-
-    name, version = "planned", "1.0"
-    needs_inputs = True
-    ahead = 1
-
-    def check_blocks(self, vectors: VectorFile) -> None:
-        """Any blocks will do."""
-
-    def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
-        """Any ids will do."""
-
-    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
-        return partial(self._observed, block)
-
-    def _observed(self, block: Block) -> Observed:
-        names = [name_of(case_id) for case_id in block.ids]
-        words = [name.split("/")[0].split("-")[-1] for name in names]
-        outputs = {name: array.copy() for name, array in block.answer.outputs.items()}
-        for row, word in enumerate(words):
-            if word == "failed":
-                outputs["Ho"][row] += int(names[row][-1])
-        status = [word if word in get_args(Status) else "ok" for word in words]
-        return Observed(status, [f"about {name}" for name in names], outputs)  # type: ignore[arg-type]
+from .planned import EXPECTATIONS, KINDS, REQUIRED, Planned, judged, write_all_kinds
 
 
 @pytest.fixture(scope="module")
 def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vector file with two cases of every kind."""
-    path = tmp_path_factory.mktemp("kinds") / "kinds.h5"
-    ids = [f"{kind}/{number}" for kind in KINDS for number in (1, 2)]
-    special = [case_id for case_id in ids if case_id.startswith("nonportable")]
-    write_vectors(
-        path,
-        make_block(sorted(set(ids) - set(special))),
-        make_block(sorted(special), tier="nonportable"),
-    )
-    return path
+    return write_all_kinds(tmp_path_factory.mktemp("kinds") / "kinds.h5")
 
 
 def verdict_of(present: set[str]) -> tuple[str, int]:
@@ -102,11 +42,6 @@ def verdict_of(present: set[str]) -> tuple[str, int]:
 
 
 SUBSETS = [set(s) for n in range(1, len(KINDS) + 1) for s in itertools.combinations(KINDS, n)]
-
-
-def judged(path: Path, present: set[str]) -> Report:
-    select = [f"*/made/*/{kind}/*" for kind in present]
-    return judge(path, Planned(), REQUIRED, select, EXPECTATIONS, diagnosis=False)
 
 
 def test_every_combination(all_kinds: Path) -> None:
@@ -197,7 +132,7 @@ def test_the_terminal_report_names_them(all_kinds: Path) -> None:
     assert f"passed unexpectedly: {CELL}/made/float32/expected-passed/1" in text
     assert "4 cases, 2 passed unexpectedly: */expected-*" in text
     assert "known" in text
-    assert text.startswith(
+    assert sentence_of(text).startswith(
         "does not conform: 4 of 16 cases passed, 4 failed, 4 errors, 2 missing, 2 unsupported"
     )
 

@@ -142,13 +142,13 @@ def wrong(one: Killed, kill: Kill) -> list[str]:
         found.append(f"a traceback on stderr, which ends {one.err[-200:]!r}")
     if one.before:
         return found if one.status in (0, 1) else [*found, f"by itself, status {one.status}"]
-    if kill.number != signal.SIGINT:
+    if one.status == 128 + kill.number and kill.number in (signal.SIGINT, signal.SIGTERM):
+        told = one.err or f"{' '.join(one.out.split())}\n"  # check reports what it compared
+        if told.count("\n") != 1 or "interrupted" not in told:
+            found.append(f"status {one.status}, stderr {one.err[:300]!r}")
+    elif kill.number != signal.SIGINT:
         if one.status not in (-kill.number, 0, 1):
             found.append(f"status {one.status}")
-    elif one.status == 130:
-        told = one.err or one.out.partition("\n")[0] + "\n"  # check reports what it compared
-        if told.count("\n") != 1 or "interrupted" not in told:
-            found.append(f"status 130, stderr {one.err[:300]!r}")
     elif not starting and (one.status not in (0, 1) or one.err):
         found.append(f"status {one.status}, stderr {one.err[:300]!r}")
     return found
@@ -158,7 +158,7 @@ def how(one: Killed, kill: Kill) -> str:
     """How a killed command ended, for counting."""
     if one.before or one.status in (0, 1):
         return "ended before the kill" if one.before else "came through to its end"
-    return f"{kill.number.name}: {'status 130' if one.status == 130 else 'ended by it'}"
+    return f"{kill.number.name}: {f'status {one.status}' if one.status > 1 else 'ended by it'}"
 
 
 def torn(folder: Path) -> list[str]:

@@ -1,0 +1,117 @@
+"""`grucible shrink`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...cases.commands.given_path import GivenPath
+from ...cases.commands.terminal import put, say
+from .case_words import CASE_WORDS, vectors_and_case
+from .criteria import judged_by
+from .options import MEMORY, RUNTIME_HELP, TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...cases.question import Question
+    from ..judging.criterion import Criterion
+    from ..shrinking.shrink import Shrunk
+
+
+@click.command("shrink")
+@CASE_WORDS
+@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
+@click.option("-o", "--out", default="shrunk.h5", show_default=True, type=GivenPath(dir_okay=False),
+              metavar="FILE", help="Vector file for the smaller case.")  # fmt: skip
+@click.option("--seconds", default=300.0, show_default=True, type=click.FloatRange(0, min_open=True),
+              help="How long to look for something smaller.")  # fmt: skip
+@judged_by
+@TIMEOUT
+@MEMORY
+def shrink_command(
+    words: tuple[str, ...],
+    runtime: str,
+    out: Path,
+    seconds: float,
+    criteria: Mapping[str, Criterion],
+    timeout: float,
+    memory: int | None,
+) -> None:
+    """Find the smallest case that still fails the way CASE does.
+
+    Rows, steps, units, inputs and attributes are left out, and numbers are made rounder, as long as
+    the runtime is still wrong in the same way. Every smaller question gets its exact answer, so the
+    smaller case is as good as the first one. Its id ends with that of CASE.
+    """
+    from ...gen.making.posed import Posed, write_answered
+    from ..observed.pool import RuntimePool
+    from ..reports.show import find_case
+    from ..shrinking.shrink import shrink
+
+    place, wanted = vectors_and_case(words)
+    block, _ = find_case(place, wanted)
+    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
+        found = shrink(block, pool, criteria, seconds, _draw)
+        _erase()
+        name = f"{pool.name} {pool.version}".strip()
+    question = found.question
+    about = f"shrunk from {block.ids[0]}, which {name} gets wrong"
+    write_answered(out, [Posed(question.id, lambda: question)], about)
+    for line in _lines(found, block.ids[0], name, out):
+        say(line)
+
+
+def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
+    """What was found, as a person reads it."""
+    from ..reports.paragraph import how_far_off
+    from ..reports.wrapping import of_case, wrapped
+
+    yield of_case(first_id, 0)
+    yield from wrapped(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
+    if found.first.looks_like:
+        yield from wrapped(f"looks like: {found.first.looks_like}", indent=2, more=4)
+    yield ""
+    if not found.left_out:
+        yield "nothing of it can be left out"
+    else:
+        yield from wrapped(f"made smaller: {', '.join(_told(found.left_out))}", indent=0, more=2)
+    yield ""
+    yield "what is left fails the same way:"
+    yield of_case(found.question.id, 2)
+    yield from wrapped(how_far_off(found.result), indent=4)
+    inputs = found.question.inputs.items()
+    sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
+    yield from wrapped(f"inputs: {sizes}", indent=4, more=6)
+    late = "; time ran out before it was as small as can be" if found.cut_short else ""
+    yield from wrapped(
+        f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
+    )
+    yield f"see: grucible show {out} '*'"
+
+
+def _told(left_out: Sequence[str]) -> list[str]:
+    """What was left out, of the same thing the last one alone."""
+    last: dict[str, str] = {}
+    for one in left_out:
+        key = one.rpartition(" ")[0] if one[-1:].isdigit() else one
+        last.pop(key, None)
+        last[key] = one
+    return list(last.values())
+
+
+def _draw(question: Question) -> None:
+    """How large the smallest case is by now, in place, where standard error is a terminal."""
+    if sys.stderr.isatty():
+        numbers = sum(array.size for array in question.inputs.values())
+        put(f"\r\033[K{numbers} numbers", err=True)
+
+
+def _erase() -> None:
+    if sys.stderr.isatty():
+        put("\r\033[K", err=True)

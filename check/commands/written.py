@@ -1,0 +1,123 @@
+"""Where the report of `grucible check` goes: standard output, files, and a run of GitHub Actions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from ...cases.commands.terminal import put, say
+from ...cases.commands.text_file import check_replaceable, replace_text
+from .gathered import gathered
+
+if TYPE_CHECKING:
+    from ..report import Report
+    from ..reports.formats import Format
+
+Printed = Literal["whole", "quiet", "json"]
+ON_GITHUB, SUMMARY = "github", "GITHUB_STEP_SUMMARY"
+"""The format that needs no file in a run of GitHub Actions, and the variable that names its job summary."""
+
+
+class Written:
+    """Where a report goes: the values of `--report`, each FORMAT=FILE or `github` alone, and what is printed.
+
+    Raises click.UsageError for what is none, and GrucibleError for a file that holds something else.
+    """
+
+    def __init__(self, reports: Sequence[str], printed: Printed) -> None:
+        self._printed = printed
+        self._annotate = ON_GITHUB in reports
+        if self._annotate and not os.environ.get(SUMMARY):
+            raise click.UsageError(
+                f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
+                f"write the summary to a file: --report {ON_GITHUB}=FILE"
+            )
+        self._files = [_report_file(text) for text in reports if text != ON_GITHUB]
+        places: set[str] = set()
+        for _, file in self._files:
+            if (place := os.path.realpath(file)) in places:
+                raise click.UsageError(f"--report: {file} is named twice; name another place")
+            places.add(place)
+
+    def tell(self, report: Report) -> None:
+        """The report, to standard output and to files, each whatever becomes of the others."""
+        with contextlib.ExitStack() as stack:
+            for form, file in reversed(self._files):
+                stack.callback(_write, report, form, file)
+            if self._annotate:
+                stack.callback(_annotate, report)
+            _print(report, self._printed, guarded=self._annotate)
+
+
+def _written(reports: tuple[str, ...], quiet: bool, as_json: bool) -> Written:
+    return Written(reports, "json" if as_json else "quiet" if quiet else "whole")
+
+
+written = gathered(
+    "to",
+    _written,
+    click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
+                 help="Write the report to a file: json, junit, html, or github, which without =FILE "
+                 "annotates a run of GitHub Actions. Repeatable."),
+    click.option("--quiet", is_flag=True, help="Print five lines at most."),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+)  # fmt: skip
+"""Gives a command those options; it gets where they send the report as `to`."""
+
+
+def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
+    """The report to standard output; `guarded`, no line of it is a command to GitHub Actions."""
+    from ..reports.json import report_json
+    from ..reports.terminal import quiet_lines, report_lines
+
+    if printed == "json":
+        put(report_json(report))
+        return
+    lines = quiet_lines(report) if printed == "quiet" else report_lines(report)
+    for line in _guarded(lines) if guarded else lines:
+        say(line)
+
+
+def _guarded(lines: Iterable[str]) -> Iterator[str]:
+    word = secrets.token_hex(16)
+    yield f"::stop-commands::{word}"
+    yield from lines
+    yield f"::{word}::"
+
+
+def _annotate(report: Report) -> None:
+    """Annotate the run, on standard error, and add to its job summary."""
+    from ..reports.github import summary, workflow_commands
+
+    for line in workflow_commands(report):
+        say(line, err=True)
+    with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as file:
+        file.write(summary(report))
+
+
+def _write(report: Report, form: Format, file: Path) -> None:
+    replace_text(file, form.text(report), form.begins)
+
+
+def _report_file(text: str) -> tuple[Format, Path]:
+    """The format and the file of `FORMAT=FILE`."""
+    from ..reports.formats import FORMATS
+
+    name, equals, file = text.partition("=")
+    if name not in FORMATS or not equals or not file:
+        expected = ", ".join(f"{one}=FILE" for one in FORMATS)
+        raise click.UsageError(f"--report {text}: expected {expected}")
+    path = Path(file)
+    if path.is_dir():
+        raise click.UsageError(f"--report {text}: {path} is a directory")
+    check_replaceable(path, FORMATS[name].begins)
+    if not path.parent.is_dir():
+        raise click.UsageError(f"--report {text}: there is no directory {path.parent}")
+    FORMATS[name].check()
+    return FORMATS[name], path
