@@ -127,6 +127,7 @@ def _pool(steps: Steps) -> list[Variant]:
         if v.kind != "reading"
         and v.within_a_step
         and v.means_something_for(operator)
+        and steps.tells(v.needs)
         and can_be_caught(v, block.dtype)
         and v not in steps.base
         and not (steps.base and v.arithmetic)
@@ -187,11 +188,13 @@ def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
         return
     operator = OPERATORS[steps.part.block.operator]
     pool = [
-        family for family in FAMILIES.values() if family.member(1.0).means_something_for(operator)
+        family
+        for family in FAMILIES.values()
+        if family.member(1.0).means_something_for(operator) and steps.tells(family.needs)
     ]
     tried = [(family, number) for family in pool for number in family.form.tried]
     thin = _thin(steps)
-    left = _left(thin, [family.member(number) for family, number in tried])
+    left = _left(thin, [family.members(family.form.tried) for family in pool])
     best: dict[str, tuple[float, Family, int]] = {}
     for place, ((family, _), share) in enumerate(zip(tried, left, strict=True)):
         if share < best.get(family.name, (PROMISING, family, 0))[0]:
@@ -212,15 +215,15 @@ def _thin(steps: Steps) -> Steps:
     return thin if thin.wrong.sum() >= 2 * FEWEST_WRONG else steps
 
 
-def _left(steps: Steps, variants: Sequence[Variant]) -> list[float]:
-    """Of the error of the wrong states, the share that is left under each variant."""
+def _left(steps: Steps, members: Sequence[Variant]) -> list[float]:
+    """Of the error of the wrong states, the share that is left under each of the members of families."""
     wrong = steps.wrong
     off = np.abs(steps.seen - steps.right)[wrong]
     whole = float(np.where(np.isfinite(off), off, 0.0).sum())
-    size = _together(steps)
+    batches = np.cumsum([one.copies for one in members]) // _together(steps)
     found: list[float] = []
-    for start in range(0, len(variants), size):
-        given = steps.given([[variant] for variant in variants[start : start + size]])
+    for batch in np.unique(batches):
+        given = steps.given([[members[place]] for place in np.flatnonzero(batches == batch)])
         with np.errstate(invalid="ignore", over="ignore"):
             far = np.abs(steps.seen - given)[:, wrong]
         far = np.where(np.isfinite(off), np.where(np.isfinite(far), far, 1e300), 0.0)
@@ -233,8 +236,7 @@ def _sought(steps: Steps, family: Family, low: float, high: float) -> float:
     best = low
     for _ in range(ZOOMS):
         numbers = np.linspace(low, high, ZOOMED).tolist()
-        left = _left(steps, [family.member(number) for number in numbers])
-        place = int(np.argmin(left))
+        place = int(np.argmin(_left(steps, [family.members(numbers)])))
         best = numbers[place]
         low, high = numbers[max(0, place - 1)], numbers[min(len(numbers) - 1, place + 1)]
     return best
@@ -250,7 +252,7 @@ def _with_few_digits(
     rounded = [one + 0.0 for one in rounded if low <= one <= high]
     numbers = list(dict.fromkeys([*rounded, number]))
     members = [family.member(one) for one in numbers]
-    cases = _explains(steps, [[one] for one in members]).sum(axis=1)
+    cases = _explains(steps, [[family.members(numbers)]]).sum(axis=1)
     if cases.any():
         yield members[int(np.argmax(cases))], 1.0
         return

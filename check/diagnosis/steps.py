@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import GruInputs, shared_outputs
 from ...cases.operators.readings import STORED
@@ -49,11 +50,25 @@ class Steps:
     base: tuple[Variant, ...] = ()
 
     def given(self, several: Sequence[Sequence[Variant]]) -> Array:
-        """(c, n, direction, rows, hidden) the states after each step under combinations of variants."""
+        """(c, n, direction, rows, hidden) the states after each step under combinations of variants; of one
+        that has copies, as many of these."""
         found = compute(
             [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
         )
-        return np.asarray(np.stack([y[..., 0, :] for y, _, _ in found]))
+        return np.concatenate([y[..., 0, :].reshape(-1, *self.seen.shape) for y, _, _ in found])
+
+    def tells(self, needs: Sequence[str]) -> bool:
+        """Whether some case asks for every function (`f.tanh`) among what a variant needs: if none does, the
+        variant changes nothing."""
+        return all(need[2:] in self.functions for need in needs if need[2:] in FUNCTIONS)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of the functions that some gate or candidate has, under the base."""
+        meant = self.stack.semantics
+        for variant in self.base:
+            meant = variant.semantics(meant) if variant.semantics else meant
+        return frozenset(one.name for functions in (*meant.f, *meant.g) for one in functions)
 
     @property
     def lengths(self) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
 from ...cases.operators.layout import GruInputs
-from ...cases.operators.semantics import AGREED, StackedSemantics
+from ...cases.operators.semantics import AGREED, StackedSemantics, take
 from ..float64 import Float64
 from ..gru import Alter, gru
 from .approximate import OTHER_FUNCTIONS
@@ -63,6 +64,7 @@ class _Changed:
 
     variants: Sequence[Variant]
     asked: StackedSemantics
+    given: GruInputs
     meant: StackedSemantics
     inputs: GruInputs
 
@@ -105,22 +107,29 @@ class _Changed:
 def compute(
     combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
 ) -> list[HandedOut]:
-    """y, ho and last of n stacked cases under each of `combinations` of variants, in float64."""
+    """y, ho and last of n stacked cases under each of `combinations` of variants, in float64.
+
+    Where one of them has k copies, of k·n cases: those of the first copy, then those of the next.
+    """
     changed = [_changed(variants, semantics, inputs) for variants in combinations]
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         for places in _alike(changed):
             together = [changed[place] for place in places]
             found |= dict(zip(places, _run(together), strict=True))
-        return [_handed_out(one, inputs, found[place]) for place, one in enumerate(changed)]
+        return [_handed_out(one, found[place]) for place, one in enumerate(changed)]
 
 
-def _changed(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> _Changed:
+def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
+    copies = max((v.copies for v in variants), default=1)
+    if copies > 1:
+        rows = np.tile(np.arange(len(given.x)), copies)
+        asked, given = take(asked, rows), given.rows(rows)
     meant = asked
     for variant in variants:
         if variant.semantics:
             meant = variant.semantics(meant)
-    return _Changed(variants, asked, meant, _read(variants, asked, inputs))
+    return _Changed(variants, asked, given, meant, _read(variants, asked, given))
 
 
 def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> GruInputs:
@@ -137,15 +146,16 @@ def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
     for place, one in enumerate(changed):
         groups.setdefault(one.key, []).append(place)
     for places in groups.values():
-        size = max(1, TOGETHER_BYTES // max(1, changed[places[0]].bytes))
-        for start in range(0, len(places), size):
-            yield places[start : start + size]
+        ends = np.cumsum([changed[place].bytes for place in places])
+        batches = (ends // TOGETHER_BYTES).tolist()
+        for batch in dict.fromkeys(batches):
+            yield [place for place, mine in zip(places, batches, strict=True) if mine == batch]
 
 
 def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     """The outputs of each of what can be stacked, before a variant changes them."""
-    count = len(together[0].inputs.x)
-    rows = [slice(count * i, count * (i + 1)) for i in range(len(together))]
+    ends = np.cumsum([0, *(len(one.inputs.x) for one in together)]).tolist()
+    rows = list(starmap(slice, pairwise(ends)))
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
     arithmetic, alter = together[0].arithmetic, partial(_altered, alters)
     semantics = _stacked_semantics([one.meant for one in together])
@@ -210,7 +220,7 @@ def _joined(arrays: Sequence[Array]) -> Array:
     return np.concatenate(arrays, dtype=np.int64 if integers else np.float64, casting="unsafe")
 
 
-def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> HandedOut:
+def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:
     """The outputs as the variants hand them out."""
 
     def again(given: GruInputs) -> Outputs:
@@ -220,9 +230,9 @@ def _handed_out(one: _Changed, inputs: GruInputs, outputs: Outputs) -> HandedOut
     y, ho = outputs
     for variant in one.variants:
         if variant.outputs:
-            y, ho = variant.outputs(Evaluated(inputs, one.asked, y, ho, again))
+            y, ho = variant.outputs(Evaluated(one.given, one.asked, y, ho, again))
     last = ho
     for variant in one.variants:
         if variant.last:
-            last = variant.last(Evaluated(inputs, one.asked, y, ho, again))
+            last = variant.last(Evaluated(one.given, one.asked, y, ho, again))
     return y, ho, last

@@ -6,7 +6,7 @@ variants like any other, named by family and number: `z-scaled=0.5`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -18,9 +18,8 @@ from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
-from .cell import wherever
 from .expressions import QUANTITIES
-from .forms import FORMS, HARD, SCALED, WIDENED, Form, told
+from .forms import FORMS, HARD, SCALED, WIDENED, Form, Number, along, told
 from .operands import GROUPS
 from .variant import Variant
 from .weights import each
@@ -37,7 +36,7 @@ class Family:
     name: str
     subject: str
     form: Form
-    made: Callable[[float], dict[str, Any]]
+    made: Callable[[Number], dict[str, Any]]
     needs: tuple[str, ...] = ()
 
     @lru_cache(maxsize=1 << 16)  # noqa: B019 - families live as long as the program
@@ -50,6 +49,11 @@ class Family:
             **self.made(number),
         )
 
+    def members(self, numbers: Sequence[float]) -> Variant:
+        """The variants with these numbers, at once: each computes a copy of the cases."""
+        made = self.made(np.array(numbers, np.float64))
+        return Variant(self.name, self.subject, needs=self.needs, copies=len(numbers), **made)
+
 
 def _shortest(number: float) -> str:
     """The number with as few digits as tell it from any other."""
@@ -57,9 +61,9 @@ def _shortest(number: float) -> str:
     return text if float(text) == number else repr(float(number))
 
 
-def _altered(names: tuple[str, ...], form: Form, number: float) -> dict[str, Any]:
+def _altered(names: tuple[str, ...], form: Form, number: Number) -> dict[str, Any]:
     def alter(name: str, value: Array) -> Array:
-        return form.of(value, number) if name in names else value
+        return form.of(value, along(number, value)) if name in names else value
 
     def bound(_: StackedSemantics) -> Alter:
         return alter
@@ -79,9 +83,31 @@ def _of_quantities() -> Iterator[Family]:
             yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
 
 
-def _function(name: str, number: float) -> dict[str, Any]:
+def _function(name: str, number: Number) -> dict[str, Any]:
     asked, _, _ = CHANGED_FUNCTIONS[name]
-    return {"semantics": wherever(asked, lambda one: one._replace(name=f"{name}={number!r}"))}
+    return _instead(asked, lambda one, k: one._replace(name=f"{name}={k!r}"), number)
+
+
+def _instead(
+    asked: str, other: Callable[[Activation, float], Activation], number: Number
+) -> dict[str, Any]:
+    """Another function, made of the one that is `asked` for and of the number."""
+
+    def changed(s: StackedSemantics) -> StackedSemantics:
+        numbers = np.broadcast_to(along(number, s.clip), s.clip.shape).ravel().tolist()
+
+        def each(functions: Any) -> Any:
+            return tuple(
+                tuple(
+                    other(one, k) if one.name == asked else one
+                    for one, k in zip(cases, numbers, strict=True)
+                )
+                for cases in functions
+            )
+
+        return replace(s, f=each(s.f), g=each(s.g))
+
+    return {"semantics": changed}
 
 
 NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
@@ -104,20 +130,22 @@ def _of_functions() -> Iterator[Family]:
         yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
 
 
-def _scaled(field: str, gates: str, number: float) -> dict[str, Any]:
+def _times(number: Number, array: Array) -> Array:
+    return np.asarray(along(number, array) * array.astype(np.float64))
+
+
+def _scaled(field: str, gates: str, number: Number) -> dict[str, Any]:
     """A field of the inputs times a number: all of it, or the parts of some gates."""
-    return {"inputs": each(field, gates, lambda a: number * a.astype(np.float64))}
+    return {"inputs": each(field, gates, partial(_times, number))}
 
 
-def _recurrent(gates: str, number: float) -> dict[str, Any]:
+def _recurrent(gates: str, number: Number) -> dict[str, Any]:
     """The recurrent weights and the recurrent bias of some gates times a number."""
 
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        r = {g: number * a.astype(np.float64) if g in gates else a for g, a in inputs.r.items()}
+        r = {g: _times(number, a) if g in gates else a for g, a in inputs.r.items()}
         b = {
-            part: number * a.astype(np.float64)
-            if part[0] == "r" and part[-1] in gates and len(part) > 1
-            else a
+            part: _times(number, a) if part[0] == "r" and part[-1] in gates and len(part) > 1 else a
             for part, a in inputs.b.items()
         }
         return replace(inputs, r=r, b=b)
@@ -144,7 +172,7 @@ def _of_recurrent() -> Iterator[Family]:
         )
 
 
-def _with_old_state(name: str, number: float) -> dict[str, Any]:
+def _with_old_state(name: str, number: Number) -> dict[str, Any]:
     """A pre-activation with Ht-1 times a number added."""
 
     def bound(_: StackedSemantics) -> Alter:
@@ -152,20 +180,20 @@ def _with_old_state(name: str, number: float) -> dict[str, Any]:
 
         def alter(quantity: str, value: Array) -> Array:
             known[quantity] = value
-            return value + number * known["h"] if quantity == name else value
+            return value + _times(number, known["h"]) if quantity == name else value
 
         return alter
 
     return {"alter": bound}
 
 
-def _hard_sigmoid(slope: float) -> dict[str, Any]:
-    return {"semantics": wherever("sigmoid", lambda _: Activation("hard-sigmoid", slope, 0.5))}
+def _hard_sigmoid(slope: Number) -> dict[str, Any]:
+    return _instead("sigmoid", lambda _, k: Activation("hard-sigmoid", k, 0.5), slope)
 
 
-def _clip_scaled(number: float) -> dict[str, Any]:
-    factor = max(abs(number), 1e-300)  # infinity, no clip, stays so
-    return {"semantics": lambda s: replace(s, clip=s.clip * factor)}
+def _clip_scaled(number: Number) -> dict[str, Any]:
+    factor = np.maximum(np.abs(number), 1e-300)  # infinity, no clip, stays so
+    return {"semantics": lambda s: replace(s, clip=s.clip * along(factor, s.clip))}
 
 
 FAMILIES: dict[str, Family] = {

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
+
+Number = float | Array
+"""The number of a form; or (k,) one for each of k copies of stacked cases, which follow one another."""
+
+
+def along(number: Number, values: Array) -> Number:
+    """The number as it meets values of stacked cases, whose axis comes first."""
+    if not isinstance(number, np.ndarray):
+        return number
+    each = np.repeat(number, len(values) // len(number))
+    return each.reshape(-1, *[1] * (values.ndim - 1))
 
 
 @dataclass(frozen=True)
@@ -20,7 +32,7 @@ class Form:
 
     name: str
     about: str
-    of: Callable[[Array, float], Array]
+    of: Callable[[Array, Any], Array]
     tried: tuple[float, ...]
     fitted: bool = True
 

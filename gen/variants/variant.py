@@ -52,7 +52,8 @@ class Variant:
     what; `mixes_rows` that a row's step takes something of another row.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
-    precision the required classes that it is `worse_than`, and the `arithmetic` it computes in.
+    precision the required classes that it is `worse_than`, and the `arithmetic` it computes in. With several
+    `copies` it is as many members of a family at once, each for a copy of the stacked cases.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Variant:
     function: str = ""
     error: float = 0.0
     worse_than: tuple[str, ...] = ()
+    copies: int = 1
 
     def about_for(self, operator: Operator) -> str:
         """`about` in the operator's own words."""

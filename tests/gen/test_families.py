@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 from shipped import core_blocks
 
+from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.signature import Operator
+from grucible.gen.stacks import Stack
 from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.compute import compute
 from grucible.gen.variants.evaluate import batches, stacks_of, variant_outputs
-from grucible.gen.variants.families import FAMILIES
+from grucible.gen.variants.families import FAMILIES, Family
 from grucible.gen.variants.known import UNLISTED, variant_called
 from grucible.gen.variants.restricted import UNITS, can_be_restricted, restricted
 from grucible.gen.variants.variant import Variant
@@ -21,18 +25,54 @@ from grucible.vectors.block import Block
 NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "saturated": 1e30}
 
 
-MEMBERS = [one.member(number) for one in FAMILIES.values() for number in one.form.tried]
-NEUTRAL_MEMBERS = [
-    one.member(0.0 if one.name.endswith("-with-h") else NEUTRAL[one.form.name])
-    for one in FAMILIES.values()
-    if one.form.name in NEUTRAL
-]
+def neutral(family: Family) -> float | None:
+    """The number with which a family changes nothing."""
+    return 0.0 if family.name.endswith("-with-h") else NEUTRAL.get(family.form.name)
+
+
+def tried_or_neutral(family: Family) -> list[float]:
+    number = neutral(family)
+    return [*family.form.tried, *([] if number is None else [number])]
+
+
+def meaning_something_for(operator: Operator) -> list[Family]:
+    return [one for one in FAMILIES.values() if one.member(1.0).means_something_for(operator)]
+
+
+@cache
+def numbers_that_change() -> dict[str, set[float]]:
+    """By family, of the numbers that are tried, and of the neutral one, those that change some output."""
+    found: dict[str, set[float]] = {name: set() for name in FAMILIES}
+    for operator in OPERATORS.values():
+        for block in core_blocks():
+            if (block.operator, block.dtype) == (operator.name, "float32"):
+                for stack in stacks_of(block):
+                    _add_changing(stack, meaning_something_for(operator), found)
+    return found
+
+
+def _add_changing(stack: Stack, families: list[Family], found: dict[str, set[float]]) -> None:
+    asked = {
+        one.name for functions in (*stack.semantics.f, *stack.semantics.g) for one in functions
+    }
+    left = {
+        one.name: [n for n in tried_or_neutral(one) if n not in found[one.name]]
+        for one in families
+        if asked.issuperset(need[2:] for need in one.needs if need[2:] in FUNCTIONS)
+    }
+    left = {name: numbers for name, numbers in left.items() if numbers}
+    several = [[FAMILIES[name].members(numbers)] for name, numbers in left.items()]
+    (right, _, _), *each = compute([[], *several], stack.semantics, stack.inputs)
+    for (name, numbers), (y, _, _) in zip(left.items(), each, strict=True):
+        copies = y.reshape(len(numbers), *right.shape)
+        same = [np.array_equal(one, right, equal_nan=True) for one in copies]
+        found[name] |= {n for n, no in zip(numbers, same, strict=True) if not no}
 
 
 @cache
 def changing() -> set[str]:
-    """The variants that change some output of some case."""
-    left = {v.name: v for v in (*UNLISTED.values(), *MEMBERS, *NEUTRAL_MEMBERS)}
+    """The variants of no family that change some output of some case."""
+    left = dict(UNLISTED)
     found: set[str] = set()
     for operator in OPERATORS.values():
         for block in core_blocks():  # the plain ones, of one size or another, among them
@@ -67,12 +107,27 @@ def test_members_are_found_by_their_names_and_change_some_case(name: str) -> Non
     members = [FAMILIES[name].member(number) for number in FAMILIES[name].form.tried]
     again = [variant_called(member.name) for member in members]
     assert [(one.name, one.about) for one in again] == [(m.name, m.about) for m in members]
-    assert any(member.name in changing() for member in members)
+    assert numbers_that_change()[name].intersection(FAMILIES[name].form.tried)
 
 
-@pytest.mark.parametrize("name", [member.name for member in NEUTRAL_MEMBERS])
+@pytest.mark.parametrize("name", [f.name for f in FAMILIES.values() if neutral(f) is not None])
 def test_with_its_neutral_number_a_family_changes_nothing(name: str) -> None:
-    assert name not in changing()
+    assert neutral(FAMILIES[name]) not in numbers_that_change()[name]
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_members_at_once_give_what_each_gives(reset_after: bool) -> None:
+    blocks = [b for b in core_blocks() if (b.operator, b.dtype) == ("onnx.GRU-14", "float32")]
+    some = [s for block in blocks for s in stacks_of(block) if len(s) > 1]
+    stack = next(s for s in some if s.semantics.reset_after is reset_after)
+    families = meaning_something_for(OPERATORS["onnx.GRU-14"])
+    many = compute(
+        [[one.members(one.form.tried)] for one in families], stack.semantics, stack.inputs
+    )
+    for family, (at_once, _, _) in zip(families, many, strict=True):
+        each = [[family.member(number)] for number in family.form.tried]
+        alone = [y for y, _, _ in compute(each, stack.semantics, stack.inputs)]
+        assert np.array_equal(at_once, np.concatenate(alone), equal_nan=True), family.name
 
 
 def test_a_number_is_told_in_words() -> None:
