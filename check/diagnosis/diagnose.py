@@ -109,8 +109,10 @@ def _searched(
     """
     search.singles()
     search.unlisted()
+    search.found_together(which & ~coarse)
     placed = _one_step_at_a_time(search, local, which & ~narrow)
     done = all_of(placed, len(which))
+    search.found_together(which & ~coarse & ~done)
     search.together(which & ~coarse & ~done)
     search.loosely(which & ~coarse & ~done)
     return placed

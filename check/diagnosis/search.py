@@ -22,6 +22,8 @@ from .failing import FailingBlock, evenly
 from .finding import Names, names_of
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
+FIRST_PARTS = 4
+"""The catalogue is tried on cases of so few blocks first: where one mistake explains all, that is enough."""
 MOST_TOGETHER = 8
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
 """How many blocks and cases are taken one step at a time, as if so many variants were tried on them."""
@@ -75,28 +77,38 @@ class Search:
 
     def _alone(self, variants: Sequence[Variant]) -> None:
         wanted = [(variant,) for variant in variants]
-        for _ in range(ROUNDS):
+        for parts in (FIRST_PARTS, *[SAMPLED_PARTS] * ROUNDS):
             untried = [one for one in wanted if names_of(one) not in self.distances]
-            sample = self._sample(~self.explained, SAMPLED_PARTS, SAMPLED_ROWS, len(untried))
+            sample = self._sample(~self.explained, parts, SAMPLED_ROWS, len(untried))
             found = self._explaining(sample, untried)
-            if not found:
+            if not found and (parts == SAMPLED_PARTS or len(sample) < parts):
                 return
             self.on_all(found)
 
+    def found_together(self, which: Array) -> None:
+        """Try up to four at once of those found alone on what is left of `which`."""
+        found = self.best(MOST_TOGETHER)
+        self._several(which, [(list(combinations(found, count)), 3) for count in (2, 3, 4)])
+
     def together(self, which: Array) -> None:
-        """Try several at once on what is left of `which`: up to four of those found alone, then one of
-        them with any other, then any two."""
+        """Try several at once on what is left of `which`: one of those found alone with any other, then any
+        two, then three."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
         found = self.best(MOST_TOGETHER)
-        pools: list[tuple[list[tuple[Variant, ...]], int]] = [
-            *((list(combinations(found, count)), 3) for count in (2, 3, 4)),
-            ([(a, b) for a in found for b in variants if a.name != b.name], 3),
-            (list(combinations(variants, 2)), 1),
-        ]
-        for pool, places in pools:
-            sample = self._sample(which & ~self.explained, places, 1, len(pool))
-            self.on_all(_with_smaller(self._explaining(sample, pool)))
+        one_more = [(a, b) for a in found for b in variants if a.name != b.name]
+        self._several(which, [(one_more, 3), (list(combinations(variants, 2)), 1)])
         self._three(which, variants)
+
+    def _several(
+        self, which: Array, pools: Sequence[tuple[list[tuple[Variant, ...]], int]]
+    ) -> None:
+        """Try each pool's combinations on a case of so many blocks; what explains one, on all cases."""
+        for pool, places in pools:
+            left = which & ~self.explained
+            if not left.any():
+                return
+            sample = self._sample(left, places, 1, len(pool))
+            self.on_all(_with_smaller(self._explaining(sample, pool)))
 
     def best(self, most: int) -> list[Variant]:
         """What explains steps, and what explains most cases alone, in turns."""

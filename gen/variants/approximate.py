@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -20,10 +20,15 @@ _RANGE = 16.0
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:
-    """A table of the function at multiples of `step` up to ±_RANGE, interpolated linearly."""
-    count = round(2 * _RANGE / step)
-    at = np.linspace(-_RANGE, _RANGE, count + 1)
-    return np.asarray(np.interp(a, at, FUNCTIONS[name](at)))
+    """The function from a table, interpolated linearly."""
+    return np.asarray(np.interp(a, *_table(name, step)))
+
+
+@cache
+def _table(name: str, step: float) -> tuple[Array, Array]:
+    """Multiples of `step` up to ±_RANGE, and the function there."""
+    at = np.linspace(-_RANGE, _RANGE, round(2 * _RANGE / step) + 1)
+    return at, FUNCTIONS[name](at)
 
 
 def _pade_tanh(a: Array) -> Array:
