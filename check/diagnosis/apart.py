@@ -34,49 +34,70 @@ class Feature:
     real: bool = False
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What all members of one group have: the feature at `place`, compared with a number, and in words. Of
+    the others `exceptions` have it too."""
+
+    place: int
+    comparison: str
+    number: float
+    words: str
+    exceptions: int
+
+    def holds(self, values: Array) -> Array:
+        """(n,) of which members, of whom these are the values of the feature, it is true."""
+        if self.comparison == "==":
+            return np.asarray(values == self.number)
+        return np.asarray(
+            values >= self.number if self.comparison == ">=" else values < self.number
+        )
+
+
 def conditions(features: Sequence[Feature], group: Array) -> list[str]:
     """The conditions that are true of all members of the group (n,) and of no other, in the order of the
     features; none where there are too few members of either."""
-    return [told for _, told in _found(features, group, 0.0) if told]
+    return [one.words for one in _found(features, group, 0.0)]
 
 
-def nearest_condition(features: Sequence[Feature], group: Array, exceptions: float) -> str:
-    """The condition that is true of all members of the group, and of the fewest others: of no more than the
-    share `exceptions`; "" where there is none."""
-    found = [one for one in _found(features, group, exceptions) if one[1]]
-    found.sort(key=lambda one: one[0])
-    return found[0][1] if found else ""
-
-
-def _found(
+def nearest_condition(
     features: Sequence[Feature], group: Array, exceptions: float
-) -> Iterator[tuple[int, str]]:
-    """Conditions that are true of all members of the group, with of how many others."""
+) -> Condition | None:
+    """The condition that is true of all members of the group, and of the fewest others: of no more than the
+    share `exceptions`; None where there is none."""
+    return min(_found(features, group, exceptions), key=lambda one: one.exceptions, default=None)
+
+
+def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iterator[Condition]:
+    """Conditions that are true of all members of the group."""
     members, rest = group.sum(), (~group).sum()
     if min(members, rest) < FEWEST:
         return
     enough = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
-    for feature in features:
+    for place, feature in enumerate(features):
         share = min(exceptions, REAL_EXCEPTIONS) if feature.real else exceptions
         if enough or not feature.real:
-            yield from _of_feature(feature, group, share * rest)
+            for comparison, number, others in _of_feature(feature, group, share * rest):
+                if words := _said(feature.words[comparison], number):
+                    yield Condition(place, comparison, number, words, others)
 
 
-def _of_feature(feature: Feature, group: Array, most_wrong: float) -> Iterator[tuple[int, str]]:
+def _of_feature(
+    feature: Feature, group: Array, most_wrong: float
+) -> Iterator[tuple[str, float, int]]:
+    """Comparisons and numbers that all of the group fulfil, with how many others do."""
     inside, outside = feature.values[group], feature.values[~group]
     if not (np.isfinite(inside).all() and np.isfinite(outside).all()):
         return
     least, most = inside.min(), inside.max()
     equal = int((outside == least).sum())
     if "==" in feature.words and least == most and equal <= most_wrong:
-        yield equal, _said(feature.words["=="], least)
+        yield "==", least, equal
     below, above = outside[outside < least], outside[outside > most]
     if ">=" in feature.words and len(outside) - len(below) <= most_wrong and below.size:
-        number = _between(below.max(), least, feature.real)
-        yield len(outside) - len(below), _said(feature.words[">="], number)
+        yield ">=", _between(below.max(), least, feature.real), len(outside) - len(below)
     if "<" in feature.words and len(outside) - len(above) <= most_wrong and above.size:
-        number = _between(most, above.min(), feature.real)
-        yield len(outside) - len(above), _said(feature.words["<"], number)
+        yield "<", _between(most, above.min(), feature.real), len(outside) - len(above)
 
 
 def _between(low: float, high: float, real: bool) -> float:

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import FLOAT_TYPES, Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.case import REQUIRED
+from .failing import FailingBlock
 from .finding import Finding
 from .local import Local
 
 MOST_PASSING = 0.1
 """Of a dtype that is computed in coarse arithmetic, no more than this share of the cases passes."""
+NEARLY_ALL, MOST = 0.98, 0.5
+"""This share of the cases that hold some class holds the one that is named; and of more failing cases than
+that must the outputs be numbers of a coarser type."""
 REACHED = 0.4
 """Roundings put off more than this share of the states of cases that fail of them."""
 BALANCED = 5.0
@@ -28,6 +32,7 @@ def sound(dtype: str, name: str) -> bool:
 
 
 def arithmetic_findings(
+    parts: Sequence[FailingBlock],
     rows: Sequence[tuple[str, str]],
     held: Sequence[str],
     left: Array,
@@ -37,33 +42,55 @@ def arithmetic_findings(
     """Per dtype, the class of arithmetic that the cases that are left hold, and which cases these are.
 
     `rows` are dtypes and ids, `held` the best class that each case holds, `passed` by dtype how many cases
-    passed. Nothing is said of a dtype of which too many cases pass. Where every operation rounds to one type,
-    as float32 for float64, no more is asked. Else nothing is said of one of which cases fail for other
-    reasons, or whose errors are no roundings: of few states, or all to one side.
+    passed. Nothing is said of a dtype of which too many cases pass. Where what was observed are numbers of a
+    coarser type, as float32 numbers for float64, no more is asked than that most failing cases are. Else
+    nothing is said of a dtype of which cases fail for other reasons, or whose errors are no roundings: of few
+    states, or all to one side. The class is the finest that nearly all hold, who hold any.
     """
     for dtype, classes in CLASSES.items():
         of_dtype = np.array([kind == dtype for kind, _ in rows], bool)
-        mine = of_dtype & left
-        names = [held[row] for row in np.flatnonzero(mine).tolist() if held[row]]
+        names = [held[row] for row in np.flatnonzero(of_dtype & left).tolist() if held[row]]
         if not names:
             continue
-        coarsest = max((one for one in classes if one.name in names), key=classes.index)
-        tight = sound(dtype, coarsest.name)
-        one_type = coarsest.unit >= max(coarsest.elementwise, coarsest.operands, coarsest.state)
+        order = [one.name for one in classes]
+        places = sorted(order.index(name) for name in names)
+        coarsest = order[places[int(NEARLY_ALL * (len(places) - 1))]]
+        fine = order[: order.index(coarsest) + 1]
+        mine = of_dtype & left & np.array([name in fine for name in held])
+        numbers = _numbers_of(coarsest, parts, len(rows))
+        one_type = int((numbers & of_dtype).sum()) > MOST * of_dtype.sum()
+        if one_type:
+            mine &= numbers
+        tight = sound(dtype, coarsest)
         if not tight:
-            others = 0 if one_type else int(of_dtype.sum()) - len(names)
-            whole = mine.sum() + passed.get(dtype, 0)
-            odd = not one_type and not rounded(local, mine)
-            if others or odd or passed.get(dtype, 0) > MOST_PASSING * whole:
+            others = not one_type and mine.sum() < of_dtype.sum()
+            many = passed.get(dtype, 0) > MOST_PASSING * (mine.sum() + passed.get(dtype, 0))
+            if others or many or not (one_type or rounded(local, mine)):
                 continue
-        about = f"{dtype} computed in {coarsest.name} arithmetic"
+        about = f"{dtype} computed in {coarsest} arithmetic"
         if tight:
-            about = f"{dtype} as good as {coarsest.name} arithmetic, but less than was demanded"
+            about = f"{dtype} as good as {coarsest} arithmetic, but less than was demanded"
         elif not one_type:
-            about = f"{dtype} computed in arithmetic as coarse as {coarsest.name}"
-        explained = mine & np.array([bool(name) for name in held])
-        finding = Finding((coarsest.name,), "arithmetic", about, int(explained.sum()), len(rows))
-        yield finding, explained
+            about = f"{dtype} computed in arithmetic as coarse as {coarsest}"
+        yield Finding((coarsest,), "arithmetic", about, int(mine.sum()), len(rows)), mine
+
+
+def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
+    """(count,) of which failing cases all that was observed are numbers of a type, if there is one of that
+    name; those that are not at hand may be."""
+    if name not in FLOAT_TYPES:
+        return np.zeros(count, bool)
+    kind, found = FLOAT_TYPES[name], np.ones(count, bool)
+    start = 0
+    for part in parts:
+        for array in part.observed.values():
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = array.astype(np.float64)
+                same = values.astype(kind.numpy).astype(np.float64) == values
+            whole = (same | np.isnan(values)).reshape(len(part), -1).all(axis=1)
+            found[start : start + len(part)] &= whole
+        start += len(part)
+    return found
 
 
 def rounded(local: Local, which: Array) -> bool:

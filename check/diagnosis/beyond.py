@@ -220,10 +220,11 @@ def _left(steps: Steps, members: Sequence[Variant]) -> list[float]:
     wrong = steps.wrong
     off = np.abs(steps.seen - steps.right)[wrong]
     whole = float(np.where(np.isfinite(off), off, 0.0).sum())
-    batches = np.cumsum([one.copies for one in members]) // _together(steps)
+    batches = (np.cumsum([one.copies for one in members]) // _together(steps)).tolist()
     found: list[float] = []
-    for batch in np.unique(batches):
-        given = steps.given([[members[place]] for place in np.flatnonzero(batches == batch)])
+    for batch in dict.fromkeys(batches):
+        some = [[one] for one, mine in zip(members, batches, strict=True) if mine == batch]
+        given = steps.given(some)
         with np.errstate(invalid="ignore", over="ignore"):
             far = np.abs(steps.seen - given)[:, wrong]
         far = np.where(np.isfinite(off), np.where(np.isfinite(far), far, 1e300), 0.0)

@@ -6,25 +6,31 @@ Which misreadings a case catches is computed when a diagnosis asks, and for its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
-from ...cases.dtypes import Array, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import ReadingNames
-from ...gen.variants.evaluate import catches
+from ...gen.variants.evaluate import catches, stacks_of, variant_outputs
+from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
+from ...vectors.difference import difference
 from ...vectors.reader import open_vectors
-from ..judging.criterion import Criterion
+from ..judging.criterion import Criterion, chosen_criteria
+from .failing import elements, room
 
 MOST_LOOKED_AT = 2048
 """Of more passed cases than this, as many are looked at, evenly taken: a variant of each costs 0.1 ms."""
 MOST_SPENT = 1 << 35
 """The work that may go into that (gen.variants.work)."""
+MOST_PROVEN = 1 << 34
+"""The work that may go into holding one explanation against all cases that passed."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +45,14 @@ class Passed:
 class Passing:
     """The cases that passed, or, of very many, some of them, evenly taken.
 
-    Those that are too large, and those for which no work is left, contradict nothing. With `criteria`, by
-    dtype, a variant is contradicted by what passed these; without, by the loosest tolerance.
+    Those that are too large, and those for which no work is left, contradict nothing. `criteria` are what
+    they passed, by dtype; those of the required classes, if none are given.
     """
 
     def __init__(
         self, passed: Sequence[Passed], criteria: Mapping[str, Criterion] | None = None
     ) -> None:
-        self._passed, self._criteria = passed, criteria or {}
+        self._passed, self.criteria = passed, criteria or chosen_criteria()
         total = sum(len(one.rows) for one in passed)
         self.every = max(1.0, total / MOST_LOOKED_AT)
         """How many there are for each that is looked at."""
@@ -87,14 +93,55 @@ class Passing:
         if too_large(block.question(0)) or cost > self._left:
             return
         self._left -= cost
-        demanded = self._criteria.get(block.dtype)
-        limits = None if demanded is None else partial(_twice, demanded)
+        limits = partial(twice, self.criteria[block.dtype])
         yield from ((variant.name, caught) for variant, caught in catches(block, names, limits))
 
+    def excluding(
+        self, variants: Sequence[Variant], share: float = 1.0
+    ) -> list[tuple[Block, Array]]:
+        """Of all cases that passed, by blocks, those of which variants together give what was not observed;
+        also if they change no more than a share of what they do."""
+        found, left = [], MOST_PROVEN
+        for block in self.every_block():
+            operator = OPERATORS[block.operator]
+            meant = [v for v in variants if v.means_something_for(operator)]
+            cost = work(block.question(0)) * len(block)
+            if not meant or too_large(block.question(0)) or cost > left:
+                continue
+            left -= cost
+            mask = excluded(block, meant, self.criteria[block.dtype], share)
+            if mask.any():
+                found.append((block, mask))
+        return found
 
-def _twice(criterion: Criterion, block: Block, reading: ReadingNames) -> Arrays:
+    def every_block(self) -> Iterable[Block]:
+        """All cases that passed, one block after another."""
+        return self.blocks if self.every == 1.0 else _sampled(self._passed, 1.0)
+
+
+def twice(criterion: Criterion, block: Block, reading: ReadingNames) -> Arrays:
     """Twice what was admitted of what passed: who gives more is not what was observed."""
     return {name: 2.0 * limit for name, limit in criterion.admitted(block, reading).items()}
+
+
+def excluded(
+    block: Block, variants: Sequence[Variant], criterion: Criterion, share: float = 1.0
+) -> Array:
+    """(n,) of which cases of a block, all of which passed, variants give together what was not observed: it
+    is further from every accepted answer than what passed may be, and than what explains may be from it."""
+    kind = FLOAT_TYPES[block.dtype]
+    given = elements(variant_outputs(block, stacks_of(block), [variants]), 2)
+    found = np.ones(len(block), bool)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for reading, answer in block.answers.items():
+            right, limit = (
+                elements(answer.outputs, 1),
+                elements(criterion.admitted(block, reading), 1),
+            )
+            most = limit + room(limit, given, right, kind)
+            within = share * difference(given, right) <= most
+            found &= ~within[0].all(axis=-1)
+    return found
 
 
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:

@@ -23,8 +23,10 @@ from .steps import Steps
 BELIEVED, SUSPECTED = 0.15, 0.45
 """What may be left of the error of rows to which the curve was not fitted; of a function that all failing
 cases ask for, and no others."""
-HELPED = 0.6
+HELPED = 0.4
 """What may be left of the error of a case that the curve explains."""
+CLOSE = 0.5
+"""What the curve changes in a case is at least this share of what the function that was computed does."""
 ROUNDS, STEP = 4, 1e-4
 """How often a curve is improved, by slopes that are taken of steps of this height."""
 FEWEST = 24

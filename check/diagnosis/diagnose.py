@@ -18,13 +18,14 @@ from ...gen.variants.known import has_number
 from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
-from .curves import HELPED, fitted_curve, in_words, suspected
-from .explanations import believed, explanations, fewest
+from .curves import CLOSE, HELPED, fitted_curve, in_words, suspected
+from .explanations import believed, explanations
 from .failing import FailingBlock, any_of
 from .finding import Diagnosis, Finding, Names, in_order, names_of
 from .hints import hints
 from .in_words import finding_by_case, finding_of
 from .local import Explained, Local, all_of
+from .proof import Proof
 from .repeated import Replies, answered_otherwise
 from .search import Search
 
@@ -64,12 +65,13 @@ def diagnose(
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, which, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which)
-    chosen = believed(fewest(found), found, parts, which)
+    chosen = believed(Proof(parts, passing, local).chosen(found), found, parts, which)
     explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
-    coarser = list(arithmetic_findings(rows, held, in_doubt, passing.counts, local))
+    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local))
     explained |= any_of((cases for _, cases in coarser), len(rows))
-    curved = _curved(search, local, which & ~explained, passing)
+    fitting = any_of((one.mask for one in chosen), len(rows))
+    curved = _curved(search, local, which & ~explained & ~fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
@@ -158,12 +160,14 @@ def _curved(
     explained = left & local.helped(variant, HELPED)
     if not explained.any():
         return []
+    against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))
     finding = Finding(
         names=(variant.name,),
         kind="misreading",
         about=in_words(asked, variant, steps),
         explains=int(explained.sum()),
         of=len(left),
+        certain=not against,
         operator=search.parts[0].block.operator,
     )
     return [(finding, explained)]

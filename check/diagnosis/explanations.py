@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...gen.variants.known import has_number
 from ...vectors.block import Block
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
-from .contradictions import Passing
+from .contradictions import Passing, twice
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
 from .local import Explained
@@ -37,6 +38,7 @@ class Explanation:
 
     `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where`
     says what cases or places have that show it, and no others; it is `certain` if nothing is left to be said.
+    It is `stepwise` if it explains steps, and not cases as a whole.
     """
 
     names: Names
@@ -45,6 +47,7 @@ class Explanation:
     contradicted: int = 0
     where: str = ""
     certain: bool = True
+    stepwise: bool = False
 
     @property
     def explains(self) -> int:
@@ -109,10 +112,15 @@ def _add(found: list[Explanation], placed: Explained, which: Array) -> None:
     mask = placed.cases & which
     for at, one in enumerate(found):
         if one.names == placed.names and one.certain and not (placed.certain and placed.where):
-            found[at] = replace(one, mask=one.mask | mask) if placed.certain else one
+            certain = placed.certain or bool(one.where)
+            found[at] = replace(
+                one, mask=one.mask | mask if placed.certain else one.mask, certain=certain
+            )
             return
     if mask.any():
-        found.append(Explanation(placed.names, mask, 0.5, 0, placed.where, placed.certain))
+        found.append(
+            Explanation(placed.names, mask, 0.5, 0, placed.where, placed.certain, stepwise=True)
+        )
 
 
 def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: str) -> str:
@@ -161,7 +169,8 @@ def _shown(names: Names, parts: Sequence[FailingBlock], left: Array) -> list[tup
     for part, rows in by_part(parts, left):
         if rows.any():
             caught = dict.fromkeys(names, np.zeros(len(part), bool))
-            caught |= {variant.name: mask for variant, mask in catches(part.block, set(names))}
+            limits = partial(twice, part.criterion)
+            caught |= {v.name: mask for v, mask in catches(part.block, set(names), limits)}
             found.append((part.block, rows & np.all(list(caught.values()), axis=0)))
     return found
 

@@ -39,9 +39,9 @@ class FailingBlock:
         self.work = work(block.question(0))
         """What a variant of one case takes."""
         self.stacked = stacks_of(block)
-        self._seen, self._right = _elements(observed, 1), _elements(block.answer.outputs, 1)
+        self._seen, self._right = elements(observed, 1), elements(block.answer.outputs, 1)
         tight, loose = criterion.admitted(block, STORED), loosest(block)
-        self._limits = {False: _elements(tight, 1), True: _elements(loose, 1)}
+        self._limits = {False: elements(tight, 1), True: elements(loose, 1)}
 
     def __len__(self) -> int:
         return len(self.block)
@@ -73,7 +73,7 @@ class FailingBlock:
         """
         found = [
             self._distances(
-                _elements(variant_outputs(self.block, self.stacked, batch), 2),
+                elements(variant_outputs(self.block, self.stacked, batch), 2),
                 np.array([len(variants) == 1 for variants in batch])[:, None, None],
                 self._limits[loose],
             )
@@ -158,7 +158,7 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)
 
 
-def _elements(arrays: Arrays, leading: int) -> Array:
+def elements(arrays: Arrays, leading: int) -> Array:
     """The elements of all outputs side by side, in float64, behind the `leading` axes."""
     with np.errstate(invalid="ignore"):  # of a signalling NaN
         flat = [a.astype(np.float64).reshape(*a.shape[:leading], -1) for a in arrays.values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,6 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
-from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, any_of, evenly
@@ -68,11 +67,18 @@ class Local:
                 self.passed_over[starts[place] : starts[place + 1]] = True
                 continue
             self.steps += [(int(starts[place]), one) for one in steps_of(parts[place])]
-        criteria = {part.block.dtype: part.criterion for part in parts}
-        self._passing, self._criteria = passing, criteria
+        self._passing = passing
 
-    def explained(self, variants: tuple[Variant, ...]) -> Explained | None:
-        """The cases that variants explain together, and where; None where they explain none."""
+    def explained(
+        self,
+        variants: tuple[Variant, ...],
+        passed: Iterable[tuple[Block, Array]] | None = None,
+    ) -> Explained | None:
+        """The cases that variants explain together, and where; None where they explain none.
+
+        They are held against cases that `passed`, by blocks, with which of each; against a few, if these are
+        not given.
+        """
         found = np.zeros(self.count, bool)
         seen: list[Steps] = []
         group: list[Array] = []
@@ -93,7 +99,8 @@ class Local:
             return None
         states = sum(int(mask.sum()) for mask in group)
         within = any(mask.any() for mask in others)
-        contradicting = self._contradicting(variants, seen, group, others)
+        against = self.passing if passed is None else self._as_right(passed)
+        contradicting = _contradicting(variants, against, seen, group, others)
         if not within and not contradicting:
             return Explained(variants, found, "", True, states)
         told = [] if within else what_tells_apart(explained, contradicting)
@@ -116,42 +123,42 @@ class Local:
                 found[start + steps.stack.rows[better]] = True
         return found
 
-    def _contradicting(
-        self,
-        variants: Sequence[Variant],
-        seen: list[Steps],
-        group: list[Array],
-        others: list[Array],
-    ) -> list[tuple[Block, Array]]:
-        """The passing cases that the variants would have failed; their states are added to the others."""
-        found = []
-        for steps in self.passing:
-            if not _mean_something(variants, steps):
-                continue
-            near, _ = _explains(steps, variants)
-            off = ~near & steps.taken[:, None, :, None]
-            cases = np.asarray(off.any(axis=(1, 2, 3)))
-            if cases.any():
-                seen.append(steps)
-                group.append(np.zeros_like(off))
-                others.append(off)
-                found.append((steps.part.block, _rows(steps, cases)))
-        return found
-
     @cached_property
     def passing(self) -> list[Steps]:
-        """The steps of some passing cases, held to be exactly right: what they gave is not kept."""
-        blocks = [b for b in self._passing.blocks if b.dtype in self._criteria]
-        return [
-            steps
-            for place in evenly(np.arange(len(blocks)), MOST_BLOCKS).tolist()
-            for steps in steps_of(_as_right(blocks[place], self._criteria[blocks[place].dtype]))
-        ]
+        """The steps of some passing cases."""
+        blocks = self._passing.blocks
+        some = [blocks[place] for place in evenly(np.arange(len(blocks)), MOST_BLOCKS).tolist()]
+        rows = [evenly(np.arange(len(block)), CASES_EACH) for block in some]
+        return list(self._as_right(zip(some, rows, strict=True)))
+
+    def _as_right(self, passed: Iterable[tuple[Block, Array]]) -> Iterator[Steps]:
+        """The steps of cases that passed, held to be exactly right: what they gave is not kept."""
+        for block, rows in passed:
+            some = block.rows(np.flatnonzero(rows) if rows.dtype == bool else rows)
+            right = dict(some.answer.outputs)
+            yield from steps_of(FailingBlock(some, right, self._passing.criteria[block.dtype]))
 
 
-def _as_right(block: Block, criterion: Criterion) -> FailingBlock:
-    some = block.rows(evenly(np.arange(len(block)), CASES_EACH))
-    return FailingBlock(some, dict(some.answer.outputs), criterion)
+def _contradicting(
+    variants: Sequence[Variant],
+    passed: Iterable[Steps],
+    seen: list[Steps],
+    group: list[Array],
+    others: list[Array],
+) -> list[tuple[Block, Array]]:
+    """The cases that passed, and that the variants would have failed; their states join the others."""
+    found = []
+    for steps in passed:
+        if not _mean_something(variants, steps):
+            continue
+        off = steps.excluded(steps.given([variants]))[0]
+        cases = np.asarray(off.any(axis=(1, 2, 3)))
+        if cases.any():
+            seen.append(steps)
+            group.append(np.zeros_like(off))
+            others.append(off)
+            found.append((steps.part.block, _rows(steps, cases)))
+    return found
 
 
 def _mean_something(variants: Sequence[Variant], steps: Steps) -> bool:

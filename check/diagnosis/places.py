@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.expressions import QUANTITIES
-from .apart import Feature, Words, nearest_condition
+from .apart import Condition, Feature, Words, nearest_condition
 from .steps import Steps
 
 GROUPS = (4, 8, 16, 32)
 """How many hidden units are computed together in many kernels."""
-MOST_ELEMENTS = 1 << 18
-"""Of more states than this the place is not looked for."""
-EXCEPTIONS = 0.01
-"""So large a share of the other states may lie in a place: what is admitted of them is a bound, no more."""
+MOST_ELEMENTS = 1 << 16
+"""The place is looked for among so many states in it, and so many others; of more, among some that are evenly
+taken, and is then held against all."""
 Spread = Callable[[Array, str], Array]
 """Gives one value for each state that is looked at, from values and the letters of their axes: some of n, d,
 r, h (case, direction, row, hidden unit)."""
@@ -27,25 +28,72 @@ def where(
     steps: Sequence[Steps],
     group: Sequence[Array],
     others: Sequence[Array],
-    exceptions: float = EXCEPTIONS,
+    exceptions: float = 0.0,
 ) -> str:
     """The simplest place, in words, where the states of the group are, and of the others no more than the
     share `exceptions`; "" where there is none. Both are masks (n, direction, rows, hidden), one of each of
     the steps."""
-    masks = [(g | o) for g, o in zip(group, others, strict=True)]
-    if sum(int(mask.sum()) for mask in masks) > MOST_ELEMENTS:
-        return ""
-    each = [
-        list(_features(one, mask)) for one, mask in zip(steps, masks, strict=True) if mask.any()
+    known = [
+        _Known(*one)
+        for one in zip(steps, group, others, strict=True)
+        if one[1].any() or one[2].any()
     ]
-    if not each:
+    counts = [sum(int(masks.sum()) for masks in each) for each in (group, others)]
+    every = [max(1, -(-count // MOST_ELEMENTS)) for count in counts]
+    place = _nearest([one.every(*every) for one in known], exceptions)
+    if place is None or not (every == [1, 1] or _held(place, known, exceptions)):
         return ""
-    inside = np.concatenate([g[m] for g, m in zip(group, masks, strict=True) if m.any()])
+    return place.words
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Steps with their states in the group and the other ones, masks (n, direction, rows, hidden)."""
+
+    steps: Steps
+    group: Array
+    others: Array
+
+    @property
+    def all(self) -> Array:
+        """The states of either."""
+        return np.asarray(self.group | self.others)
+
+    def every(self, group: int, others: int) -> _Known:
+        """One of every so many states, and the first of either."""
+        return replace(self, group=_every(self.group, group), others=_every(self.others, others))
+
+
+def _every(mask: Array, number: int) -> Array:
+    if number == 1:
+        return mask
+    thinned = np.zeros_like(mask)
+    thinned.flat[np.flatnonzero(mask)[::number]] = True
+    return thinned
+
+
+def _nearest(known: Sequence[_Known], exceptions: float) -> Condition | None:
+    each = [list(_features(one.steps, one.all)) for one in known]
+    if not each:
+        return None
+    inside = np.concatenate([one.group[one.all] for one in known])
     features = [
         Feature(np.concatenate([one[number].values for one in each]), first.words, first.real)
         for number, first in enumerate(each[0])
     ]
     return nearest_condition(features, inside, exceptions)
+
+
+def _held(place: Condition, known: Sequence[_Known], exceptions: float) -> bool:
+    """Whether all states of the groups are in a place that was found of some, and the others are not."""
+    there = others = 0
+    for one in known:
+        [feature] = islice(_features(one.steps, one.all), place.place, place.place + 1)
+        inside, mine = place.holds(feature.values), one.group[one.all]
+        if not inside[mine].all():
+            return False
+        there, others = there + int(inside[~mine].sum()), others + int((~mine).sum())
+    return there <= exceptions * others
 
 
 def _features(steps: Steps, mask: Array) -> Iterator[Feature]:

@@ -95,7 +95,9 @@ class Search:
         two, then three."""
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
         found = self.best(MOST_TOGETHER)
-        one_more = [(a, b) for a in found for b in variants if a.name != b.name]
+        one_more: list[tuple[Variant, ...]] = [
+            (a, b) for a in found for b in variants if a.name != b.name
+        ]
         self._several(which, [(one_more, 3), (list(combinations(variants, 2)), 1)])
         self._three(which, variants)
 

@@ -118,6 +118,14 @@ class Steps:
             same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
             return np.asarray(same | (np.abs(self.seen - given) <= self._room))
 
+    def excluded(self, given: Array) -> Array:
+        """(c, …) which states, of cases that passed and are held to be right, are not what is given: it is
+        further from them than they may be from what was observed, and that from what explains it."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
+            near |= np.abs(self.seen - given) <= self._room + self.limits
+        return np.asarray(~near & self.taken[:, None, :, None])
+
     def explained(self, near: Array) -> Array:
         """(c, n) of which cases every state that is wrong by itself is among those that are `near` (c, …)."""
         given = (near | ~self.wrong).all(axis=(2, 3, 4))

@@ -97,7 +97,9 @@ def _misreading(report: Report, result: CaseResult) -> str:
     meant = replace(finding, operator=result.operator)
     said = meant.sentence(_mistakes(finding.names))
     others = [meant.sentence(_mistakes(names)) for names in finding.alternatives[:_OTHERS]]
-    return "; or, as far as these cases tell: ".join([said, *others])
+    perhaps = {one.names for one in report.diagnosis.findings if not one.certain}
+    said = "; or, as far as these cases tell: ".join([said, *others])
+    return f"{'perhaps: ' * (finding.names in perhaps)}{said}{', ' * bool(finding.where)}{finding.where}"
 
 
 def _is_found(report: Report, finding: Finding) -> bool:
