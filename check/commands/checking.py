@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from ..observed.answers_file import FromAnswers
     from ..observed.outputs_file import FromOutputs
     from ..observed.pool import RuntimePool
+    from ..report import Report
 
 
 @click.command("check")
 @VECTORS
-@click.option("--runtime", metavar="NAME", help=RUNTIME_HELP)
+@click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
+              help=f"{RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
 @click.option("--outputs", type=GivenPath(), metavar="PATH",
               help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 @JOBS
 def check_command(
     vectors: Path | None,
-    runtime: str | None,
+    runtimes: tuple[str, ...],
     outputs: Path | None,
     criteria: Mapping[str, Criterion],
     select: tuple[str, ...],
@@ -80,22 +82,32 @@ def check_command(
     """
     from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
 
+    if len(runtimes) > 1:
+        to.check_several()
+        if expect or write_expect:
+            raise click.UsageError("--expect and --write-expect go with one --runtime")
     expectations, finish = expected(expect, write_expect, no_diagnose=no_diagnose)
     remember_terminations()
-    with _observed(runtime, outputs, timeout, jobs, memory, strict) as source:
-        from ..verdict import judge  # takes as long as the process of a runtime to start
+    reports: list[Report] = []
+    for runtime in runtimes or (None,):
+        with _observed(runtime, outputs, timeout, jobs, memory, strict) as source:
+            from ..verdict import judge  # takes as long as the process of a runtime to start
 
-        with progress_over_cases("checking", vectors, select) as progress:
-            report = judge(
-                vectors, source, criteria, select, expectations,
-                require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
-                allow_stale=allow_stale, recompute_share=recompute or 0.0, advance=progress.advance,
-            )  # fmt: skip
-    if report.interrupted:
-        acted_on()
-    report = finish(report, vectors, select)
-    to.tell(report)
-    raise SystemExit(interruption_status() if report.interrupted else report.exit_status)
+            with progress_over_cases("checking", vectors, select) as progress:
+                report = judge(
+                    vectors, source, criteria, select, expectations,
+                    require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
+                    allow_stale=allow_stale, recompute_share=recompute or 0.0,
+                    advance=progress.advance,
+                )  # fmt: skip
+        reports.append(report)
+        if report.interrupted:
+            acted_on()
+            break
+    reports = [finish(report, vectors, select) for report in reports]
+    to.tell(reports)
+    interrupted = reports[-1].interrupted
+    raise SystemExit(interruption_status() if interrupted else max(r.exit_status for r in reports))
 
 
 @contextlib.contextmanager

@@ -45,14 +45,24 @@ class Written:
                 raise click.UsageError(f"--report: {file} is named twice; name another place")
             places.add(place)
 
-    def tell(self, report: Report) -> None:
-        """The report, to standard output and to files, each whatever becomes of the others."""
+    def check_several(self) -> None:
+        """Raise click.UsageError if some form of the report is that of one runtime alone."""
+        one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
+        one += ["--json"] * (self._printed == "json") + [f"--report {ON_GITHUB}"] * self._annotate
+        if one:
+            raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
+
+    def tell(self, reports: Sequence[Report]) -> None:
+        """The reports, to standard output and to files, each whatever becomes of the others."""
         with contextlib.ExitStack() as stack:
             for form, file in reversed(self._files):
-                stack.callback(_write, report, form, file)
+                stack.callback(_write, reports, form, file)
             if self._annotate:
-                stack.callback(_annotate, report)
-            _print(report, self._printed, guarded=self._annotate)
+                stack.callback(_annotate, reports[0])
+            for number, report in enumerate(reports):
+                if number:
+                    say("")
+                _print(report, self._printed, guarded=self._annotate)
 
 
 def _written(reports: tuple[str, ...], quiet: bool, as_json: bool) -> Written:
@@ -101,8 +111,8 @@ def _annotate(report: Report) -> None:
         file.write(summary(report))
 
 
-def _write(report: Report, form: Format, file: Path) -> None:
-    replace_text(file, form.text(report), form.begins)
+def _write(reports: Sequence[Report], form: Format, file: Path) -> None:
+    replace_text(file, form.text(reports), form.begins)
 
 
 def _report_file(text: str) -> tuple[Format, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from ...cases.dtypes import Array
 
 FEWEST = 3
 """So many of each group at least, or anything tells them apart."""
+SURE, ENOUGH = 20, 12
+"""There are so many times as many ways to choose the group as features that could tell it apart by chance; a
+group of more than that is as good as one of so many."""
 FEWEST_REAL, SHARE_REAL = 12, 0.1
 """So many of each where the condition is a threshold of a real number, and so many others for each member."""
 REAL_EXCEPTIONS = 0.05
@@ -70,8 +74,9 @@ def nearest_condition(
 
 def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iterator[Condition]:
     """Conditions that are true of all members of the group."""
-    members, rest = group.sum(), (~group).sum()
-    if min(members, rest) < FEWEST:
+    members, rest = int(group.sum()), int((~group).sum())
+    fewer = min(members, rest)
+    if fewer < FEWEST or comb(members + rest, min(fewer, ENOUGH)) < SURE * len(features):
         return
     enough = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
     for place, feature in enumerate(features):

@@ -18,6 +18,8 @@ MOST_PASSING = 0.1
 NEARLY_ALL, MOST = 0.98, 0.5
 """This share of the cases that hold some class holds the one that is named; and of more failing cases than
 that must the outputs be numbers of a coarser type."""
+FITTING = 0.25
+"""Of the cases that something else may explain, they are no larger share."""
 REACHED = 0.4
 """Roundings put off more than this share of the states of cases that fail of them."""
 BALANCED = 5.0
@@ -38,14 +40,16 @@ def arithmetic_findings(
     left: Array,
     passed: Mapping[str, int],
     local: Local,
+    fitting: Array,
 ) -> Iterator[tuple[Finding, Array]]:
     """Per dtype, the class of arithmetic that the cases that are left hold, and which cases these are.
 
     `rows` are dtypes and ids, `held` the best class that each case holds, `passed` by dtype how many cases
-    passed. Nothing is said of a dtype of which too many cases pass. Where what was observed are numbers of a
-    coarser type, as float32 numbers for float64, no more is asked than that most failing cases are. Else
-    nothing is said of a dtype of which cases fail for other reasons, or whose errors are no roundings: of few
-    states, or all to one side. The class is the finest that nearly all hold, who hold any.
+    passed, `fitting` (n,) which cases something explains that may be. Nothing is said of a dtype of which too
+    many cases pass. Where what was observed are numbers of a coarser type, as float32 numbers for float64, no
+    more is asked than that most failing cases are. Else nothing is said of a dtype of which cases fail for
+    other reasons, or whose errors are no roundings: of few states, or all to one side. The class is the
+    finest that nearly all hold, who hold any.
     """
     for dtype, classes in CLASSES.items():
         of_dtype = np.array([kind == dtype for kind, _ in rows], bool)
@@ -64,6 +68,7 @@ def arithmetic_findings(
         tight = sound(dtype, coarsest)
         if not tight:
             others = not one_type and mine.sum() < of_dtype.sum()
+            others |= not one_type and (fitting & mine).sum() > FITTING * mine.sum()
             many = passed.get(dtype, 0) > MOST_PASSING * (mine.sum() + passed.get(dtype, 0))
             if others or many or not (one_type or rounded(local, mine)):
                 continue

@@ -65,12 +65,12 @@ def diagnose(
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, which, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which)
-    chosen = believed(Proof(parts, passing, local).chosen(found), found, parts, which)
+    chosen = believed(Proof(parts, passing, local).chosen(found), found, parts, which, local)
     explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
-    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local))
-    explained |= any_of((cases for _, cases in coarser), len(rows))
     fitting = any_of((one.mask for one in chosen), len(rows))
+    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
+    explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = _curved(search, local, which & ~explained & ~fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*coarser, *curved)]
@@ -132,7 +132,7 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
             break
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
         search.on_all([one.variants for one in tried])
-        placed |= {one.names: one for one in tried}
+        placed |= {one.names: one for one in tried if all(v.within_a_step for v in one.variants)}
         order = _best_first(placed.values())
         mine = [v for one in order for v in one.variants if not v.arithmetic]
         bases = list({v.name: v for v in (*mine, *search.best(MOST_BASES))}.values())[:MOST_BASES]
@@ -157,7 +157,7 @@ def _curved(
     if found is None:
         return []
     variant, asked = found
-    explained = left & local.helped(variant, HELPED)
+    explained = left & local.helped([variant], HELPED)
     if not explained.any():
         return []
     against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))

@@ -13,16 +13,18 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import catches
-from ...gen.variants.known import has_number
+from ...gen.variants.known import has_number, variant_called
 from ...vectors.block import Block
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing, twice
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
-from .local import Explained
+from .local import Explained, Local
 from .search import Search
 
+NEARER = 0.4
+"""A case of which variants leave no more than this share of the errors of steps is nearer to them."""
 ALONE, ALONE_SHARE = 2, 0.02
 """So many cases, and so large a share, are explained by nothing else but what several variants together, or a
 number that was fitted, are said for."""
@@ -135,16 +137,21 @@ def believed(
     found: Sequence[Explanation],
     parts: Sequence[FailingBlock],
     which: Array,
+    local: Local,
 ) -> list[Explanation]:
     """The chosen explanations, of which some are made uncertain: those that too many other cases of `which`
-    (n,) would show, and do not, though nothing explains these with certainty; and those that are put together
-    of what is in no catalogue, and explain few."""
+    (n,) would show, and are no nearer to, though nothing explains these with certainty; and those that are
+    put together of what is in no catalogue, and explain few."""
     left = which & ~any_of((one.mask for one in chosen if one.certain), len(which))
-    return [_believed(one, found, parts, left) for one in chosen]
+    return [_believed(one, found, parts, left, local) for one in chosen]
 
 
 def _believed(
-    one: Explanation, found: Sequence[Explanation], parts: Sequence[FailingBlock], left: Array
+    one: Explanation,
+    found: Sequence[Explanation],
+    parts: Sequence[FailingBlock],
+    left: Array,
+    local: Local,
 ) -> Explanation:
     if not one.certain:
         return one
@@ -153,6 +160,9 @@ def _believed(
     new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
     if new and one.explains < PUT_TOGETHER * len(one.mask):
         return replace(one, certain=False)
+    variants = [variant_called(name) for name in one.names]
+    if left.any() and all(variant.within_a_step for variant in variants):
+        left = left & ~local.helped(variants, NEARER)
     shown = _shown(one.names, parts, left)
     count = sum(int(mask.sum()) for _, mask in shown)
     if count <= max(0 if beyond else SOME, OTHERWISE * one.explains):

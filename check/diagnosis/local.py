@@ -107,12 +107,12 @@ class Local:
         place = told[0] if told else where(seen, group, others)
         return Explained(variants, found, place, bool(place), states)
 
-    def helped(self, variant: Variant, most_left: float) -> Array:
-        """(n,) the failing cases of whose errors the variant leaves no more than a share."""
+    def helped(self, variants: Sequence[Variant], most_left: float) -> Array:
+        """(n,) the failing cases of whose errors variants leave together no more than a share."""
         found = np.zeros(self.count, bool)
         for start, steps in self.steps:
-            if _mean_something([variant], steps):
-                [given] = steps.given([[variant]])
+            if _mean_something(variants, steps):
+                [given] = steps.given([variants])
                 taken = steps.taken[:, None, :, None]
                 with np.errstate(invalid="ignore"):
                     before = np.where(taken, np.abs(steps.seen - steps.right), 0.0).sum(
@@ -168,8 +168,8 @@ def _mean_something(variants: Sequence[Variant], steps: Steps) -> bool:
 
 def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:
     """Which states are as near as admitted to what the variants give, and (n,) which cases they explain."""
-    near = steps.near(steps.given([variants]))
-    return near[0], steps.explained(near)[0]
+    near = steps.gives(variants)
+    return near, steps.explained(near[None])[0]
 
 
 def _rows(steps: Steps, cases: Array) -> Array:

@@ -25,6 +25,9 @@ from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, room
 
+JUMPED = 2.0**-20
+"""The quantities of a step are off by less than this share in float32."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -110,6 +113,16 @@ class Steps:
                 cases = np.array([function.name == asked for function in one])
                 found += [self.quantities[name][cases, d].ravel() for name in names]
         return np.concatenate(found)
+
+    def gives(self, variants: Sequence[Variant]) -> Array:
+        """(n, direction, rows, hidden) which observed states are as near to what variants give together as
+        the criterion admits. Where one jumps, rounding decides on which side of a jump a quantity is: there
+        it is enough to be as near to what is given if all quantities are off by JUMPED."""
+        found: Array = self.near(self.given([variants]))[0]
+        if any(variant.jumps for variant in variants):
+            for share in (-JUMPED, JUMPED):
+                found |= self.near(self.given([(_nudged(share), *variants)]))[0]
+        return found
 
     def near(self, given: Array) -> Array:
         """(c, …) which observed states are as near to what is given as the criterion admits: more, where what
@@ -231,6 +244,11 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
         row=np.repeat(np.arange(seen.shape[2]), time),
         rest=rest,
     )
+
+
+def _nudged(share: float) -> Variant:
+    """Every quantity of a step off by a share of it."""
+    return Variant("nudged", "", alter=lambda _: lambda _, value: value * (1.0 + share))
 
 
 def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:

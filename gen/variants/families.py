@@ -46,6 +46,7 @@ class Family:
             f"{self.name}={_shortest(number)}",
             f"{self.subject} {told(self.form, number)}",
             needs=self.needs,
+            jumps=self.form.jumps,
             **self.made(number),
         )
 

@@ -27,7 +27,7 @@ class Form:
     """What becomes of values, as a function of them and of a number.
 
     `about` completes "the update gate …" and has {number} for it. `tried` are the numbers that a search
-    starts from, in order; if it is `fitted`, it goes on between those.
+    starts from, in order; if it is `fitted`, it goes on between those. One that `jumps` is not continuous.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Form:
     of: Callable[[Array, Any], Array]
     tried: tuple[float, ...]
     fitted: bool = True
+    jumps: bool = False
 
 
 def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
@@ -89,13 +90,15 @@ FORMS = (
     Form("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:8], *_POSITIVE)),
     Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:8], *_POSITIVE)),
     Form("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
-         _spread(2**-20, 1.0, 17)),
+         _spread(2**-20, 1.0, 17), jumps=True),
     Form("saturated", "taken as infinite where its size is above {number}",
-         lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE),
+         lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE, jumps=True),
     Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
          (0.0, 0.001, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, -1.0, 2.0)),
-    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS, fitted=False),
-    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS, fitted=False),
+    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS, fitted=False, jumps=True),
+    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS, fitted=False, jumps=True),
+    Form("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS, fitted=False,
+         jumps=True),
 )  # fmt: skip
 """What may happen to a quantity of a step, to the argument of a function, to its result."""
 

@@ -52,7 +52,8 @@ class Variant:
     what; `mixes_rows` that a row's step takes something of another row.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
-    precision the required classes that it is `worse_than`, and the `arithmetic` it computes in. With several
+    precision the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
+    makes a small difference of a quantity a large one at some values, as rounding to a grid does. With several
     `copies` it is as many members of a family at once, each for a copy of the stacked cases.
     """
 
@@ -76,6 +77,7 @@ class Variant:
     function: str = ""
     error: float = 0.0
     worse_than: tuple[str, ...] = ()
+    jumps: bool = False
     copies: int = 1
 
     def about_for(self, operator: Operator) -> str:

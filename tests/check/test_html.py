@@ -19,7 +19,7 @@ from grucible.check.judging.growth import Growth, step_errors
 from grucible.check.reports.html import details as details_module
 from grucible.check.reports.html.details import details
 from grucible.check.reports.html.packed import few_digits, ratio
-from grucible.check.reports.html.page import HERE, html_page, report_html
+from grucible.check.reports.html.page import HERE, html_page
 from grucible.check.reports.html.summary import MOST_FAILURES
 from grucible.check.reports.paragraph import how_far_off
 from grucible.check.reports.show import find_case
@@ -96,7 +96,7 @@ def test_without_jinja2_one_line_says_so_before_anything_is_judged(
 
 def test_verdict_and_diagnosis_come_first_and_need_no_program() -> None:
     report = wrong_report()
-    page = Elements(report_html(report))
+    page = Elements(html_page([report]))
     text = " ".join(page.text.split())
     places = [
         text.index(part)
@@ -120,7 +120,7 @@ def test_verdict_and_diagnosis_come_first_and_need_no_program() -> None:
 
 def test_every_case_is_in_it_with_what_it_asks_and_what_was_found() -> None:
     report = wrong_report()
-    page = report_html(report)
+    page = html_page([report])
     data = held(page)
     cases, [runtime] = data["cases"], data["runtimes"]
     assert ids(page) == [result.id for result in report.results]
@@ -148,7 +148,7 @@ def test_every_case_is_in_it_with_what_it_asks_and_what_was_found() -> None:
 def test_a_failing_case_has_every_element() -> None:
     """Against the arrays of the vectors, and the ratio worked out here."""
     report = wrong_report()
-    page = report_html(report)
+    page = html_page([report])
     [runtime] = held(page)["runtimes"]
     [(_, chunk, at)] = [one for one in runtime["details"] if ids(page)[one[0]] == CLIPPED]
     told = held(page, f"chunk-0-{chunk}")[at]
@@ -189,7 +189,7 @@ def test_a_failing_case_has_its_trace_and_where_there_is_one_its_script(
     monkeypatch.setattr(details_module, "WITH_SECTIONS", 2)
     monkeypatch.setattr(details_module, "_TOGETHER", 1)
     report = replace(wrong_report(), runtime="openvino")
-    found, page = details(report), report_html(report)
+    found, page = details(report), html_page([report])
     told = [
         (one, held(page, f"chunk-0-{n}")[at]["sections"]) for one, (n, at) in found.places.items()
     ]
@@ -198,7 +198,7 @@ def test_a_failing_case_has_its_trace_and_where_there_is_one_its_script(
     assert any(line.startswith("leaves the exact states first at ") for line in trace["lines"])
     assert script["lines"][0].split() == ["#", "case", case]
     compile("\n".join(script["lines"]), "script", "exec")
-    alone = held(report_html(wrong_report()), "chunk-0-0")[0]["sections"]
+    alone = held(html_page([wrong_report()]), "chunk-0-0")[0]["sections"]
     assert [one["title"] for one in alone] == [trace["title"]]
 
 
@@ -207,7 +207,7 @@ def test_words_of_a_runtime_are_text_and_nothing_else(tmp_path: Path) -> None:
     vectors.mkdir()
     for dtype in ("float16", "float32", "float64"):
         write_vectors(vectors / f"{dtype}.h5", make_block(["<img src=x>", "a'b"], dtype=dtype))
-    page = report_html(verify(vectors, runtime=hostile))
+    page = html_page([verify(vectors, runtime=hostile)])
     parsed = Elements(page)
     assert not parsed.of("img")
     assert not parsed.of("b") or all(not attributes for attributes in parsed.of("b"))
@@ -224,7 +224,7 @@ def test_words_of_a_runtime_are_text_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_it_is_one_file_that_asks_for_nothing() -> None:
-    page = report_html(wrong_report())
+    page = html_page([wrong_report()])
     parsed = Elements(page)
     assert [a["href"] for a in parsed.of("link")] == ["data:,"]
     assert not [a for tag, a in parsed.found if "src" in a]
@@ -266,18 +266,44 @@ def test_several_runtimes_side_by_side() -> None:
     assert "2 runtimes side by side" in Elements(page).text
 
 
+def test_check_judges_several_runtimes_and_shows_them_on_one_page(
+    tmp_path: Path, command: Command
+) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        f"import sys; sys.path.insert(0, {str(TESTS)!r}); import numpy_gru\n"
+        "def run(q): return {n: a + 1 for n, a in numpy_gru.run(q).items()}\n"
+    )
+    both = ("--runtime", NUMPY, "--runtime", f"{wrong}:run", "--select", CLIPPED)
+    page = tmp_path / "both.html"
+    ended = command("check", *both, "--report", f"html={page}")
+    assert ended.status == 1  # that of the worst
+    first, second = (ended.out.index(word) for word in ("conforms", "does not conform"))
+    assert first < second
+    shown = Elements(page.read_text()).text
+    assert f"{NUMPY}" in shown
+    assert f"{wrong}:run" in shown
+    quiet = command("check", *both, "--quiet")
+    assert (quiet.status, quiet.out.count("conform")) == (1, 2)
+    for one in (["--json"], ["--report", f"junit={tmp_path / 'j.xml'}"]):
+        refused = command("check", *both, *one)
+        assert refused.status == 2
+        assert "is of one runtime; give --runtime once" in refused.err
+    assert command("check", *both, "--expect", page).status == 2
+
+
 def test_a_report_without_failures_or_diagnosis() -> None:
     report = replace(
         wrong_report(), results=[r for r in wrong_report().results if r.verdict == "passed"]
     )
-    page = Elements(report_html(replace(report, failing=(), diagnosis=type(report.diagnosis)())))
+    page = Elements(html_page([replace(report, failing=(), diagnosis=type(report.diagnosis)())]))
     assert "no case went wrong" in page.text
     assert "What explains" not in page.text
 
 
 def test_equal_reports_give_equal_pages() -> None:
     report: Report = wrong_report()
-    assert report_html(report) == report_html(report)
+    assert html_page([report]) == html_page([report])
 
 
 def test_ratios_stay_on_their_side_of_the_limit() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grucible import verify
-from grucible.check.reports.html.page import html_page, report_html
+from grucible.check.reports.html.page import html_page
 
 from .browser import BROWSER, Tab, browser
 from .made import make_block, write_vectors
@@ -36,7 +36,7 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_text(report_html(wrong_report()), encoding="utf-8")
+    file.write_text(html_page([wrong_report()]), encoding="utf-8")
     return file
 
 
@@ -219,7 +219,7 @@ def test_keys_go_through_a_list_of_which_little_is_there(tab: Tab, tmp_path: Pat
     report = wrong_report()
     results = [replace(r, id=f"{r.id}-{n}") for n in range(100) for r in report.results]
     file = tmp_path / "many.html"
-    file.write_text(report_html(replace(report, results=results)), encoding="utf-8")
+    file.write_text(html_page([replace(report, results=results)]), encoding="utf-8")
     tab.open(file)
     assert len(results) > 5000
     assert len(tab.texts(ROWS)) < 60
@@ -250,7 +250,7 @@ def test_words_of_a_runtime_run_nothing(tab: Tab, tmp_path: Path) -> None:
             vectors / f"{dtype}.h5",
             make_block(["<img src=x onerror=broken()>", "a'b"], dtype=dtype),
         )
-    file.write_text(report_html(verify(vectors, runtime=hostile)), encoding="utf-8")
+    file.write_text(html_page([verify(vectors, runtime=hostile)]), encoding="utf-8")
     tab.open(file, "#case=openvino.GRUCell-3/made/float64/a'b&q=<b>&has=<i>=<b>")
     tab.until("document.getElementById('case').open")
     assert tab.ask("window.broken") is None

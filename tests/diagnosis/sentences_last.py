@@ -26,8 +26,8 @@ SAID_OF_LAST: dict[str, Said] = {
     "last-state-saturates": Said((r"new state Ht limited to ±1(?!\.)",)),
     "last-accumulator-wraps": Said((r"wrap|computed as another function",), place=r"(above|below) -?4(?!\.)"),
     "last-gates-of-eight-bits": Said(
-        (r"both gates zt and rt cut off to multiples of 1/256",),
-        also=(r"(update gate zt|reset gate rt) cut off to multiples of 1/256",),
+        (r"both gates zt and rt (cut off|rounded down) to multiples of 1/256",),
+        also=(r"(update gate zt|reset gate rt) (cut off|rounded down) to multiples of 1/256",),
     ),
     "last-reset-twice-gates-unclipped": Said(
         (r"recurrent part of the candidate multiplied by rt again", r"only the candidate clipped"),

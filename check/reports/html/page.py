@@ -21,11 +21,6 @@ HERE = Path(__file__).parent
 _SCRIPTS = ("charts.js", "cases.js", "page.js")
 
 
-def report_html(report: Report) -> str:
-    """The page of one report."""
-    return html_page([report])
-
-
 def html_page(reports: Sequence[Report]) -> str:
     """The page of reports, one on each runtime, side by side; they may be on different cases.
 
