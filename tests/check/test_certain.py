@@ -1,0 +1,143 @@
+"""What is said with certainty: no case that passed speaks against it, and chance alone finds no place."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from diagnosis.kernel import Array, Kernel
+from diagnosis.last import LAST
+from diagnosis.told import report_of
+
+from grucible import Question, verify
+from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis import contradictions, places
+from grucible.check.diagnosis.apart import Feature, conditions
+from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
+from grucible.check.diagnosis.explanations import Explanation
+from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.local import Local
+from grucible.check.diagnosis.places import where
+from grucible.check.diagnosis.proof import Proof
+from grucible.check.diagnosis.steps import Steps, steps_of
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.gen.variants.known import variant_called
+from grucible.vectors.block import Block
+from grucible.vectors.find import CORE
+
+from .diagnosing import core_blocks, report_on, variants_run
+
+CELL = "openvino.GRUCell-3"
+REQUIRED = chosen_criteria()["float32"]
+HALVED = variant_called("z-scaled=0.5")
+
+
+class AtTimes(Kernel):
+    """Wrong in half of the cases, for no reason that a case shows: tanh has waves."""
+
+    def __call__(self, question: Question) -> dict[str, Array]:
+        self.wrong = zlib.crc32(question.id.encode()) % 2
+        return super().__call__(question)
+
+    def tanh(self, v: Array) -> Array:
+        right = super().tanh(v)
+        return np.asarray(right + 0.1 * np.sin(2 * v) * np.exp(-np.abs(v))) if self.wrong else right
+
+
+def test_a_curve_that_passing_cases_speak_against_is_said_to_be_perhaps() -> None:
+    found = verify(runtime=AtTimes(), select=[f"{CELL}/core/float32/*"]).diagnosis
+    [finding] = [one for one in found.findings if "computed as another function" in one.about]
+    assert not finding.certain
+
+
+def test_of_many_cases_that_passed_all_are_asked_before_anything_is_certain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the cases that passed one is looked at while explanations are sought."""
+    monkeypatch.setattr(contradictions, "MOST_LOOKED_AT", 1)
+    block, rows = core_blocks(CELL, "float32")[0], np.arange(len(core_blocks(CELL, "float32")[0]))
+    failing = block.rows(rows[::2])
+    wrong = {"Ho": variants_run(HALVED.name)(failing)["Ho"]}
+    parts = [FailingBlock(failing, wrong, REQUIRED)]
+    one = Explanation((HALVED.name,), np.ones(len(failing), bool), near=0.1)
+    for others, certain in ((rows[:0], True), (rows[1::2], False)):
+        passing = Passing([Passed(CORE / "openvino/gru_cell/core.h5", block.path, others)])
+        local = Local(parts, passing, len(failing), 1 << 40)
+        [proven] = Proof(parts, passing, local).chosen([one])
+        assert proven.certain is certain
+        assert sum(map(len, passing.every_block())) == len(others)
+        assert sum(map(len, passing.blocks)) == min(1, len(others))
+
+
+def test_a_case_that_passed_excludes_what_gives_clearly_something_else() -> None:
+    block = core_blocks(CELL, "float32")[0]
+    assert excluded(block, [HALVED], REQUIRED).all()
+    assert not excluded(block, [variant_called("z-scaled=1.0000001")], REQUIRED).any()
+    assert not excluded(block, [HALVED], REQUIRED, share=1e-6).any()
+    twice = variant_called("z-scaled=2")
+    assert excluded(block, [twice], REQUIRED).all()
+    assert not excluded(block, [HALVED, twice], REQUIRED).any()  # what one does the other undoes
+
+
+def steps() -> Steps:
+    """Those of a few cases of one block, all right."""
+    block = core_blocks(CELL, "float32")[0]
+    return steps_of(FailingBlock(block, dict(block.answer.outputs), REQUIRED))[0]
+
+
+def test_a_place_that_was_found_of_some_states_is_held_against_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(places, "MOST_ELEMENTS", 16)
+    one = steps()
+    group = np.zeros(one.seen.shape, bool)
+    group[..., -1] = True
+    others = ~group
+    assert where([one], [group], [others]) == "in hidden unit 5"
+    assert group.sum() > 16
+    last = np.argwhere(group)[-1]
+    group[tuple(last)], others[tuple(last)] = False, True
+    assert where([one], [group], [others]) == ""
+
+
+def test_what_chance_could_find_tells_nothing_apart() -> None:
+    """Of forty coins one falls as three members and three others would have it."""
+    rng = np.random.default_rng(5)
+    words = {">=": "heads", "<": "tails"}
+    coins = [Feature(rng.integers(0, 2, 6).astype(float), words) for _ in range(200)]
+    members = np.arange(6) < 3
+    assert any(set(one.values[members]) != set(one.values[~members]) for one in coins)
+    assert conditions(coins, members) == []
+    assert conditions([Feature(members.astype(float), words)], members) == ["heads"]
+
+
+@pytest.mark.parametrize(
+    ("rounded", "said"), [(True, "float64 computed in float32 arithmetic"), (False, "as coarse as")]
+)
+def test_float64_is_computed_in_float32_where_the_outputs_are_float32_numbers(
+    rounded: bool, said: str
+) -> None:
+    def run(block: Block) -> Arrays:
+        rng = np.random.default_rng(1)
+        found: Arrays = {}
+        for name, right in block.answer.outputs.items():
+            off = right * (1 + 1e-7 * rng.normal(size=right.shape))
+            found[name] = off.astype(np.float32).astype(np.float64) if rounded else off
+        return found
+
+    found = report_on(core_blocks(CELL, "float64"), run).diagnosis
+    assert found.failed > 50
+    assert all(said in finding.about for finding in found.findings)
+    assert bool(found.findings) or not rounded
+
+
+def test_a_gate_on_a_grid_is_certain_though_rounding_decides_on_which_side_of_a_line_it_is() -> (
+    None
+):
+    [wrong] = [one for one in LAST if one.name == "last-gates-of-eight-bits"]
+    [finding] = report_of(wrong).diagnosis.findings
+    assert (finding.certain, finding.about) == (
+        True,
+        "both gates zt and rt rounded down to multiples of 1/256",
+    )
