@@ -69,13 +69,8 @@ def _in_eight_bits(m: Array, largest: Array) -> Array:
     return np.asarray(np.round(m / scale) * scale)
 
 
-def _in_eight_bits_over(axes: tuple[int, ...], m: Array) -> Array:
-    """With one scale for some axes."""
-    return _in_eight_bits(m, np.abs(m).max(axis=axes, keepdims=True))
-
-
-def _quantised(fields: str, axes: tuple[int, ...], together: bool) -> Change:
-    """Weights in 8 bits, with one scale for the axes of a gate, or of all gates together."""
+def _quantised(fields: str, gates: str, axes: tuple[int, ...], together: bool) -> Change:
+    """Weights of some gates in 8 bits, with one scale for the axes of a gate, or of all gates together."""
 
     def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
         changed: dict[str, Any] = {}
@@ -84,7 +79,9 @@ def _quantised(fields: str, axes: tuple[int, ...], together: bool) -> Change:
             largest = {g: np.abs(m).max(axis=axes, keepdims=True) for g, m in parts.items()}
             if together:
                 largest = dict.fromkeys(parts, np.maximum.reduce(list(largest.values())))
-            changed[field] = {g: _in_eight_bits(m, largest[g]) for g, m in parts.items()}
+            changed[field] = {
+                g: _in_eight_bits(m, largest[g]) if g in gates else m for g, m in parts.items()
+            }
         return replace(inputs, **changed)
 
     return change
@@ -102,18 +99,19 @@ def _eight_bits() -> Iterator[Variant]:
             yield Variant(
                 f"{fields}-in-8-bits-by-{name}",
                 f"{words} rounded to 8 bits, with a scale for {told}",
-                inputs=_quantised(fields, axes, together),
+                inputs=_quantised(fields, "zrh", axes, together),
             )
     for field in ("w", "r"):
         for gate, words in GATES.items():
-            for name, axes, told in (
-                ("gate", (-2, -1), "a scale for each direction"),
-                ("tensor", (-3, -2, -1), "one scale"),
+            for name, axes, together, told in (
+                ("gate", (-2, -1), False, "a scale for each direction"),
+                ("direction", (-2, -1), True, "the scale of all gates of a direction"),
+                ("tensor", (-3, -2, -1), False, "one scale"),
             ):
                 yield Variant(
                     f"{field}-{gate}-in-8-bits-by-{name}",
                     f"{words}'s part of {{{field}}} rounded to 8 bits, with {told}",
-                    inputs=each(field, gate, partial(_in_eight_bits_over, axes)),
+                    inputs=_quantised(field, gate, axes, together),
                 )
 
 
