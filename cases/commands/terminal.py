@@ -41,7 +41,7 @@ def put(text: str, *, err: bool = False) -> None:
         click.echo(text, nl=False, err=err)
     except OSError as error:
         if not err and not isinstance(error, BrokenPipeError):
-            raise
+            raise OSError(error.errno, error.strerror, "standard output") from None
         with contextlib.suppress(OSError, ValueError):
             stream = sys.stderr if err else sys.stdout
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -46,7 +46,10 @@ def headline(found: Compared) -> str:
     if found.better:
         return f"better: {_told(found.better)}"
     both = len(found.after.cases) - len(found.new_cases)
-    return f"same: nothing is worse or better in the {both} cases of both"
+    cut = [f"`{word}` was interrupted" for word, one in (("before", found.before), ("after", found.after))
+           if one.interrupted]  # fmt: skip
+    so_far = f"; {' and '.join(cut)}" if cut else ""
+    return f"same: nothing is worse or better in the {both} cases of both{so_far}"
 
 
 def _told(things: Sequence[str]) -> str:

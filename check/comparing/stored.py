@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ...cases.errors import GrucibleError
+from ...gen.tolerances.classes import CLASSES
 from ..judging.case_result import DECIDING
 
 MOST_BYTES = 256 << 20
@@ -17,7 +18,8 @@ _MOST_SAID = 300
 Text = Annotated[str, Field(max_length=1000)]
 Long = Annotated[str, Field(max_length=1 << 20)]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
-Number = float | Literal["inf", "-inf", "nan"]
+Number = Annotated[float, Field(ge=0.0)] | Literal["inf", "nan"]
+"""A ratio of an error to its tolerance."""
 
 
 class _Stored(BaseModel):
@@ -44,6 +46,16 @@ class StoredGrade(_Stored):
     observed: Text | None
     compared: Count
     worst: Worst
+
+
+def _known(grades: dict[str, StoredGrade]) -> dict[str, StoredGrade]:
+    """The grades, if they are of dtypes that vectors have, and of classes of theirs."""
+    for dtype, grade in grades.items():
+        if dtype not in CLASSES:
+            raise ValueError(f"{dtype} is no dtype of vectors")
+        if grade.observed and grade.observed not in {one.name for one in CLASSES[dtype]}:
+            raise ValueError(f"{grade.observed} is no class of arithmetic of {dtype} vectors")
+    return grades
 
 
 class StoredFinding(_Stored):
@@ -91,7 +103,7 @@ class StoredReport(_Stored):
     verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
     interrupted: bool
     runtime: Runtime
-    arithmetic: dict[Text, StoredGrade]
+    arithmetic: Annotated[dict[Text, StoredGrade], AfterValidator(_known)]
     diagnosis: list[StoredFinding]
     unexplained: Count
     cases: list[StoredCase]

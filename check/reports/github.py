@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...cases.commands.terminal import escaped
+from ..judging.case_result import CaseResult
 from ..report import Report
 from .diagnosis import sentence
 from .failures import first_to_look_at, plainest
@@ -72,12 +73,18 @@ def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
             yield "| --- |" + " ---: |" * (len(row) - 1)
 
 
+def _failed_or_errors(wrong: Sequence[CaseResult]) -> str:
+    failed = sum(result.verdict == "failed" for result in wrong)
+    counts = {"failed": failed, "gave an error": len(wrong) - failed}
+    return " and ".join(f"{count} that {what}" for what, count in counts.items() if count)
+
+
 def _failures(report: Report) -> Iterator[str]:
     wrong = plainest([r for r in report.unexpected if r.verdict in ("failed", "error")])
     if not wrong:
         return
     yield ""
-    yield f"<details><summary>{len(wrong)} cases that failed, the plainest first</summary>"
+    yield f"<details><summary>{_failed_or_errors(wrong)}, the plainest first</summary>"
     yield ""
     for result in wrong[:_SHOWN]:
         yield f"- `{escaped(result.id).replace('`', '')}`"

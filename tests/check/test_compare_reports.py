@@ -96,6 +96,8 @@ def test_the_same(tmp_path: Path, command: Command) -> None:
     status, value, lines = compared(tmp_path, command, old, report())
     assert (status, value["worse"], value["better"]) == (0, [], [])
     assert lines[0] == "same: nothing is worse or better in the 5 cases of both"
+    _, _, lines = compared(tmp_path, command, old, report(interrupted=True))
+    assert " ".join(lines[:2]).split(";")[1].strip().startswith("`after` was interrupted")
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,14 @@ FOREIGN = {
     broken(cases=[case("a", "great")]): "cases.0.verdict: Input should be 'passed'",
     broken(cases=[case("x" * 20_000, "passed")]): "cases.0.id: String should have at most",
     broken(unexplained=-1): "unexplained: Input should be greater",
+    broken().replace(
+        '"float32": {', '"float128": {'
+    ): "arithmetic: Value error, float128 is no dtype",
+    broken().replace(
+        '"observed": "float32"', '"observed": "exact"'
+    ): "exact is no class of arithmetic",
+    broken().replace("0.26", "-1.0"): "ratio",
+    broken().replace("0.26", '"-inf"'): "ratio",
     broken().replace("0.26", "NaN"): "ratio",
     TWICE: "has a case twice",
 }

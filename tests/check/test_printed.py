@@ -140,6 +140,12 @@ def test_a_standard_error_that_is_full_changes_nothing(vectors: Path) -> None:
     assert grucible(f"check {vectors} --runtime none 2>/dev/full").returncode == 2
 
 
+def test_a_standard_output_that_is_full_is_named(vectors: Path) -> None:
+    ended = grucible(f"check {vectors} --runtime {HERE / 'numpy_gru.py'}:run >/dev/full")
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith("grucible: standard output: No space left")
+
+
 def test_a_report_that_cannot_be_written_leaves_the_old_one(vectors: Path) -> None:
     report = vectors.parent / "report.json"
     report.write_text('{"grucible_report": 1}')

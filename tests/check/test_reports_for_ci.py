@@ -111,6 +111,7 @@ def test_the_summary_is_markdown_in_which_nothing_is_html(report: Report) -> Non
     results = [replace(r, message=HOSTILE) for r in report.results]
     text = summary(replace(report, results=results, runtime="a|<b>*c*"))
     assert text.startswith("## grucible: does not conform\n")
+    assert "<summary>2 that failed and 2 that gave an error, the plainest first</summary>" in text
     assert "a\\|&lt;b&gt;\\*c\\*" in text
     assert "<script" not in text
     assert "\x1b" not in text
