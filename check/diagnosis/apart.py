@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -19,6 +20,9 @@ FEWEST_REAL, SHARE_REAL = 12, 0.1
 """So many of each where the condition is a threshold of a real number, and so many others for each member."""
 REAL_EXCEPTIONS = 0.05
 """Of the others, no more than this share may be an exception to such a condition."""
+
+MOST_TOGETHER = 40
+"""Of so many conditions two or three are tried together."""
 
 Words = Mapping[str, str | Callable[[float], str]]
 """What says a condition, by the comparison (`==`, `>=`, `<`): a text with {value} for what is compared
@@ -64,6 +68,37 @@ def conditions(features: Sequence[Feature], group: Array) -> list[str]:
     return [one.words for one in _found(features, group, 0.0)]
 
 
+def conditions_together(features: Sequence[Feature], group: Array) -> str:
+    """The fewest conditions, two or three, that are true of all members of the group (n,), and of no other
+    together, in words; "" where there are none. Each is needed: so many others fulfil all but that."""
+    known: dict[bytes, tuple[Condition, Array]] = {}
+    for one in _found(features, group, 1.0):
+        others = one.holds(features[one.place].values[~group])
+        if not others.all():
+            known.setdefault(others.tobytes(), (one, others))
+    for size in (2, 3):
+        if not _enough(group, comb(len(features), size)):
+            return ""
+        for chosen in combinations(list(known.values())[:MOST_TOGETHER], size):
+            if _all_needed([others for _, others in chosen]):
+                return _joined([one.words for one, _ in chosen])
+    return ""
+
+
+def _all_needed(each: Sequence[Array]) -> bool:
+    """Whether no other fulfils all conditions, and FEWEST fulfil all but one, whichever that is."""
+    count = np.sum(each, axis=0)
+    if (count == len(each)).any():
+        return False
+    return all(int((~one & (count == len(each) - 1)).sum()) >= FEWEST for one in each)
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Conditions in one: "where …, … and …"."""
+    first, *more, last = [words[0], *(one.removeprefix("where ") for one in words[1:])]
+    return f"{', '.join([first, *more])} and {last}"
+
+
 def nearest_condition(
     features: Sequence[Feature], group: Array, exceptions: float
 ) -> Condition | None:
@@ -75,8 +110,7 @@ def nearest_condition(
 def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iterator[Condition]:
     """Conditions that are true of all members of the group."""
     members, rest = int(group.sum()), int((~group).sum())
-    fewer = min(members, rest)
-    if fewer < FEWEST or comb(members + rest, min(fewer, ENOUGH)) < SURE * len(features):
+    if not _enough(group, len(features)):
         return
     enough = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
     for place, feature in enumerate(features):
@@ -85,6 +119,13 @@ def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iter
             for comparison, number, others in _of_feature(feature, group, share * rest):
                 if words := _said(feature.words[comparison], number):
                     yield Condition(place, comparison, number, words, others)
+
+
+def _enough(group: Array, tried: int) -> bool:
+    """Whether there are so many of each group that chance does not tell them apart by something of all that
+    is tried."""
+    fewer = int(min(group.sum(), (~group).sum()))
+    return fewer >= FEWEST and comb(len(group), min(fewer, ENOUGH)) >= SURE * tried
 
 
 def _of_feature(

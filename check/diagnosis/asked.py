@@ -12,7 +12,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.semantics import semantics
 from ...cases.pose import sizes_of
 from ...vectors.block import Block
-from .apart import Feature, Words, conditions
+from .apart import Feature, Words, conditions, conditions_together
 
 _SIZES = {
     "hidden": "the hidden size",
@@ -32,13 +32,15 @@ def what_tells_apart(
     failing: Sequence[tuple[Block, Array]], others: Sequence[tuple[Block, Array]]
 ) -> list[str]:
     """What is true of all of some cases and of none of others, in words; both by blocks, with which of their
-    cases are meant (n,)."""
+    cases are meant (n,). Where no one thing is, the fewest that are together."""
     inside, outside = (
         [asked for block, mask in group for asked in _asked(block, mask)]
         for group in (failing, others)
     )
     everyone = [*inside, *outside]
-    return conditions(list(_features(everyone)), np.arange(len(everyone)) < len(inside))
+    features, group = list(_features(everyone)), np.arange(len(everyone)) < len(inside)
+    found = conditions(features, group)
+    return found or [one for one in [conditions_together(features, group)] if one]
 
 
 def _asked(block: Block, mask: Array) -> Iterator[Asked]:

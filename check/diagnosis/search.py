@@ -93,6 +93,8 @@ class Search:
     def together(self, which: Array) -> None:
         """Try several at once on what is left of `which`: one of those found alone with any other, then any
         two, then three."""
+        if not (which & ~self.explained).any():
+            return
         variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
         found = self.best(MOST_TOGETHER)
         one_more: list[tuple[Variant, ...]] = [

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grucible.check.diagnosis.apart import FEWEST, Feature, Words, conditions, nearest_condition
+from grucible.check.diagnosis.apart import (
+    FEWEST,
+    Feature,
+    Words,
+    conditions,
+    conditions_together,
+    nearest_condition,
+)
 
 WORDS: Words = {"==": "at {value}", ">=": "from {value} on", "<": "below {value}"}
 
@@ -69,3 +76,38 @@ def test_the_condition_with_the_fewest_exceptions_is_the_nearest() -> None:
     found = nearest_condition([first, second], members, 0.5)
     assert found is not None
     assert found.words == "the second"
+
+
+def whether(*values: int, words: str) -> Feature:
+    return Feature(np.array(values, float), {">=": f"where {words}", "<": f"where not {words}"})
+
+
+def test_two_conditions_are_told_together_where_each_is_needed() -> None:
+    """Members are 0 to 19; 20 to 29 have the first alone, 30 to 39 the second."""
+    first = whether(*[1] * 30, *[0] * 10, words="it is cold")
+    second = whether(*[1] * 20, *[0] * 10, *[1] * 10, words="it is wet")
+    members = group(*range(20), of=40)
+    assert conditions([first, second], members) == []
+    assert conditions_together([first, second], members) == "where it is cold and it is wet"
+    needless = whether(*[1] * 38, *[0] * 2, words="it is dark")
+    told = conditions_together([needless, first, second], members)
+    assert told == "where it is cold and it is wet"
+    both = group(*range(20), of=41)
+    more = [Feature(np.append(one.values, 1.0), one.words) for one in (first, second)]
+    assert conditions_together(more, both) == ""  # the last has both, and is no member
+
+
+def test_three_conditions_are_told_together() -> None:
+    kinds = [(1, 1, 1)] * 20 + [(0, 1, 1)] * 5 + [(1, 0, 1)] * 5 + [(1, 1, 0)] * 5
+    features = [
+        whether(*(kind[place] for kind in kinds), words=word)
+        for place, word in enumerate(("cold", "wet", "dark"))
+    ]
+    told = conditions_together(features, group(*range(20), of=len(kinds)))
+    assert told == "where cold, wet and dark"
+
+
+def test_a_condition_that_two_others_alone_need_is_not_told() -> None:
+    first = whether(*[1] * 22, *[0] * 18, words="it is cold")
+    second = whether(*[1] * 20, *[0] * 2, *[1] * 18, words="it is wet")
+    assert conditions_together([first, second], group(*range(20), of=40)) == ""
