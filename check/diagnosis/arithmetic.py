@@ -9,7 +9,8 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.case import REQUIRED
-from .failing import FailingBlock
+from ...vectors.difference import difference
+from .failing import FailingBlock, by_part
 from .finding import Finding
 from .local import Local
 
@@ -18,6 +19,8 @@ MOST_PASSING = 0.1
 NEARLY_ALL, MOST = 0.98, 0.5
 """This share of the cases that hold some class holds the one that is named; and of more failing cases than
 that must the outputs be numbers of a coarser type."""
+ROUNDED = 2.0
+"""What is computed in a type from the products on is off by more units in the last place, in some case."""
 FITTING = 0.25
 """Of the cases that something else may explain, they are no larger share."""
 REACHED = 0.4
@@ -77,7 +80,22 @@ def arithmetic_findings(
             about = f"{dtype} as good as {coarsest} arithmetic, but less than was demanded"
         elif not one_type:
             about = f"{dtype} computed in arithmetic as coarse as {coarsest}"
+        elif _units_off(coarsest, parts, mine) <= ROUNDED:
+            about = f"{dtype} outputs rounded to {coarsest}, or computed in it near the end"
         yield Finding((coarsest,), "arithmetic", about, int(mine.sum()), len(rows)), mine
+
+
+def _units_off(name: str, parts: Sequence[FailingBlock], which: Array) -> float:
+    """The largest error of the cases `which` (n,), in units in the last place of a type."""
+    worst = 0.0
+    for part, rows in by_part(parts, which):
+        for output, array in part.observed.items():
+            right = part.block.answer.outputs[output][rows].astype(np.float64)
+            finite = np.isfinite(right)
+            off = difference(array[rows].astype(np.float64), right)[finite]
+            units = off / FLOAT_TYPES[name].spacing(right[finite])
+            worst = max(worst, float(units.max(initial=0.0)))
+    return worst
 
 
 def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:

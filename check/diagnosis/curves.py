@@ -151,7 +151,7 @@ def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
     high = abs(heights[most])
     word = "large" if heights[most] > 0 else "small"
     told = (
-        f"{asked} computed as another function: by {high:.2g} too {word} where its argument is near "
+        f"{asked} computed as another function: by about {high:.2g} too {word} where its argument is near "
         f"{KNOTS[most]:g}"
     )
     off = np.flatnonzero(np.abs(heights) > FLAT * high)

@@ -10,6 +10,7 @@ against curves that are added to a function (`curves`); of what is left then, `h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from .arithmetic import arithmetic_findings, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import CLOSE, HELPED, fitted_curve, in_words, suspected
-from .explanations import believed, explanations
+from .explanations import Explanation, explanations
 from .failing import FailingBlock, any_of
 from .finding import Diagnosis, Finding, Names, in_order, names_of
 from .hints import hints
@@ -65,7 +66,8 @@ def diagnose(
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, which, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which)
-    chosen = believed(Proof(parts, passing, local).chosen(found), found, parts, which, local)
+    chosen = Proof(parts, passing, local, which).chosen(found)
+    chosen, again = _asked_again(parts, chosen, replies)
     explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
@@ -84,7 +86,7 @@ def diagnose(
         findings=findings,
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
-        hints=_known(parts, left, passing, local, replies) if seen_whole else [],
+        hints=_known(parts, left, passing, local, replies, again) if seen_whole else again,
         by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
@@ -96,10 +98,27 @@ def _known(
     passing: Passing,
     local: Local,
     replies: Replies | None,
+    again: Sequence[str],
 ) -> list[str]:
-    """What is known of the cases that nothing explains."""
-    again = answered_otherwise(parts, left, replies) if replies and left.any() else ""
-    return [*([again] if again else []), *hints(parts, left, passing, local)]
+    """What is known of the cases that nothing explains, and what they or others gave when asked `again`."""
+    if replies and left.any() and not again:
+        said = answered_otherwise(parts, left, replies)
+        again = [said] if said else []
+    return [*again, *hints(parts, left, passing, local)]
+
+
+def _asked_again(
+    parts: Sequence[FailingBlock], chosen: Sequence[Explanation], replies: Replies | None
+) -> tuple[list[Explanation], list[str]]:
+    """The chosen explanations, uncertain where one is so in some place alone, and a case of it gives other
+    numbers when it is asked again: then the place may be a time. With what is to be said of that."""
+    found, said = list(chosen), ""
+    for number, one in enumerate(chosen):
+        if replies and one.certain and one.where:
+            told = answered_otherwise(parts, one.mask, replies)
+            if told:
+                found[number], said = replace(one, certain=False, where=""), told
+    return found, [said] if said else []
 
 
 def _searched(

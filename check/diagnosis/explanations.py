@@ -5,33 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.evaluate import catches
-from ...gen.variants.known import has_number, variant_called
-from ...vectors.block import Block
+from ...gen.variants.known import has_number
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
-from .contradictions import Passing, twice
+from .contradictions import Passing
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
-from .local import Explained, Local
+from .local import Explained
 from .search import Search
 
-NEARER = 0.4
-"""A case of which variants leave no more than this share of the errors of steps is nearer to them."""
 ALONE, ALONE_SHARE = 2, 0.02
 """So many cases, and so large a share, are explained by nothing else but what several variants together, or a
 number that was fitted, are said for."""
-SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
-"""What explains so few cases explains hardly anything; of more unexplained cases than this share of those
-that it explains, an explanation owes a reason; and so large a share of all failures must be explained by what
-is put together of what is in no catalogue."""
 
 
 @dataclass(frozen=True)
@@ -130,59 +121,6 @@ def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: s
     explained = [(part.block, rows) for part, rows in by_part(parts, mask)]
     others = list(zip(passing.blocks, passing.caught([name])[name], strict=True))
     return next(iter(what_tells_apart(explained, others)), "")
-
-
-def believed(
-    chosen: Sequence[Explanation],
-    found: Sequence[Explanation],
-    parts: Sequence[FailingBlock],
-    which: Array,
-    local: Local,
-) -> list[Explanation]:
-    """The chosen explanations, of which some are made uncertain: those that too many other cases of `which`
-    (n,) would show, and are no nearer to, though nothing explains these with certainty; and those that are
-    put together of what is in no catalogue, and explain few."""
-    left = which & ~any_of((one.mask for one in chosen if one.certain), len(which))
-    return [_believed(one, found, parts, left, local) for one in chosen]
-
-
-def _believed(
-    one: Explanation,
-    found: Sequence[Explanation],
-    parts: Sequence[FailingBlock],
-    left: Array,
-    local: Local,
-) -> Explanation:
-    if not one.certain:
-        return one
-    beyond = [name for name in one.names if name not in CATALOGUE]
-    alone = {other.names[0]: other.explains for other in found if len(other.names) == 1}
-    new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
-    if new and one.explains < PUT_TOGETHER * len(one.mask):
-        return replace(one, certain=False)
-    variants = [variant_called(name) for name in one.names]
-    if left.any() and all(variant.within_a_step for variant in variants):
-        left = left & ~local.helped(variants, NEARER)
-    shown = _shown(one.names, parts, left)
-    count = sum(int(mask.sum()) for _, mask in shown)
-    if count <= max(0 if beyond else SOME, OTHERWISE * one.explains):
-        return one
-    explained = [(part.block, rows) for part, rows in by_part(parts, one.mask)]
-    where = next(iter(what_tells_apart(explained, shown)), "")
-    most = one.explains >= OTHERWISE * (one.explains + count)
-    return replace(one, where=where or one.where, certain=bool(where) and most)
-
-
-def _shown(names: Names, parts: Sequence[FailingBlock], left: Array) -> list[tuple[Block, Array]]:
-    """The failing cases of `left` that would show each of some variants, by blocks."""
-    found = []
-    for part, rows in by_part(parts, left):
-        if rows.any():
-            caught = dict.fromkeys(names, np.zeros(len(part), bool))
-            limits = partial(twice, part.criterion)
-            caught |= {v.name: mask for v, mask in catches(part.block, set(names), limits)}
-            found.append((part.block, rows & np.all(list(caught.values()), axis=0)))
-    return found
 
 
 def fewest(found: Sequence[Explanation]) -> list[Explanation]:

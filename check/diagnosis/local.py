@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -73,39 +73,39 @@ class Local:
         self,
         variants: tuple[Variant, ...],
         passed: Iterable[tuple[Block, Array]] | None = None,
+        otherwise: Array | None = None,
     ) -> Explained | None:
         """The cases that variants explain together, and where; None where they explain none.
 
         They are held against cases that `passed`, by blocks, with which of each; against a few, if these are
-        not given.
+        not given. And against the failing cases that are known to be `otherwise` (n,).
         """
-        found = np.zeros(self.count, bool)
-        seen: list[Steps] = []
-        group: list[Array] = []
-        others: list[Array] = []
+        found, states = np.zeros(self.count, bool), _States()
         explained: list[tuple[Block, Array]] = []
         for start, steps in self.steps:
             if not _mean_something(variants, steps):
                 continue
             near, cases = _explains(steps, variants)
+            if otherwise is not None:
+                besides = otherwise[start + steps.stack.rows]
+                cases &= ~besides
+                if besides.any():
+                    states.add(steps, None, ~near & steps.shown(variants) & _of(besides))
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
-                only = cases[:, None, None, None] & steps.taken[:, None, :, None]
-                seen.append(steps)
-                group.append(steps.wrong & only)
-                others.append(~steps.wrong & ~near & only)
+                only = _of(cases) & steps.taken[:, None, :, None]
+                states.add(steps, steps.wrong & only, ~steps.wrong & ~near & only)
                 explained.append((steps.part.block, _rows(steps, cases)))
-        if not seen:
+        if not states.steps:
             return None
-        states = sum(int(mask.sum()) for mask in group)
-        within = any(mask.any() for mask in others)
+        wrong, within = states.count, any(mask.any() for mask in states.others)
         against = self.passing if passed is None else self._as_right(passed)
-        contradicting = _contradicting(variants, against, seen, group, others)
+        contradicting = _contradicting(variants, against, states)
         if not within and not contradicting:
-            return Explained(variants, found, "", True, states)
+            return Explained(variants, found, "", True, wrong)
         told = [] if within else what_tells_apart(explained, contradicting)
-        place = told[0] if told else where(seen, group, others)
-        return Explained(variants, found, place, bool(place), states)
+        place = told[0] if told else where(states.steps, states.group, states.others)
+        return Explained(variants, found, place, bool(place), wrong)
 
     def helped(self, variants: Sequence[Variant], most_left: float) -> Array:
         """(n,) the failing cases of whose errors variants leave together no more than a share."""
@@ -139,12 +139,34 @@ class Local:
             yield from steps_of(FailingBlock(some, right, self._passing.criteria[block.dtype]))
 
 
+@dataclass
+class _States:
+    """Steps, with the states that variants explain, and others where they would show and do not: masks
+    (n, direction, rows, hidden), one of each of the steps."""
+
+    steps: list[Steps] = field(default_factory=list)
+    group: list[Array] = field(default_factory=list)
+    others: list[Array] = field(default_factory=list)
+
+    def add(self, steps: Steps, group: Array | None, others: Array) -> None:
+        """Those of some steps; none are explained where there is no group."""
+        self.steps.append(steps)
+        self.group.append(np.zeros_like(others) if group is None else group)
+        self.others.append(others)
+
+    @property
+    def count(self) -> int:
+        """How many states are explained."""
+        return sum(int(mask.sum()) for mask in self.group)
+
+
+def _of(cases: Array) -> Array:
+    """A mask (n,) of cases as one of their states."""
+    return cases[:, None, None, None]
+
+
 def _contradicting(
-    variants: Sequence[Variant],
-    passed: Iterable[Steps],
-    seen: list[Steps],
-    group: list[Array],
-    others: list[Array],
+    variants: Sequence[Variant], passed: Iterable[Steps], states: _States
 ) -> list[tuple[Block, Array]]:
     """The cases that passed, and that the variants would have failed; their states join the others."""
     found = []
@@ -154,9 +176,7 @@ def _contradicting(
         off = steps.excluded(steps.given([variants]))[0]
         cases = np.asarray(off.any(axis=(1, 2, 3)))
         if cases.any():
-            seen.append(steps)
-            group.append(np.zeros_like(off))
-            others.append(off)
+            states.add(steps, None, off)
             found.append((steps.part.block, _rows(steps, cases)))
     return found
 

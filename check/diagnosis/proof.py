@@ -1,34 +1,52 @@
-"""What is to be said with certainty is held against every case that passed."""
+"""What is to be said with certainty is held against every case that passed, and the others that failed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.evaluate import catches
 from ...gen.variants.known import variant_called
+from ...gen.variants.variant import Variant
+from ...vectors.block import Block
 from .asked import what_tells_apart
-from .contradictions import Passing
+from .contradictions import Passing, twice
 from .explanations import Explanation, fewest
-from .failing import FailingBlock, by_part
+from .failing import FailingBlock, any_of, by_part
+from .finding import Names
 from .local import Local
+
+NEARER = 0.4
+"""A case of which variants leave no more than this share of the errors of steps is nearer to them."""
+SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
+"""What explains so few cases explains hardly anything; of more unexplained cases than this share of those
+that it explains, an explanation owes a reason; and so large a share of all failures must be explained by what
+is put together of what is in no catalogue."""
 
 
 class Proof:
-    """The explanations of failing cases, as far as no passing case speaks against them."""
+    """The explanations of the failing cases `which` (n,), as far as no other case speaks against them."""
 
-    def __init__(self, parts: Sequence[FailingBlock], passing: Passing, local: Local) -> None:
-        self._parts, self._passing, self._local = parts, passing, local
+    def __init__(
+        self, parts: Sequence[FailingBlock], passing: Passing, local: Local, which: Array
+    ) -> None:
+        self._parts, self._passing, self._local, self._which = parts, passing, local, which
         self._proven: dict[int, Explanation] = {}
-        """What has been held against all, by identity."""
+        """What has been held against all that passed, by identity."""
 
     def chosen(self, found: Sequence[Explanation]) -> list[Explanation]:
-        """The fewest that explain what any does. No case that passed contradicts one that is certain: what
-        is contradicted is left uncertain, and all are chosen anew."""
+        """The fewest that explain what any does. No case contradicts one that is certain: what those that
+        passed contradict is left uncertain, and all are chosen anew; then failing cases are asked."""
         while True:
             chosen = fewest(found)
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
-                return chosen
+                return [self._believed(one, chosen, found) for one in chosen]
             held = {id(one): self._held(one) for one in new}
             self._proven |= {id(one): one for one in held.values()}
             found = [held.get(id(one), one) for one in found]
@@ -36,16 +54,105 @@ class Proof:
 
     def _held(self, one: Explanation) -> Explanation:
         """The explanation with where it holds, or uncertain, if cases that passed speak against it."""
-        variants = tuple(map(variant_called, one.names))
-        against = self._passing.excluding(variants)
-        if not against:
+        passed = self._passing.excluding(_variants(one.names))
+        return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
+
+    def _believed(
+        self, one: Explanation, chosen: Sequence[Explanation], found: Sequence[Explanation]
+    ) -> Explanation:
+        """The explanation with where it holds, or uncertain, if failing cases speak against it: those that
+        would show it, and are explained otherwise with certainty; and too many that nothing explains, that
+        would show it, and are no nearer to it. Also uncertain is what is put together of what is in no
+        catalogue, and explains few."""
+        if not one.certain:
             return one
+        beyond = [name for name in one.names if name not in CATALOGUE]
+        alone = {other.names[0]: other.explains for other in found if len(other.names) == 1}
+        new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
+        if new and one.explains < PUT_TOGETHER * len(one.mask):
+            return replace(one, certain=False)
+        with_it = [other.mask for other in found if {*other.names} >= {*one.names}]
+        others = self._which & ~any_of(with_it, len(self._which))
+        otherwise = self._otherwise(one, others, [other for other in chosen if other.certain])
+        left = others & ~any_of((other.mask for other in chosen if other.certain), len(others))
+        variants = _variants(one.names)
+        if left.any() and all(variant.within_a_step for variant in variants):
+            left &= ~self._local.helped(variants, NEARER)
+        left = self._shown(one.names, left)
+        count = int(left.sum())
+        if one.explains < OTHERWISE * (one.explains + count):
+            return replace(one, certain=False)
+        if not (otherwise | left).any():
+            return one
+        passed = self._passing.excluding(variants)
+        placed = self._placed(one, passed, otherwise | left)
+        few = count <= max(0 if beyond else SOME, OTHERWISE * one.explains)
+        if placed.certain or not few:
+            return placed
+        return self._placed(one, passed, otherwise) if otherwise.any() else one
+
+    def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
+        """(n,) the cases of `others` that would show an explanation, and are explained by what was chosen
+        besides, which together with it is not what was observed."""
+        found = np.zeros_like(others)
+        for other in chosen:
+            if other is not one:
+                mine = self._shown(one.names, others & other.mask)
+                found |= mine & ~self._together(one, other, mine)
+        return found
+
+    def _together(self, one: Explanation, other: Explanation, which: Array) -> Array:
+        """(n,) the cases of `which` that two explanations explain together: one does not show beside the
+        other."""
+        variants = _variants(dict.fromkeys((*one.names, *other.names)))
+        found = []
+        for part, rows in by_part(self._parts, which):
+            mine = np.zeros(len(part), bool)
+            if rows.any() and not any(variant.arithmetic for variant in variants):
+                far = part.rows(rows).distances([variants, variants[::-1]])
+                mine[rows] = (far <= 1.0).all(axis=0)  # not as what is done last alone
+            found.append(mine)
+        return _whole(found, len(which))
+
+    def _shown(self, names: Names, which: Array) -> Array:
+        """(n,) the failing cases of `which` that would show each of some variants."""
+        found = []
+        for part, rows in by_part(self._parts, which):
+            mine = rows.copy()
+            if rows.any():
+                caught = dict.fromkeys(names, np.zeros(len(part), bool))
+                limits = partial(twice, part.criterion)
+                caught |= {v.name: mask for v, mask in catches(part.block, set(names), limits)}
+                mine &= np.all(list(caught.values()), axis=0)
+            found.append(mine)
+        return _whole(found, len(which))
+
+    def _placed(
+        self, one: Explanation, passed: Sequence[tuple[Block, Array]], otherwise: Array
+    ) -> Explanation:
+        """The explanation with where it is so, and not in cases that `passed` nor in failing ones that are
+        `otherwise` (n,); uncertain, if nothing tells where."""
         if not one.stepwise:
+            failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
             explained = [(part.block, rows) for part, rows in by_part(self._parts, one.mask)]
-            if told := what_tells_apart(explained, against):
+            if told := what_tells_apart(explained, [*passed, *failed]):
                 return one if one.where in told else replace(one, where=told[0])
+        variants = _variants(one.names)
         if all(variant.within_a_step for variant in variants):
-            held = self._local.explained(variants, against)
+            held = self._local.explained(variants, passed, otherwise)
             if held is not None and held.certain:
                 return replace(one, mask=one.mask & held.cases, where=held.where)
         return replace(one, certain=False)
+
+
+def _variants(names: Iterable[str]) -> tuple[Variant, ...]:
+    return tuple(map(variant_called, names))
+
+
+def _whole(each: Sequence[Array], count: int) -> Array:
+    """(count,) masks of parts as one, of all failing cases; none of those that are not at hand."""
+    found = np.zeros(count, bool)
+    if each:
+        whole = np.concatenate(each)
+        found[: len(whole)] = whole
+    return found

@@ -131,6 +131,14 @@ class Steps:
             same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
             return np.asarray(same | (np.abs(self.seen - given) <= self._room))
 
+    def shown(self, variants: Sequence[Variant]) -> Array:
+        """(n, direction, rows, hidden) in which states variants give together something clearly not right."""
+        given = self.given([variants])[0]
+        with np.errstate(invalid="ignore", over="ignore"):
+            same = (given == self.right) | (np.isnan(given) & np.isnan(self.right))
+            near = same | (np.abs(given - self.right) <= self._room + self.limits)
+        return np.asarray(~near & self.taken[:, None, :, None])
+
     def excluded(self, given: Array) -> Array:
         """(c, …) which states, of cases that passed and are held to be right, are not what is given: it is
         further from them than they may be from what was observed, and that from what explains it."""

@@ -64,7 +64,7 @@ def test_of_many_cases_that_passed_all_are_asked_before_anything_is_certain(
     for others, certain in ((rows[:0], True), (rows[1::2], False)):
         passing = Passing([Passed(CORE / "openvino/gru_cell/core.h5", block.path, others)])
         local = Local(parts, passing, len(failing), 1 << 40)
-        [proven] = Proof(parts, passing, local).chosen([one])
+        [proven] = Proof(parts, passing, local, np.ones(len(failing), bool)).chosen([one])
         assert proven.certain is certain
         assert sum(map(len, passing.every_block())) == len(others)
         assert sum(map(len, passing.blocks)) == min(1, len(others))
