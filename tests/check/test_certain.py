@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from diagnosis.kernel import Array, Kernel
+from diagnosis.kernel import Array, Direction, Kernel
 from diagnosis.last import LAST
 from diagnosis.told import report_of
 
@@ -141,3 +141,81 @@ def test_a_gate_on_a_grid_is_certain_though_rounding_decides_on_which_side_of_a_
         True,
         "both gates zt and rt rounded down to multiples of 1/256",
     )
+
+
+class Elsewhere(Kernel):
+    """The reset gate is 1 in reverse with linear_before_reset, and forward with it something that nothing is."""
+
+    def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        right = super().reset_gate(x, h, p)
+        return np.ones_like(right) if p.reset_after and p.backwards else right
+
+    def update_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        right = super().update_gate(x, h, p)
+        if p.reset_after and not p.backwards:
+            return np.asarray(right * (1 + 0.3 * np.sin(31 * h)))
+        return right
+
+
+def test_a_place_tells_what_it_is_from_cases_that_passed_and_from_others_that_failed() -> None:
+    select = ["onnx.GRU-14/*/float32/*"]
+    [finding] = verify(runtime=Elsewhere(), select=select).diagnosis.findings
+    assert (finding.names, finding.certain) == (("reset-gate-ignored",), True)
+    assert finding.where == "where direction is reverse and linear_before_reset is 1"
+
+
+class OneOrTheOther(Kernel):
+    """With linear_before_reset the reset gate is the update gate where B is given, and 1 where it is not."""
+
+    def __call__(self, question: Question) -> dict[str, Array]:
+        self.biased = "B" in question.inputs
+        return super().__call__(question)
+
+    def reset_gate(self, x: Array, h: Array, p: Direction) -> Array:
+        right = super().reset_gate(x, h, p)
+        if not p.reset_after:
+            return right
+        return self.update_gate(x, h, p) if self.biased else np.ones_like(right)
+
+
+def test_two_findings_are_not_said_of_one_place() -> None:
+    """Whichever gate is computed last hides the other: that is not to say that both are wrong."""
+    found = verify(runtime=OneOrTheOther(), select=[f"{CELL}/*/float32/*"]).diagnosis
+    certain = {one.names: one.where for one in found.findings if one.certain}
+    assert certain == {
+        ("reset-gate-ignored",): "where linear_before_reset is true and B is left out"
+    }
+    assert {one.names for one in found.findings} > set(certain)
+
+
+class LastCalls(Kernel):
+    """Where the reset gate is applied is taken the other way round in the last questions that are asked."""
+
+    asked = 0
+
+    def __call__(self, question: Question) -> dict[str, Array]:
+        self.asked += 1
+        return super().__call__(question)
+
+    def recurrent(self, h: Array, reset: Array, p: Direction) -> Array:
+        late = 146 < self.asked <= 154
+        return super().recurrent(h, reset, p._replace(reset_after=p.reset_after != late))
+
+
+def test_what_changes_when_it_is_asked_again_has_no_place() -> None:
+    """The last questions have rows of length 0; asked again, they are answered rightly."""
+    found = verify(runtime=LastCalls(), select=["openvino.GRUSequence-5/*/float32/*"]).diagnosis
+    assert found.failed > 3
+    assert not any(one.certain for one in found.findings)
+    assert any(hint.startswith("asked again") for hint in found.hints)
+
+
+def test_float64_that_is_rounded_at_the_end_is_not_said_to_be_computed_in_float32() -> None:
+    def rounded(block: Block) -> Arrays:
+        return {
+            name: right.astype(np.float32).astype(np.float64)
+            for name, right in block.answer.outputs.items()
+        }
+
+    [finding] = report_on(core_blocks(CELL, "float64"), rounded).diagnosis.findings
+    assert finding.about == "float64 outputs rounded to float32, or computed in it near the end"
