@@ -13,3 +13,10 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:  # as under nohup: commands would not see them
         default = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
         signal.signal(number, default)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are CPUs: some tests wait for what must not come."""
+    from grucible.cases.commands.usable_cpus import usable_cpus
+
+    return usable_cpus() + 1
