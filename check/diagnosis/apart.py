@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, factorial
 
 import numpy as np
 
@@ -70,14 +70,16 @@ def conditions(features: Sequence[Feature], group: Array) -> list[str]:
 
 def conditions_together(features: Sequence[Feature], group: Array) -> str:
     """The fewest conditions, two or three, that are true of all members of the group (n,), and of no other
-    together, in words; "" where there are none. Each is needed: so many others fulfil all but that."""
+    together, in words; "" where there are none. Each is needed: so many others fulfil all but that. And
+    the group has the more members the more conditions there are, for few have much in common."""
     known: dict[bytes, tuple[Condition, Array]] = {}
     for one in _found(features, group, 1.0):
         others = one.holds(features[one.place].values[~group])
         if not others.all():
             known.setdefault(others.tobytes(), (one, others))
     for size in (2, 3):
-        if not _enough(group, comb(len(features), size)):
+        many = int(group.sum()) >= FEWEST * factorial(size)
+        if not many or not _enough(group, comb(len(features), size)):
             return ""
         for chosen in combinations(list(known.values())[:MOST_TOGETHER], size):
             if _all_needed([others for _, others in chosen]):

@@ -36,6 +36,7 @@ class Proof:
         self, parts: Sequence[FailingBlock], passing: Passing, local: Local, which: Array
     ) -> None:
         self._parts, self._passing, self._local, self._which = parts, passing, local, which
+        self._found: Sequence[Explanation] = ()
         self._proven: dict[int, Explanation] = {}
         """What has been held against all that passed, by identity."""
 
@@ -43,10 +44,10 @@ class Proof:
         """The fewest that explain what any does. No case contradicts one that is certain: what those that
         passed contradict is left uncertain, and all are chosen anew; then failing cases are asked."""
         while True:
-            chosen = fewest(found)
+            chosen, self._found = fewest(found), found
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
-                return [self._believed(one, chosen, found) for one in chosen]
+                return [self._believed(one, chosen) for one in chosen]
             held = {id(one): self._held(one) for one in new}
             self._proven |= {id(one): one for one in held.values()}
             found = [held.get(id(one), one) for one in found]
@@ -57,9 +58,7 @@ class Proof:
         passed = self._passing.excluding(_variants(one.names))
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
-    def _believed(
-        self, one: Explanation, chosen: Sequence[Explanation], found: Sequence[Explanation]
-    ) -> Explanation:
+    def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
         """The explanation with where it holds, or uncertain, if failing cases speak against it: those that
         would show it, and are explained otherwise with certainty; and too many that nothing explains, that
         would show it, and are no nearer to it. Also uncertain is what is put together of what is in no
@@ -67,11 +66,11 @@ class Proof:
         if not one.certain:
             return one
         beyond = [name for name in one.names if name not in CATALOGUE]
-        alone = {other.names[0]: other.explains for other in found if len(other.names) == 1}
+        alone = {other.names[0]: other.explains for other in self._found if len(other.names) == 1}
         new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
         if new and one.explains < PUT_TOGETHER * len(one.mask):
             return replace(one, certain=False)
-        with_it = [other.mask for other in found if {*other.names} >= {*one.names}]
+        with_it = [other.mask for other in self._found if {*other.names} >= {*one.names}]
         others = self._which & ~any_of(with_it, len(self._which))
         otherwise = self._otherwise(one, others, [other for other in chosen if other.certain])
         left = others & ~any_of((other.mask for other in chosen if other.certain), len(others))
@@ -127,6 +126,12 @@ class Proof:
             found.append(mine)
         return _whole(found, len(which))
 
+    def _needing(self, one: Explanation) -> Array:
+        """(n,) the cases that need all of an explanation's variants; all that it explains, if none does."""
+        fewer = [other.mask for other in self._found if {*other.names} < {*one.names}]
+        needing = one.mask & ~any_of(fewer, len(one.mask))
+        return needing if needing.any() else one.mask
+
     def _placed(
         self, one: Explanation, passed: Sequence[tuple[Block, Array]], otherwise: Array
     ) -> Explanation:
@@ -134,7 +139,7 @@ class Proof:
         `otherwise` (n,); uncertain, if nothing tells where."""
         if not one.stepwise:
             failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
-            explained = [(part.block, rows) for part, rows in by_part(self._parts, one.mask)]
+            explained = [(p.block, rows) for p, rows in by_part(self._parts, self._needing(one))]
             if told := what_tells_apart(explained, [*passed, *failed]):
                 return one if one.where in told else replace(one, where=told[0])
         variants = _variants(one.names)

@@ -111,3 +111,13 @@ def test_a_condition_that_two_others_alone_need_is_not_told() -> None:
     first = whether(*[1] * 22, *[0] * 18, words="it is cold")
     second = whether(*[1] * 20, *[0] * 2, *[1] * 18, words="it is wet")
     assert conditions_together([first, second], group(*range(20), of=40)) == ""
+
+
+def test_few_members_have_too_much_in_common_for_several_conditions() -> None:
+    for members, told in ((5, ""), (6, "where cold and wet")):
+        kinds = [(1, 1)] * members + [(0, 1)] * 20 + [(1, 0)] * 20
+        features = [
+            whether(*(kind[place] for kind in kinds), words=word)
+            for place, word in enumerate(("cold", "wet"))
+        ]
+        assert conditions_together(features, group(*range(members), of=len(kinds))) == told

@@ -164,7 +164,7 @@ SAID_OF_PRECISION: dict[str, Said] = {
         also=(
             r"sigmoid approximated, off by up to (1e-02|3e-04)",
             r"(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)",
-            r"pre-activations? .*rounded to multiples of 1/16\b.*where activations has Sigmoid",
+            r"pre-activations? .*rounded to multiples of 1/16\b.*where (activations has Sigmoid|the gates' function is sigmoid)",
         ),
     ),
     "pade-tanh": Said((r"tanh approximated, off by up to 2e-02",)),
