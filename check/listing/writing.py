@@ -17,6 +17,8 @@ from ..report import Report
 from .groups import Group, groups, refused_not
 
 _ANYTHING = re.compile(b"")
+_COMMENT = re.compile(r"#.*")
+_END = re.compile(r"^\.\.\.[ \t]*", re.MULTILINE)
 _WIDTH = 100
 MOST_BYTES = 4 << 20
 """A list may be so long, for it must be read again."""
@@ -47,11 +49,13 @@ class Written:
 
 
 def listed(path: Path) -> Listed:
-    """The list at a path, an empty one where nothing is. Raises SpecError for what is no such list, and for
-    one that is not written with an entry below the other."""
+    """The list at a path, an empty one where nothing is, or comments alone. Raises SpecError for what is no
+    such list, and for one that is not written with an entry below the other."""
     text = read_text(path) if path.exists() else ""
     if not text.strip():
         return Listed(Document(str(path), "", [], {}), ())
+    if all(line.lstrip()[:1] in ("", "#") for line in text.splitlines()):
+        return Listed(Document(str(path), text, [], {}), ())
     document = parse(str(path), text, list)
     entries = expectations_of(document)
     if entries and text[document.places[()].start] != "-":
@@ -129,7 +133,9 @@ def _edited(
     report: Report,
 ) -> str:
     """The text of the list, with the entries that stay as they stand in the old one."""
-    text = old.document.text or _head(report)
+    if old.document.places and not before and not after and len(kept) == len(old.entries):
+        return old.document.text
+    text = _without_brackets(old) or _head(report)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
     starts = [old.document.places[(index,)].line - 1 for index in range(len(old.entries))]
@@ -150,6 +156,17 @@ def _edited(
     made = _joined(["".join(head), *told, "".join(pieces)], newline)
     made = _joined([made, *(_entry(one, newline) for one in after)], newline)
     return made if kept or before or after else _joined([made, f"[]{newline}"], newline)
+
+
+def _without_brackets(old: Listed) -> str:
+    """The text of a list, to which entries can be added: without `[]`, which says that there are none, and
+    without `...`, which ends it. Comments stay."""
+    text = old.document.text
+    if old.document.places and not old.entries:
+        _, start, stop = old.document.places[()]
+        inside = "\n".join(_COMMENT.findall(text[start:stop]))
+        text = text[:start] + inside + text[stop:].lstrip(" \t")
+    return _END.sub("", text)
 
 
 def _comment_above(lines: Sequence[str], start: int) -> int:

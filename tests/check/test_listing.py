@@ -191,6 +191,48 @@ def test_nothing_fails_any_more(tmp_path: Path, command: Command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[]\n", ""),
+        ("# mine\n\n[]   # none\n# last\n", "# mine\n\n# none\n# last\n\n"),
+        ("---\n[]\n...\n", "---\n\n"),
+        ("[  # one\n   # two\n]\n... # end\n", "# one\n# two\n# end\n\n"),
+        ("# a\r\n[]\r\n", "# a\r\n\r\n"),
+        ("# mine\n  # alone", "# mine\n  # alone\n\n"),
+    ],
+)
+def test_entries_take_the_place_of_an_empty_list(
+    text: str, left: str, tmp_path: Path, command: Command
+) -> None:
+    """And the comments of it stay, where there is nothing else, too."""
+    file = tmp_path / "e.yaml"
+    file.write_bytes(text.encode())
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path))
+    assert command(*arguments, "--write-expect", file).status == 0
+    assert file.read_bytes().decode().startswith(f"{left}- cases: ")
+    [one] = load_expectations(file)
+    assert one.diagnosis == ("clip-ignored",)
+    assert "0 new, 1 kept" in command(*arguments, "--write-expect", file).err
+
+
+def test_an_entry_is_added_before_the_end_of_the_document(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text('- cases: "*/noB"\n  reason: r\n...\n')
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path, raises=True))
+    assert command(*arguments, "--write-expect", file).status == 0
+    assert [one.diagnosis for one in load_expectations(file)] == [(), ("clip-ignored",)]
+
+
+def test_an_empty_list_stays_where_nothing_fails(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "e.yaml"
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path, ignored=False))
+    for text, made in (("[]   # none\n", "[]   # none\n"), ("# a\n", "# a\n\n[]\n")):
+        file.write_text(text)
+        assert command(*arguments, "--write-expect", file).status == 0
+        assert file.read_text() == made
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("operator: onnx.GRU-14\n", ":1: holds a dict; expected a list"),
