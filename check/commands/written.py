@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
 from ...cases.commands.text_file import check_replaceable, replace_text
 from .gathered import gathered
@@ -45,12 +46,23 @@ class Written:
                 raise click.UsageError(f"--report: {file} is named twice; name another place")
             places.add(place)
 
-    def check_several(self) -> None:
-        """Raise click.UsageError if some form of the report is that of one runtime alone."""
+    def check_takes(self, runtimes: int) -> None:
+        """Raise click.UsageError if there are several, and some form of the report is that of one alone."""
         one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
         one += ["--json"] * (self._printed == "json") + [f"--report {ON_GITHUB}"] * self._annotate
-        if one:
+        if one and runtimes > 1:
             raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
+
+    @contextlib.contextmanager
+    def told_at_the_end(self) -> Iterator[list[Report]]:
+        """A list of reports: what is in it at the end is told, whatever the end is."""
+        reports: list[Report] = []
+        try:
+            yield reports
+        finally:
+            acted_on()
+            if reports:
+                self.tell(reports)
 
     def tell(self, reports: Sequence[Report]) -> None:
         """The reports, to standard output and to files, each whatever becomes of the others."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from printed import sentence_of
 
-from grucible import verify
+from grucible import GrucibleError, verify
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting.reading import UNEXPLAINED, load_expectations
 from grucible.check.listing.groups import groups, shared
@@ -230,6 +231,27 @@ def test_an_empty_list_stays_where_nothing_fails(tmp_path: Path, command: Comman
         file.write_text(text)
         assert command(*arguments, "--write-expect", file).status == 0
         assert file.read_text() == made
+
+
+def test_a_list_that_cannot_be_written_does_not_lose_the_report(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error comes after it, and the report is that of what was judged, with nothing expected."""
+    file, xml = tmp_path / "e.yaml", tmp_path / "junit.xml"
+
+    def fails(path: Path, *_: object) -> None:
+        raise GrucibleError(f"{path}: cannot be written (no space)")
+
+    monkeypatch.setattr("grucible.check.listing.writing.replace_text", fails)
+    told = command(
+        "check", PLAIN_FILE, "--runtime", runtime(tmp_path), "--write-expect", file,
+        "--report", f"junit={xml}", "--quiet",
+    )  # fmt: skip
+    assert told.status == 2
+    assert told.out.startswith("does not conform: ")
+    assert re.fullmatch("grucible: .*e.yaml: cannot be written .*\\n", told.err)
+    assert "expected" not in told.out
+    assert "does not conform" in xml.read_text()
 
 
 @pytest.mark.parametrize(
