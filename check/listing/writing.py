@@ -26,10 +26,11 @@ MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Listed:
-    """A list that is there: its text, and its entries."""
+    """A list that is there: its text, as it was `read`, None where there is no file, and its entries."""
 
     document: Document
     entries: Sequence[Expectation]
+    read: str | None
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,23 @@ class Written:
 def listed(path: Path) -> Listed:
     """The list at a path, an empty one where nothing is, or comments alone. Raises SpecError for what is no
     such list, and for one that is not written with an entry below the other."""
-    text = read_text(path) if path.exists() else ""
+    read = _read(path)
+    text = read or ""
     if not text.strip():
-        return Listed(Document(str(path), "", [], {}), ())
+        return Listed(Document(str(path), "", [], {}), (), read)
     if all(line.lstrip()[:1] in ("", "#") for line in text.splitlines()):
-        return Listed(Document(str(path), text, [], {}), ())
+        return Listed(Document(str(path), text, [], {}), (), read)
     document = parse(str(path), text, list)
     entries = expectations_of(document)
     if entries and text[document.places[()].start] != "-":
         raise document.error(
             (), 'cannot be added to; write each entry on a line that begins with "- "'
         )
-    return Listed(document, entries)
+    return Listed(document, entries, read)
+
+
+def _read(path: Path) -> str | None:
+    return read_text(path) if path.exists() else None
 
 
 def write_listed(
@@ -72,7 +78,7 @@ def write_listed(
 
     Entries of the `old` list that still hold stay; stale ones, and those whose cases all fail in another way,
     go. Nothing is written where nothing changed. Raises GrucibleError where the list would be too long to be
-    read, and where it cannot be written.
+    read, where it cannot be written, and where somebody else wrote it since it was read.
     """
     held = foretold(report, old.entries, vectors, select)
     kept = [one for one in old.entries if _holds(one, held)]
@@ -86,7 +92,11 @@ def write_listed(
         )
     entries = [*before, *kept, *after]
     _verify(path, text, entries)
-    if text != old.document.text or not path.exists():
+    if _read(path) != old.read:
+        raise GrucibleError(
+            f"{path}: was changed while the check ran, and stays as it is; check again to write the list"
+        )
+    if text != old.read:
         replace_text(path, text, _ANYTHING)
     added = len(before) + len(after)
     placed = expectations_of(parse(str(path), text, list))

@@ -254,6 +254,25 @@ def test_a_list_that_cannot_be_written_does_not_lose_the_report(
     assert "does not conform" in xml.read_text()
 
 
+@pytest.mark.parametrize("first", [None, "", "[]\n", '- cases: "*/noB"\n  reason: r\n'])
+def test_what_somebody_wrote_while_the_check_ran_stays(
+    first: str | None, tmp_path: Path, command: Command
+) -> None:
+    file = tmp_path / "e.yaml"
+    if first is not None:
+        file.write_text(first)
+    writes = tmp_path / "writes.py"
+    code = Path(runtime(tmp_path).removesuffix(":run")).read_text()
+    writes.write_text(f"open({str(file)!r}, 'w').write('# mine, too\\n')\n{code}")
+    told = command(
+        "check", PLAIN_FILE, "--runtime", f"{writes}:run", "--write-expect", file, "--quiet"
+    )
+    assert told.status == 2
+    assert told.out.startswith("does not conform: ")
+    assert re.fullmatch("grucible: .*e.yaml: was changed while the check ran, .*\\n", told.err)
+    assert file.read_text() == "# mine, too\n"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
