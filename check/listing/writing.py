@@ -11,7 +11,7 @@ from ...cases.commands.text_file import replace_text
 from ...cases.errors import GrucibleError, SpecError
 from ...cases.specs.yaml_source import Document, parse, read_text
 from ..expecting.reading import HOW, expectations_of
-from ..foretold import foretold
+from ..foretold import foretold, left_out
 from ..judging.expectations import Expectation
 from ..report import Report
 from .groups import Group, groups, refused_not
@@ -83,7 +83,7 @@ def write_listed(
     held = foretold(report, old.entries, vectors, select)
     kept = [one for one in old.entries if _holds(one, held)]
     left = foretold(report, kept, vectors, select)
-    before, after = _new(left)
+    before, after = _new(left, left_out(report, vectors, select))
     text = _edited(old, kept, before, after, report)
     if len(text.encode("utf-8")) > MOST_BYTES:
         raise GrucibleError(
@@ -109,17 +109,18 @@ def _holds(one: Expectation, held: Report) -> bool:
     return not found or not (found[0].stale or (found[0].otherwise and not found[0].failed))
 
 
-def _new(left: Report) -> tuple[list[Expectation], list[Expectation]]:
+def _new(left: Report, elsewhere: Sequence[str]) -> tuple[list[Expectation], list[Expectation]]:
     """The entries that are lacking: those that must stand before others, which name their cases and say
-    something else, and those that stand after them."""
+    something else, and those that stand after them. None names cases that were left out, `elsewhere`."""
     shadowed = [r.id for r in left.unexpected if r.instead]
     excused = [r.id for r in left.expected_failures]
     passed = [r.id for r in left.results if r.decides and r.verdict == "passed"]
+    right = [*passed, *elsewhere]
     found = groups(left.unexpected, left.diagnosis)
     free = [r.id for r in left.unexpected if not r.instead]
-    first = _entries([_only(one, set(shadowed)) for one in found], [*passed, *excused, *free])
-    last = _entries([_only(one, set(free)) for one in found], passed)
-    return first, [*last, *refused_not(left.refusals)]
+    first = _entries([_only(one, set(shadowed)) for one in found], [*right, *excused, *free])
+    last = _entries([_only(one, set(free)) for one in found], right)
+    return first, [*last, *refused_not(left.refusals, elsewhere)]
 
 
 def _only(group: Group, ids: set[str]) -> Group:
