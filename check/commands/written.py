@@ -13,7 +13,13 @@ import click
 
 from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
-from ...cases.commands.text_file import check_replaceable, replace_text
+from ...cases.commands.text_file import (
+    append_text,
+    check_appendable,
+    check_replaceable,
+    replace_text,
+)
+from ...cases.errors import GrucibleError
 from .gathered import gathered
 
 if TYPE_CHECKING:
@@ -39,6 +45,8 @@ class Written:
                 f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
                 f"write the summary to a file: --report {ON_GITHUB}=FILE"
             )
+        if self._annotate:
+            _check_summary()
         self._files = [_report_file(text) for text in reports if text != ON_GITHUB]
         places: set[str] = set()
         for _, file in self._files:
@@ -113,14 +121,21 @@ def _guarded(lines: Iterable[str]) -> Iterator[str]:
     yield f"::{word}::"
 
 
+def _check_summary() -> None:
+    """Raise GrucibleError where nothing can be added to the job summary."""
+    try:
+        check_appendable(Path(os.environ[SUMMARY]))
+    except GrucibleError as error:
+        raise GrucibleError(f"--report {ON_GITHUB}: {SUMMARY}: {error}") from None
+
+
 def _annotate(report: Report) -> None:
     """Annotate the run, on standard error, and add to its job summary."""
     from ..reports.github import summary, workflow_commands
 
     for line in workflow_commands(report):
         say(line, err=True)
-    with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as file:
-        file.write(summary(report))
+    append_text(Path(os.environ[SUMMARY]), summary(report))
 
 
 def _write(reports: Sequence[Report], form: Format, file: Path) -> None:
