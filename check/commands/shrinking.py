@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.given_path import GivenPath
+from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
 from ...cases.commands.terminal import put, say
 from .case_words import CASE_WORDS, vectors_and_case
 from .criteria import judged_by
@@ -56,8 +57,11 @@ def shrink_command(
 
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
+    remember_terminations()
     with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
-        found = shrink(block, pool, criteria, seconds, _draw)
+        found = shrink(block, pool, criteria, seconds, _draw, interruptible=True)
+        if found.interrupted:
+            acted_on()
         _erase()
         name = f"{pool.name} {pool.version}".strip()
     question = found.question
@@ -65,6 +69,8 @@ def shrink_command(
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _lines(found, block.ids[0], name, out):
         say(line)
+    if found.interrupted:
+        raise SystemExit(interruption_status())
 
 
 def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
@@ -88,7 +94,8 @@ def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[st
     inputs = found.question.inputs.items()
     sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
     yield from wrapped(f"inputs: {sizes}", indent=4, more=6)
-    late = "; time ran out before it was as small as can be" if found.cut_short else ""
+    ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
+    late = f"; {ended} before it was as small as can be" if ended else ""
     yield from wrapped(
         f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
     )
