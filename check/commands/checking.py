@@ -79,7 +79,8 @@ def check_command(
     bfloat16-gemm for bfloat16, unless --arithmetic demands another.
 
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
-    conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
+    conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
+    own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
     to.check_takes(len(runtimes))
     expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)

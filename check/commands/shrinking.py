@@ -15,6 +15,7 @@ from ...cases.commands.interrupts import acted_on, interruption_status, remember
 from ...cases.commands.terminal import put, say
 from .case_words import CASE_WORDS, vectors_and_case
 from .criteria import judged_by
+from .option_values import seconds as in_seconds
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 @click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
 @click.option("-o", "--out", default="shrunk.h5", show_default=True, type=GivenPath(dir_okay=False),
               metavar="FILE", help="Vector file for the smaller case.")  # fmt: skip
-@click.option("--seconds", default=300.0, show_default=True, type=click.FloatRange(0, min_open=True),
+@click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
+              type=click.FloatRange(0, min_open=True), callback=in_seconds,
               help="How long to look for something smaller.")  # fmt: skip
 @judged_by
 @TIMEOUT
@@ -49,6 +51,10 @@ def shrink_command(
     Rows, steps, units, inputs and attributes are left out, and numbers are made rounder, as long as
     the runtime is still wrong in the same way. Every smaller question gets its exact answer, so the
     smaller case is as good as the first one. Its id ends with that of CASE.
+
+    Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 70: an error
+    of grucible's own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After either, the smallest case
+    found so far is written.
     """
     from ...gen.making.posed import Posed, write_answered
     from ..observed.pool import RuntimePool

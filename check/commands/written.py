@@ -94,7 +94,8 @@ written = gathered(
     _written,
     click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
                  help="Write the report to a file: json, junit, html, or github, which without =FILE "
-                 "annotates a run of GitHub Actions. Repeatable."),
+                 "annotates a run of GitHub Actions. json, junit and github are of one runtime. "
+                 "Repeatable."),
     click.option("--quiet", is_flag=True, help="Print five lines at most."),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
 )  # fmt: skip
@@ -148,7 +149,7 @@ def _report_file(text: str) -> tuple[Format, Path]:
 
     name, equals, file = text.partition("=")
     if name not in FORMATS or not equals or not file:
-        expected = ", ".join(f"{one}=FILE" for one in FORMATS)
+        expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
         raise click.UsageError(f"--report {text}: expected {expected}")
     path = Path(file)
     if path.is_dir():
