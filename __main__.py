@@ -75,13 +75,14 @@ def grucible() -> None:
     \b
     Exit status
       0    done; check: it conforms, or every failure was expected
-      1    check: it does not conform, or the verdict is incomplete;
+      1    check: it does not conform, or the verdict is incomplete, or
+           an expectation is stale;
            compare: something is worse; trace: the case does not pass;
            probe: something is wrong;
            score: too few cases catch something; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own
-      130  interrupted by Ctrl-C; 143: check was ended by SIGTERM
+      130  interrupted by Ctrl-C; 143: ended by SIGTERM
     """
 
 

@@ -29,11 +29,8 @@ def foretold(
     results = [held.result(one) for one in report.results]
     invalid = Expectations(list(filter(of_invalid, expectations)))
     refusals = [expected_refusal(one, invalid) for one in report.refusals]
-    left_out: list[str] = []
-    if select:
-        left_out = [one for one in case_ids(vectors) if not selected(one, select)]
-        left_out += _not_asked(report)
-    found = uses(expectations, results, refusals, Unjudged(left_out, _known))
+    without = left_out(report, vectors, select)
+    found = uses(expectations, results, refusals, Unjudged(without, _known))
     if report.interrupted:
         for use in found:
             use.stale, use.not_judged = "", use.not_judged or bool(use.stale)
@@ -44,6 +41,17 @@ def foretold(
         expectations=tuple(expectations),
         uses=tuple(found),
     )
+
+
+def left_out(report: Report, vectors: Path | None, select: Sequence[str]) -> list[str]:
+    """The ids, of the cases of the vectors and of invalid questions where any were asked, that a selection
+    left out."""
+    if not select:
+        return []
+    return [
+        *(one for one in case_ids(vectors) if not selected(one, select)),
+        *_not_asked(report),
+    ]
 
 
 def _not_asked(report: Report) -> Iterator[str]:

@@ -20,6 +20,8 @@ DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
 PAGE = re.compile(rb"# (Other people's suites|What runtimes can do)\n")
 """What a page that a command makes begins with."""
 _BEGINNING = 4096
+_NO_MARKDOWN = re.compile(rb"\A\s*(\{\s*[\"}]|\[\s*[\"{])|\0")
+"""What JSON begins with, and what no text holds."""
 
 
 def replace_text(path: Path, text: str, like: re.Pattern[bytes]) -> None:
@@ -41,10 +43,42 @@ def replace_data(path: Path, data: bytes, like: re.Pattern[bytes]) -> None:
         else:
             replace_file(path.resolve(), data)
     except (OSError, RuntimeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        if getattr(error, "errno", 0) == errno.ENXIO:
-            why = "a pipe that nobody reads"
-        raise GrucibleError(f"{path}: cannot be written ({why})") from None
+        raise GrucibleError(f"{path}: cannot be written ({_why(error)})") from None
+
+
+def _why(error: OSError | RuntimeError) -> str:
+    if getattr(error, "errno", 0) == errno.ENXIO:
+        return "a pipe that nobody reads"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def append_text(path: Path, text: str) -> None:
+    """Add `text` to what stands at `path`. Raises GrucibleError where it cannot be written, and for what
+    `check_appendable` refuses."""
+    check_appendable(path)
+    try:
+        if _is_stream(path):
+            _write_into(path, text.encode("utf-8"))
+        else:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise GrucibleError(f"{path}: cannot be written ({_why(error)})") from None
+
+
+def check_appendable(path: Path) -> None:
+    """Raise GrucibleError where no Markdown can be added to: a directory, a path in no directory, a pipe, and
+    a file of HDF5, of JSON or of bytes."""
+    if path.is_dir():
+        raise GrucibleError(f"{path}: is a directory; expected a file")
+    if path.resolve().is_fifo():  # standard output, where it is one, resolves to none
+        raise GrucibleError(f"{path}: is a pipe; expected a file")
+    if not path.parent.is_dir():
+        raise GrucibleError(f"{path}: there is no directory {path.parent}")
+    if is_hdf5(path):
+        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
+    if path.is_file() and not _is_stream(path) and _NO_MARKDOWN.search(_beginning(path)):
+        raise GrucibleError(f"{path}: holds no Markdown; name another place")
 
 
 def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
@@ -54,15 +88,20 @@ def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
         raise GrucibleError(f"{path}: is an HDF5 file; name another place")
     if not path.is_file() or _is_stream(path):
         return
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(_BEGINNING)
-    except OSError:
-        return  # whether it can be written, writing tells
+    beginning = _beginning(path)
     if beginning and not like.match(beginning):
         raise GrucibleError(
             f"{path}: is there already, and holds something else; name another place"
         )
+
+
+def _beginning(path: Path) -> bytes:
+    """What a file begins with; nothing where it cannot be read: whether it can be written, writing tells."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_BEGINNING)
+    except OSError:
+        return b""
 
 
 def _is_stream(path: Path) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...cases.commands.given_path import GivenPath
+from ...cases.commands.interrupts import interruption_status, remember_terminations
 from .criteria import judged_by
 from .expecting import expected
 from .option_values import share
@@ -78,36 +79,37 @@ def check_command(
     bfloat16-gemm for bfloat16, unless --arithmetic demands another.
 
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
-    conform, or incomplete; 2: bad usage or input; 70: an error of grucible's own.
+    conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
+    own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
-
-    if len(runtimes) > 1:
-        to.check_several()
-        if expect or write_expect:
-            raise click.UsageError("--expect and --write-expect go with one --runtime")
-    expectations, finish = expected(expect, write_expect, no_diagnose=no_diagnose)
+    to.check_takes(len(runtimes))
+    expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
     remember_terminations()
-    reports: list[Report] = []
-    for runtime in runtimes or (None,):
-        with _observed(runtime, outputs, timeout, jobs, memory, strict) as source:
-            from ..verdict import judge  # takes as long as the process of a runtime to start
+    with to.told_at_the_end() as reports:
+        for runtime in runtimes or (None,):
+            with (
+                _observed(runtime, outputs, timeout, jobs, memory, strict) as source,
+                progress_over_cases("checking", vectors, select) as progress,
+            ):
+                from ..verdict import judge  # takes as long as the process of a runtime to start
 
-            with progress_over_cases("checking", vectors, select) as progress:
-                report = judge(
+                reports.append(judge(
                     vectors, source, criteria, select, expectations,
                     require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
                     allow_stale=allow_stale, recompute_share=recompute or 0.0,
                     advance=progress.advance,
-                )  # fmt: skip
-        reports.append(report)
-        if report.interrupted:
-            acted_on()
-            break
-    reports = [finish(report, vectors, select) for report in reports]
-    to.tell(reports)
-    interrupted = reports[-1].interrupted
-    raise SystemExit(interruption_status() if interrupted else max(r.exit_status for r in reports))
+                ))  # fmt: skip
+            if reports[-1].interrupted:
+                break
+        reports[:] = [finish(report, vectors, select) for report in reports]
+    raise SystemExit(_exit_status(reports))
+
+
+def _exit_status(reports: Sequence[Report]) -> int:
+    """That of the worst; of an interruption where there was one."""
+    if reports[-1].interrupted:
+        return interruption_status()
+    return max(report.exit_status for report in reports)
 
 
 @contextlib.contextmanager

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def expected(
-    expect: Path | None, write_expect: Path | None, *, no_diagnose: bool
+    expect: Path | None, write_expect: Path | None, runtimes: int, *, no_diagnose: bool
 ) -> tuple[list[Expectation], Finish]:
     """The expectations of a list, and what is done with the report: where a list is to be written, it is, and
     the report is held against it."""
+    if runtimes > 1 and (expect or write_expect):
+        raise click.UsageError("--expect and --write-expect go with one --runtime")
     from ..expecting.reading import load_expectations
     from ..listing.writing import listed, write_listed
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...cases.commands.given_path import GivenPath
+from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
 from ...cases.selection import FEATURES
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
+
+if TYPE_CHECKING:
+    from ..profiling.row import Profile
 
 
 @click.command("profile")
@@ -47,25 +53,36 @@ def profile_command(
     grucible profile --runtime my_gru:run
     grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
-    from ..profiling.lines import profile_lines, profiles_json
-    from ..profiling.page import page_lines
+    from ..profiling.lines import profile_lines
     from ..profiling.profile import profile_of
     from ..profiling.summary import summary_lines
 
     if page:
         check_replaceable(page, PAGE)
-    found = []
-    for number, name in enumerate(runtimes):
-        with progress_over_cases(f"asking {name}", vectors, select or FEATURES) as progress:
-            found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
-        if as_json:
-            continue
-        told = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
-        for line in ["", *told][number == 0 :]:
-            say(line)
+    found: list[Profile] = []
+    try:
+        for number, name in enumerate(runtimes):
+            with progress_over_cases(f"asking {name}", vectors, select or FEATURES) as progress:
+                found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
+            if as_json:
+                continue
+            told = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
+            for line in ["", *told][number == 0 :]:
+                say(line)
+    finally:  # whatever ends it, what was found is written
+        acted_on()
+        if found:
+            command = _command(vectors, runtimes[: len(found)], select, page) if page else ""
+            _finish(found, page, command, as_json=as_json)
+
+
+def _finish(found: Sequence[Profile], page: Path | None, command: str, *, as_json: bool) -> None:
+    """Write the page, which a command makes again, and print what is JSON."""
+    from ..profiling.lines import profiles_json
+    from ..profiling.page import page_lines
+
     if page:
-        told = page_lines(found, _command(vectors, runtimes, select, page))
-        replace_text(page, "".join(f"{line}\n" for line in told), PAGE)
+        replace_text(page, "".join(f"{line}\n" for line in page_lines(found, command)), PAGE)
         say(f"{page}: written", err=as_json)
     if as_json:
         put(profiles_json(found))

@@ -27,6 +27,9 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
 
     CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
     without it, the core vectors installed with grucible.
+
+    Exit status 0: shown; 2: bad usage or input, such as a CASE that is none; 70: an error of grucible's
+    own; 130: interrupted by Ctrl-C.
     """
     from ..reports.show import show_lines
 

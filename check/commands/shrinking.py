@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.given_path import GivenPath
+from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
 from ...cases.commands.terminal import put, say
 from .case_words import CASE_WORDS, vectors_and_case
 from .criteria import judged_by
+from .option_values import seconds as in_seconds
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 @click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
 @click.option("-o", "--out", default="shrunk.h5", show_default=True, type=GivenPath(dir_okay=False),
               metavar="FILE", help="Vector file for the smaller case.")  # fmt: skip
-@click.option("--seconds", default=300.0, show_default=True, type=click.FloatRange(0, min_open=True),
+@click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
+              type=click.FloatRange(0, min_open=True), callback=in_seconds,
               help="How long to look for something smaller.")  # fmt: skip
 @judged_by
 @TIMEOUT
@@ -48,6 +51,10 @@ def shrink_command(
     Rows, steps, units, inputs and attributes are left out, and numbers are made rounder, as long as
     the runtime is still wrong in the same way. Every smaller question gets its exact answer, so the
     smaller case is as good as the first one. Its id ends with that of CASE.
+
+    Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 70: an error
+    of grucible's own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After either, the smallest case
+    found so far is written.
     """
     from ...gen.making.posed import Posed, write_answered
     from ..observed.pool import RuntimePool
@@ -56,8 +63,11 @@ def shrink_command(
 
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
+    remember_terminations()
     with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
-        found = shrink(block, pool, criteria, seconds, _draw)
+        found = shrink(block, pool, criteria, seconds, _draw, interruptible=True)
+        if found.interrupted:
+            acted_on()
         _erase()
         name = f"{pool.name} {pool.version}".strip()
     question = found.question
@@ -65,6 +75,8 @@ def shrink_command(
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _lines(found, block.ids[0], name, out):
         say(line)
+    if found.interrupted:
+        raise SystemExit(interruption_status())
 
 
 def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
@@ -88,7 +100,8 @@ def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[st
     inputs = found.question.inputs.items()
     sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
     yield from wrapped(f"inputs: {sizes}", indent=4, more=6)
-    late = "; time ran out before it was as small as can be" if found.cut_short else ""
+    ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
+    late = f"; {ended} before it was as small as can be" if ended else ""
     yield from wrapped(
         f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
     )

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
-from ...cases.commands.text_file import check_replaceable, replace_text
+from ...cases.commands.text_file import (
+    append_text,
+    check_appendable,
+    check_replaceable,
+    replace_text,
+)
+from ...cases.errors import GrucibleError
 from .gathered import gathered
 
 if TYPE_CHECKING:
@@ -38,6 +45,8 @@ class Written:
                 f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
                 f"write the summary to a file: --report {ON_GITHUB}=FILE"
             )
+        if self._annotate:
+            _check_summary()
         self._files = [_report_file(text) for text in reports if text != ON_GITHUB]
         places: set[str] = set()
         for _, file in self._files:
@@ -45,12 +54,23 @@ class Written:
                 raise click.UsageError(f"--report: {file} is named twice; name another place")
             places.add(place)
 
-    def check_several(self) -> None:
-        """Raise click.UsageError if some form of the report is that of one runtime alone."""
+    def check_takes(self, runtimes: int) -> None:
+        """Raise click.UsageError if there are several, and some form of the report is that of one alone."""
         one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
         one += ["--json"] * (self._printed == "json") + [f"--report {ON_GITHUB}"] * self._annotate
-        if one:
+        if one and runtimes > 1:
             raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
+
+    @contextlib.contextmanager
+    def told_at_the_end(self) -> Iterator[list[Report]]:
+        """A list of reports: what is in it at the end is told, whatever the end is."""
+        reports: list[Report] = []
+        try:
+            yield reports
+        finally:
+            acted_on()
+            if reports:
+                self.tell(reports)
 
     def tell(self, reports: Sequence[Report]) -> None:
         """The reports, to standard output and to files, each whatever becomes of the others."""
@@ -74,7 +94,8 @@ written = gathered(
     _written,
     click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
                  help="Write the report to a file: json, junit, html, or github, which without =FILE "
-                 "annotates a run of GitHub Actions. Repeatable."),
+                 "annotates a run of GitHub Actions. json, junit and github are of one runtime. "
+                 "Repeatable."),
     click.option("--quiet", is_flag=True, help="Print five lines at most."),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
 )  # fmt: skip
@@ -101,14 +122,21 @@ def _guarded(lines: Iterable[str]) -> Iterator[str]:
     yield f"::{word}::"
 
 
+def _check_summary() -> None:
+    """Raise GrucibleError where nothing can be added to the job summary."""
+    try:
+        check_appendable(Path(os.environ[SUMMARY]))
+    except GrucibleError as error:
+        raise GrucibleError(f"--report {ON_GITHUB}: {SUMMARY}: {error}") from None
+
+
 def _annotate(report: Report) -> None:
     """Annotate the run, on standard error, and add to its job summary."""
     from ..reports.github import summary, workflow_commands
 
     for line in workflow_commands(report):
         say(line, err=True)
-    with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as file:
-        file.write(summary(report))
+    append_text(Path(os.environ[SUMMARY]), summary(report))
 
 
 def _write(reports: Sequence[Report], form: Format, file: Path) -> None:
@@ -121,7 +149,7 @@ def _report_file(text: str) -> tuple[Format, Path]:
 
     name, equals, file = text.partition("=")
     if name not in FORMATS or not equals or not file:
-        expected = ", ".join(f"{one}=FILE" for one in FORMATS)
+        expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
         raise click.UsageError(f"--report {text}: expected {expected}")
     path = Path(file)
     if path.is_dir():

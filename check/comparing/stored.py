@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ...cases.errors import GrucibleError
 from ...gen.tolerances.classes import CLASSES
+from ...vectors.block_reader import TIERS
 from ..judging.case_result import DECIDING
 
 MOST_BYTES = 256 << 20
@@ -73,7 +74,7 @@ class StoredCase(_Stored):
     """What was found of a case."""
 
     id: Annotated[str, Field(min_length=1, max_length=10_000)]
-    tier: Text
+    tier: Literal[TIERS]  # type: ignore[valid-type]
     verdict: Literal["passed", "failed", "unsupported", "missing", "error"]
     message: Long = ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from ...cases.selection import matches
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Diagnosis
 from ..expecting.globs import covering, literal
@@ -63,18 +64,16 @@ def groups(results: Sequence[CaseResult], diagnosis: Diagnosis) -> list[Group]:
     ]
 
 
-def refused_not(refusals: Sequence[Refusal]) -> Iterator[Expectation]:
-    """Expectations of the invalid questions that were accepted, by defect."""
+def refused_not(refusals: Sequence[Refusal], elsewhere: Sequence[str]) -> Iterator[Expectation]:
+    """Expectations of the invalid questions that were accepted, by defect; none names one of `elsewhere`."""
     wrong = [one for one in refusals if one.wrong and not one.expected]
-    right = [one.id for one in refusals if not one.accepted]
+    right = [*(one.id for one in refusals if not one.accepted), *elsewhere]
     for defect in dict.fromkeys(one.defect for one in wrong):
         mine = [one for one in wrong if one.defect == defect]
         for operator in dict.fromkeys(one.operator for one in mine):
             ids = [one.id for one in mine if one.operator == operator]
             glob = f"{operator}/invalid/*/{defect}"
-            clean = not any(
-                one.startswith(f"{operator}/") and one.endswith(f"/{defect}") for one in right
-            )
+            clean = not any(matches(one, glob) for one in right)
             reason = f"accepted although it must be refused: {mine[0].about}"
             for cases in [glob] if clean else ids:
                 yield Expectation(cases, reason)

@@ -11,12 +11,14 @@ from ...cases.commands.text_file import replace_text
 from ...cases.errors import GrucibleError, SpecError
 from ...cases.specs.yaml_source import Document, parse, read_text
 from ..expecting.reading import HOW, expectations_of
-from ..foretold import foretold
+from ..foretold import foretold, left_out
 from ..judging.expectations import Expectation
 from ..report import Report
 from .groups import Group, groups, refused_not
 
 _ANYTHING = re.compile(b"")
+_COMMENT = re.compile(r"#.*")
+_END = re.compile(r"^\.\.\.[ \t]*", re.MULTILINE)
 _WIDTH = 100
 MOST_BYTES = 4 << 20
 """A list may be so long, for it must be read again."""
@@ -24,10 +26,11 @@ MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Listed:
-    """A list that is there: its text, and its entries."""
+    """A list that is there: its text, as it was `read`, None where there is no file, and its entries."""
 
     document: Document
     entries: Sequence[Expectation]
+    read: str | None
 
 
 @dataclass(frozen=True)
@@ -47,18 +50,25 @@ class Written:
 
 
 def listed(path: Path) -> Listed:
-    """The list at a path, an empty one where nothing is. Raises SpecError for what is no such list, and for
-    one that is not written with an entry below the other."""
-    text = read_text(path) if path.exists() else ""
+    """The list at a path, an empty one where nothing is, or comments alone. Raises SpecError for what is no
+    such list, and for one that is not written with an entry below the other."""
+    read = _read(path)
+    text = read or ""
     if not text.strip():
-        return Listed(Document(str(path), "", [], {}), ())
+        return Listed(Document(str(path), "", [], {}), (), read)
+    if all(line.lstrip()[:1] in ("", "#") for line in text.splitlines()):
+        return Listed(Document(str(path), text, [], {}), (), read)
     document = parse(str(path), text, list)
     entries = expectations_of(document)
     if entries and text[document.places[()].start] != "-":
         raise document.error(
             (), 'cannot be added to; write each entry on a line that begins with "- "'
         )
-    return Listed(document, entries)
+    return Listed(document, entries, read)
+
+
+def _read(path: Path) -> str | None:
+    return read_text(path) if path.exists() else None
 
 
 def write_listed(
@@ -68,12 +78,12 @@ def write_listed(
 
     Entries of the `old` list that still hold stay; stale ones, and those whose cases all fail in another way,
     go. Nothing is written where nothing changed. Raises GrucibleError where the list would be too long to be
-    read, and where it cannot be written.
+    read, where it cannot be written, and where somebody else wrote it since it was read.
     """
     held = foretold(report, old.entries, vectors, select)
     kept = [one for one in old.entries if _holds(one, held)]
     left = foretold(report, kept, vectors, select)
-    before, after = _new(left)
+    before, after = _new(left, left_out(report, vectors, select))
     text = _edited(old, kept, before, after, report)
     if len(text.encode("utf-8")) > MOST_BYTES:
         raise GrucibleError(
@@ -82,7 +92,11 @@ def write_listed(
         )
     entries = [*before, *kept, *after]
     _verify(path, text, entries)
-    if text != old.document.text or not path.exists():
+    if _read(path) != old.read:
+        raise GrucibleError(
+            f"{path}: was changed while the check ran, and stays as it is; check again to write the list"
+        )
+    if text != old.read:
         replace_text(path, text, _ANYTHING)
     added = len(before) + len(after)
     placed = expectations_of(parse(str(path), text, list))
@@ -95,17 +109,18 @@ def _holds(one: Expectation, held: Report) -> bool:
     return not found or not (found[0].stale or (found[0].otherwise and not found[0].failed))
 
 
-def _new(left: Report) -> tuple[list[Expectation], list[Expectation]]:
+def _new(left: Report, elsewhere: Sequence[str]) -> tuple[list[Expectation], list[Expectation]]:
     """The entries that are lacking: those that must stand before others, which name their cases and say
-    something else, and those that stand after them."""
+    something else, and those that stand after them. None names cases that were left out, `elsewhere`."""
     shadowed = [r.id for r in left.unexpected if r.instead]
     excused = [r.id for r in left.expected_failures]
     passed = [r.id for r in left.results if r.decides and r.verdict == "passed"]
+    right = [*passed, *elsewhere]
     found = groups(left.unexpected, left.diagnosis)
     free = [r.id for r in left.unexpected if not r.instead]
-    first = _entries([_only(one, set(shadowed)) for one in found], [*passed, *excused, *free])
-    last = _entries([_only(one, set(free)) for one in found], passed)
-    return first, [*last, *refused_not(left.refusals)]
+    first = _entries([_only(one, set(shadowed)) for one in found], [*right, *excused, *free])
+    last = _entries([_only(one, set(free)) for one in found], right)
+    return first, [*last, *refused_not(left.refusals, elsewhere)]
 
 
 def _only(group: Group, ids: set[str]) -> Group:
@@ -129,7 +144,9 @@ def _edited(
     report: Report,
 ) -> str:
     """The text of the list, with the entries that stay as they stand in the old one."""
-    text = old.document.text or _head(report)
+    if old.document.places and not before and not after and len(kept) == len(old.entries):
+        return old.document.text
+    text = _without_brackets(old) or _head(report)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
     starts = [old.document.places[(index,)].line - 1 for index in range(len(old.entries))]
@@ -150,6 +167,17 @@ def _edited(
     made = _joined(["".join(head), *told, "".join(pieces)], newline)
     made = _joined([made, *(_entry(one, newline) for one in after)], newline)
     return made if kept or before or after else _joined([made, f"[]{newline}"], newline)
+
+
+def _without_brackets(old: Listed) -> str:
+    """The text of a list, to which entries can be added: without `[]`, which says that there are none, and
+    without `...`, which ends it. Comments stay."""
+    text = old.document.text
+    if old.document.places and not old.entries:
+        _, start, stop = old.document.places[()]
+        inside = "\n".join(_COMMENT.findall(text[start:stop]))
+        text = text[:start] + inside + text[stop:].lstrip(" \t")
+    return _END.sub("", text)
 
 
 def _comment_above(lines: Sequence[str], start: int) -> int:

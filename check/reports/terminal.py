@@ -100,6 +100,8 @@ def headline(report: Report) -> str:
         parts.append(
             "all of them expected" if not report.unexpected else f"{known} of them expected"
         )
+    if passes := len(report.unexpected_passes):
+        parts.append(f"{passes} passed unexpectedly")
     if accepted := in_short(report.refusals):
         parts.append(accepted)
     if stale := 0 if report.allow_stale else len(report.stale):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ...cases.commands.interrupts import stop_if_interrupted
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ...gen.making.posed import answered_block
@@ -26,7 +27,8 @@ MOST_SECONDS = 300.0
 @dataclass(frozen=True)
 class Shrunk:
     """The smallest case that was found: its `question` and `result`, what the `first` one did, what was left
-    out of that in words, how many questions were `asked`, and whether time ran out."""
+    out of that in words, how many questions were `asked`, whether time ran out, and whether it was
+    `interrupted`."""
 
     question: Question
     result: CaseResult
@@ -34,6 +36,7 @@ class Shrunk:
     left_out: tuple[str, ...]
     asked: int
     cut_short: bool
+    interrupted: bool = False
 
 
 def shrink(
@@ -42,10 +45,13 @@ def shrink(
     criteria: Mapping[str, Criterion],
     seconds: float = MOST_SECONDS,
     advance: Callable[[Question], None] = lambda _: None,
+    *,
+    interruptible: bool = False,
 ) -> Shrunk:
     """Leave out of the case of a block of one whatever can be, so that it still fails the same way.
 
     Every smaller question gets its exact answer, and is judged by that; `advance` sees those that are kept.
+    Where it is `interruptible`, Ctrl-C gives the smallest case so far, if anything was left out.
     Raises GrucibleError where the case does not fail.
     """
     trials = Trials(source, criteria)
@@ -57,12 +63,19 @@ def shrink(
     until = time.monotonic() + seconds
     question = replace(question, id=shrunk_id(question.id))
     passed_over: set[bytes] = set()
-    while (found := _smaller(question, trials, first, passed_over, until)) is not None:
-        about, question, result = found
-        left_out.append(about)
-        advance(question)
+    interrupted = False
+    try:
+        while (found := _smaller(question, trials, first, passed_over, until)) is not None:
+            stop_if_interrupted()
+            about, question, result = found
+            left_out.append(about)
+            advance(question)
+    except KeyboardInterrupt:
+        if not (interruptible and left_out):
+            raise
+        interrupted = True
     late = time.monotonic() >= until
-    return Shrunk(question, result, first, tuple(left_out), trials.asked, cut_short=late)
+    return Shrunk(question, result, first, tuple(left_out), trials.asked, late, interrupted)
 
 
 def shrunk_id(case_id: str) -> str:

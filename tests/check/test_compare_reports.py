@@ -187,6 +187,9 @@ FOREIGN = {
     broken(grucible_report=1): "grucible_report: Input should be 2 or 3",
     broken(verdict=7): "verdict: Input should be 'conforms'",
     broken(cases=[{"id": "a"}]): "cases.0.tier: Field required",
+    broken(
+        cases=[case("a", "passed", "great")]
+    ): "cases.0.tier: Input should be 'required', 'ambiguous' or",
     broken(cases=[case("a", "great")]): "cases.0.verdict: Input should be 'passed'",
     broken(cases=[case("x" * 20_000, "passed")]): "cases.0.id: String should have at most",
     broken(unexplained=-1): "unexplained: Input should be greater",

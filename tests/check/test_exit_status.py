@@ -133,6 +133,23 @@ def test_help_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize(
+    ("verb", "says"),
+    [
+        ("check", "1: does not conform, or incomplete, or an expectation is stale; 2: "),
+        ("check", "130: interrupted by Ctrl-C; 143: ended by SIGTERM."),
+        ("check", "json, junit and github are of one runtime."),
+        ("show", "Exit status 0: shown; 2: bad usage or input"),
+        ("shrink", "Exit status 0: the smaller case is written; 2: "),
+        ("shrink", "--seconds SECONDS "),
+    ],
+)
+def test_the_help_of_a_command_tells_them(verb: str, says: str, command: Command) -> None:
+    told = command(verb, "--help").out
+    assert says in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="no real-time signals here")
 def test_a_death_by_a_real_time_signal_is_one_finding(
     vectors: Path, tmp_path: Path, command: Command

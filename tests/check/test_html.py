@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from grucible import Report, verify
 from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.growth import Growth, step_errors
+from grucible.check.observed import pool
 from grucible.check.reports.html import details as details_module
 from grucible.check.reports.html.details import details
 from grucible.check.reports.html.packed import few_digits, ratio
@@ -290,6 +292,36 @@ def test_check_judges_several_runtimes_and_shows_them_on_one_page(
         assert refused.status == 2
         assert "is of one runtime; give --runtime once" in refused.err
     assert command("check", *both, "--expect", page).status == 2
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "said"),
+    [("no file there", 2, "grucible: [^\n]*none.py[^\n]*\n"), ("Ctrl-C", 130, "interrupted\n")],
+)
+def test_what_was_judged_is_told_though_another_runtime_does_not_load(
+    ends: str,
+    status: int,
+    said: str,
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or Ctrl-C comes while it loads."""
+
+    class Loading(pool.RuntimePool):
+        def __init__(self, name: str, *others: Any) -> None:
+            if ends == "Ctrl-C" and "none.py" in name:
+                raise KeyboardInterrupt
+            super().__init__(name, *others)
+
+    monkeypatch.setattr(pool, "RuntimePool", Loading)
+    page = tmp_path / "one.html"
+    both = ("--runtime", NUMPY, "--runtime", f"{tmp_path / 'none.py'}:run", "--select", CLIPPED)
+    ended = command("check", *both, "--report", f"html={page}")
+    assert ended.status == status
+    assert re.fullmatch(said, ended.err)
+    assert ended.out.startswith("conforms: ")
+    assert NUMPY in Elements(page.read_text()).text
 
 
 def test_a_report_without_failures_or_diagnosis() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from printed import sentence_of
 
-from grucible import verify
+from grucible import GrucibleError, verify
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting.reading import UNEXPLAINED, load_expectations
 from grucible.check.listing.groups import groups, shared
@@ -23,6 +24,7 @@ SELECT = (
     "openvino.GRUCell-3/plain/float64/*",
 )
 PLAIN = "openvino.GRUCell-3/plain"
+PLAIN_FILE = HERE.parents[1] / "vectors" / "openvino" / "gru_cell" / "plain.h5"
 pytestmark = pytest.mark.usefixtures("in_this_process")
 
 RUNTIME = f"""
@@ -32,7 +34,7 @@ from numpy_gru import run as answer
 def run(question):
     what = question.id.rpartition("/")[2]
     if what == "noB" and RAISES:
-        raise ValueError(f"no B in {{question.dtype}}")
+        raise ValueError(f"no B of this operator in {{question.dtype}}")
     return answer(question, mistake="clip ignored" if "clip0.5" in what and IGNORED else "")
 """
 
@@ -48,16 +50,14 @@ def test_what_is_written_is_expected(tmp_path: Path, command: Command) -> None:
     """And one more failure is not; one that is repaired makes its entry stale."""
     file = tmp_path / "e.yaml"
     written = command(
-        "check", "--runtime", runtime(tmp_path, raises=True), *SELECT, "--write-expect", file
+        "check", PLAIN_FILE, "--runtime", runtime(tmp_path, raises=True), "--write-expect", file
     )
     assert written.status == 0
     assert "e.yaml: 2 entries: 2 new, 0 kept, 0 taken out" in written.err
     assert "all of them expected" in sentence_of(written.out)
     [error, ignored] = load_expectations(file)
-    assert (error.message, error.diagnosis) == (
-        ("ValueError: no B in float",),
-        (),
-    ) or error.message[0] in "ValueError: no B in"
+    assert error.message == ("ValueError: no B of this operator in",)
+    assert error.diagnosis == ()
     assert error.cases == "*/noB"
     assert (ignored.cases, ignored.diagnosis, ignored.message) == (
         "*clip0.5*",
@@ -66,21 +66,22 @@ def test_what_is_written_is_expected(tmp_path: Path, command: Command) -> None:
     )
     assert ignored.reason.startswith("clip ignored")
     assert ignored.link == ""
-    expect = (*SELECT, "--expect", file)
-    assert command("check", "--runtime", runtime(tmp_path, raises=True), *expect).status == 0
+    expect = ("--expect", file)
+    assert (
+        command("check", PLAIN_FILE, "--runtime", runtime(tmp_path, raises=True), *expect).status
+        == 0
+    )
     one_more = tmp_path / "more.py"
     one_more.write_text(
         (tmp_path / "runtime_True_True.py").read_text().replace('== "noB"', 'in ("noB", "default")')
     )
-    assert command("check", "--runtime", f"{one_more}:run", *expect).status == 1
+    assert command("check", PLAIN_FILE, "--runtime", f"{one_more}:run", *expect).status == 1
     repaired = command(
         "check", PLAIN_FILE, "--runtime", runtime(tmp_path, raises=False), "--expect", file
     )
     assert repaired.status == 1
     assert "*/noB: every case of it passes" in " ".join(repaired.out.split())
 
-
-PLAIN_FILE = HERE.parents[1] / "vectors" / "openvino" / "gru_cell" / "plain.h5"
 
 MINE = """\
 # about this list
@@ -181,6 +182,37 @@ def test_an_entry_of_which_nothing_holds_is_replaced(tmp_path: Path, command: Co
     assert one.diagnosis == ("clip-ignored",)
 
 
+def test_no_glob_is_wider_than_the_selection(tmp_path: Path, command: Command) -> None:
+    """So that an entry of what is repaired is stale where the same cases are selected."""
+    file, select = tmp_path / "e.yaml", ("--select", "openvino.GRUCell-3/plain/float32/*")
+    asked = ("check", PLAIN_FILE, *select, "--quiet")
+    wrong = command(*asked, "--runtime", runtime(tmp_path), "--write-expect", file)
+    assert wrong.status == 0
+    [one] = load_expectations(file)
+    assert one.cases == "*/float32/*clip0.5*"
+    repaired = command(*asked, "--runtime", runtime(tmp_path, ignored=False), "--expect", file)
+    assert repaired.status == 1
+    assert ", 2 passed unexpectedly, 1 expectation is stale" in repaired.out
+
+
+def test_invalid_questions_are_named_no_wider_than_the_selection(
+    tmp_path: Path, command: Command
+) -> None:
+    """Of what was accepted in one dtype, that dtype."""
+    file = tmp_path / "e.yaml"
+    takes = tmp_path / "takes.py"
+    takes.write_text(
+        "import numpy as np\n"
+        "def run(question):\n"
+        "    return {n: np.zeros(t.shape, t.dtype) for n, t in question.outputs.items()}\n"
+    )
+    asked = ("check", PLAIN_FILE, "--select", "openvino.GRUCell-3/*/float32/*", "--strict")
+    assert command(*asked, "--runtime", f"{takes}:run", "--write-expect", file).status == 0
+    invalid = [one.cases for one in load_expectations(file) if "/invalid/" in one.cases]
+    assert invalid
+    assert all("/float32/" in glob for glob in invalid)
+
+
 def test_nothing_fails_any_more(tmp_path: Path, command: Command) -> None:
     file = tmp_path / "e.yaml"
     file.write_text('# mine\n\n- cases: "*clip0.5*"\n  reason: r\n')
@@ -188,6 +220,88 @@ def test_nothing_fails_any_more(tmp_path: Path, command: Command) -> None:
     assert command(*arguments, "--write-expect", file).status == 0
     assert file.read_text() == "# mine\n\n[]\n"
     assert command(*arguments, "--expect", file).status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[]\n", ""),
+        ("# mine\n\n[]   # none\n# last\n", "# mine\n\n# none\n# last\n\n"),
+        ("---\n[]\n...\n", "---\n\n"),
+        ("[  # one\n   # two\n]\n... # end\n", "# one\n# two\n# end\n\n"),
+        ("# a\r\n[]\r\n", "# a\r\n\r\n"),
+        ("# mine\n  # alone", "# mine\n  # alone\n\n"),
+    ],
+)
+def test_entries_take_the_place_of_an_empty_list(
+    text: str, left: str, tmp_path: Path, command: Command
+) -> None:
+    """And the comments of it stay, where there is nothing else, too."""
+    file = tmp_path / "e.yaml"
+    file.write_bytes(text.encode())
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path))
+    assert command(*arguments, "--write-expect", file).status == 0
+    assert file.read_bytes().decode().startswith(f"{left}- cases: ")
+    [one] = load_expectations(file)
+    assert one.diagnosis == ("clip-ignored",)
+    assert "0 new, 1 kept" in command(*arguments, "--write-expect", file).err
+
+
+def test_an_entry_is_added_before_the_end_of_the_document(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text('- cases: "*/noB"\n  reason: r\n...\n')
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path, raises=True))
+    assert command(*arguments, "--write-expect", file).status == 0
+    assert [one.diagnosis for one in load_expectations(file)] == [(), ("clip-ignored",)]
+
+
+def test_an_empty_list_stays_where_nothing_fails(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "e.yaml"
+    arguments = ("check", PLAIN_FILE, "--runtime", runtime(tmp_path, ignored=False))
+    for text, made in (("[]   # none\n", "[]   # none\n"), ("# a\n", "# a\n\n[]\n")):
+        file.write_text(text)
+        assert command(*arguments, "--write-expect", file).status == 0
+        assert file.read_text() == made
+
+
+def test_a_list_that_cannot_be_written_does_not_lose_the_report(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error comes after it, and the report is that of what was judged, with nothing expected."""
+    file, xml = tmp_path / "e.yaml", tmp_path / "junit.xml"
+
+    def fails(path: Path, *_: object) -> None:
+        raise GrucibleError(f"{path}: cannot be written (no space)")
+
+    monkeypatch.setattr("grucible.check.listing.writing.replace_text", fails)
+    told = command(
+        "check", PLAIN_FILE, "--runtime", runtime(tmp_path), "--write-expect", file,
+        "--report", f"junit={xml}", "--quiet",
+    )  # fmt: skip
+    assert told.status == 2
+    assert told.out.startswith("does not conform: ")
+    assert re.fullmatch("grucible: .*e.yaml: cannot be written .*\\n", told.err)
+    assert "expected" not in told.out
+    assert "does not conform" in xml.read_text()
+
+
+@pytest.mark.parametrize("first", [None, "", "[]\n", '- cases: "*/noB"\n  reason: r\n'])
+def test_what_somebody_wrote_while_the_check_ran_stays(
+    first: str | None, tmp_path: Path, command: Command
+) -> None:
+    file = tmp_path / "e.yaml"
+    if first is not None:
+        file.write_text(first)
+    writes = tmp_path / "writes.py"
+    code = Path(runtime(tmp_path).removesuffix(":run")).read_text()
+    writes.write_text(f"open({str(file)!r}, 'w').write('# mine, too\\n')\n{code}")
+    told = command(
+        "check", PLAIN_FILE, "--runtime", f"{writes}:run", "--write-expect", file, "--quiet"
+    )
+    assert told.status == 2
+    assert told.out.startswith("does not conform: ")
+    assert re.fullmatch("grucible: .*e.yaml: was changed while the check ran, .*\\n", told.err)
+    assert file.read_text() == "# mine, too\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import grucible
+from grucible import GrucibleError
 from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.page import TITLE, page_lines
 from grucible.check.profiling.profile import profile
@@ -63,6 +65,32 @@ def test_a_text_that_is_no_page_is_kept(tmp_path: Path, command: Command) -> Non
     ended = command("profile", "--runtime", "no:such", "--page", mine)
     assert "notes.md" in ended.said_in_one_line()
     assert mine.read_text() == "# My notes\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "status"), [(GrucibleError("no such"), 2), (KeyboardInterrupt(), 130)]
+)
+def test_the_page_has_what_was_found_before_another_runtime_did_not_load(
+    ends: BaseException,
+    status: int,
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def profile_of(name: str, *_: object) -> Profile:
+        if name == "none":
+            raise ends
+        return _profile(name, run)
+
+    monkeypatch.setattr("grucible.check.profiling.profile.profile_of", profile_of)
+    page = tmp_path / "profiles.md"
+    both = ("profile", "--runtime", "right", "--runtime", "none")
+    ended = command(*both, "--page", page)
+    assert ended.status == status
+    assert ended.err in ("grucible: no such\n", "interrupted\n")
+    assert "--runtime right --page" in page.read_text()
+    [profile] = json.loads(command(*both, "--json").out)["profiles"]
+    assert profile["runtime"]["name"] == "right"
 
 
 def test_a_text_of_a_runtime_cannot_break_the_page() -> None:

@@ -184,3 +184,35 @@ def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Comma
     assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
     again = command("shrink", file, "*", "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", file)
     assert "does not fail: there is nothing to shrink" in again.said_in_one_line()
+
+
+def test_what_is_found_before_ctrl_c_is_written(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing, where nothing was left out by then."""
+    asked = 0
+
+    def interrupted(question: Question) -> Arrays:
+        nonlocal asked
+        asked += 1
+        if asked > most:
+            raise KeyboardInterrupt
+        return run(question, "linear_before_reset inverted")
+
+    def source(*_: object) -> FromRuntime:
+        made = FromRuntime(described("wrong", interrupted))
+        made.close = lambda: None  # type: ignore[attr-defined]
+        return made
+
+    monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)
+    file = tmp_path / "small.h5"
+    for most in (1, 5):
+        asked = 0
+        ended = command("shrink", SEQUENCE, "--runtime", "wrong", "-o", file)
+        assert ended.status == 130
+        assert file.exists() == (most > 1)
+    assert "; interrupted before it was as small as can be; written to " in " ".join(
+        ended.out.split()
+    )
+    [small_case] = load_vectors(file)
+    assert small(small_case.question) < small(case(SEQUENCE))
