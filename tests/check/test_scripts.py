@@ -43,6 +43,7 @@ MODULES = {
     "onnxruntime": "onnxruntime",
     "tract": "tract",
 }
+CELL_CASE = "openvino.GRUCell-3/plain/float32/default"
 WITHOUT = (
     "import runpy, sys; sys.modules['grucible'] = None; sys.argv = sys.argv[1:]; "
     "runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -394,6 +395,64 @@ def test_what_a_definition_uses_comes_with_it_once() -> None:
     assert first[-1].startswith("def infer(request, arrays):\n")
     assert verbatim.definitions("check/runtimes/openvino.py", "infer", "copied") == []
     assert verbatim.imports() == "import numpy as np\nimport openvino as ov"
+
+
+def test_a_function_s_script_says_right_of_what_the_judge_takes(tmp_path: Path) -> None:
+    """Buffers that were filled, and arrays of the other byte order."""
+    case = cases()[CELL_CASE]
+    np.save(tmp_path / "h.npy", case.answer.outputs["Ho"])
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def filled(question):\n"
+        "    outputs = question.buffers()\n"
+        "    assert np.isnan(outputs['Ho']).all()\n"
+        "    outputs['Ho'][...] = np.load('h.npy')\n"
+        "    return outputs\n"
+        "def swapped(question):\n"
+        "    return {'Ho': np.load('h.npy').astype('>f4')}\n"
+    )
+    for function in ("filled", "swapped"):
+        result = ended(script(case, f"mine:{function}"), tmp_path)
+        assert result.returncode == 0, result.stdout
+
+
+def readme_kernel() -> str:
+    """README's GRU, as a reader saves it."""
+    page = (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+    return page.split("```python\n")[1].partition("```")[0]
+
+
+@pytest.mark.parametrize("name", ["./my_gru.py:run", "my_gru:run"])
+def test_readme_s_kernel_runs_where_grucible_is_not_installed(name: str, tmp_path: Path) -> None:
+    (tmp_path / "my_gru.py").write_text(readme_kernel())
+    result = ended(script(cases()[CELL_CASE], name), tmp_path)
+    assert result.returncode == 0, result.stdout
+    other = cases()["onnx.GRU-14/plain/float32/default"]
+    result = ended(script(other, name), tmp_path)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1].startswith("refused: Unsupported: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import no_such\ndef run(question): ...\n", "def other(question): ...\n", "def run(:\n",
+     "raise SystemExit(0)\n", "def run(question):\n    import no_such\n"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["./mine.py:run", "mine:run"])
+def test_what_cannot_be_loaded_ends_with_another_status(
+    text: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    result = ended(script(cases()[CELL_CASE], name), tmp_path)
+    assert result.returncode == 2, result.stdout
+    assert result.stdout.splitlines()[-1].startswith("not run: ")
+
+
+def test_a_runtime_that_is_not_installed_is_not_run(tmp_path: Path) -> None:
+    text = script(cases()["onnx.GRU-14/plain/float32/default"], "onnxruntime")
+    result = ended(text.replace("import onnxruntime", "import no_such"), tmp_path)
+    assert result.returncode == 2
+    assert result.stdout == "not run: No module named 'no_such'\n"
 
 
 def test_what_is_no_script(command: Command, some_vectors: Path) -> None:
