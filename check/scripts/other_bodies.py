@@ -35,9 +35,8 @@ def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
         "header = [",
         *(f"    {literal(line)}," for line in header.splitlines()),
         "]",
-        'text = "".join(f"{line}\\n" for line in header).encode()',
-        'message = text + b"".join(array.tobytes() for array in inputs.values())',
-        f"return answer_of(command, message, {_SECONDS})",
+        'data = b"".join(array.tobytes() for array in inputs.values())',
+        f"return answer_of(command, header, data, {_SECONDS})",
     ]
     definitions = verbatim.definitions("check/scripts/program.py", "answer_of")
     return Body("the program", tuple(lines), literal(shlex.join(command)), tuple(definitions))

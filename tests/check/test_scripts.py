@@ -455,6 +455,74 @@ def test_a_runtime_that_is_not_installed_is_not_run(tmp_path: Path) -> None:
     assert result.stdout == "not run: No module named 'no_such'\n"
 
 
+HELLO, END = "print('grucible 1\\nend')", "print('end')"
+"""Lines of a program in Python."""
+
+
+def program_script(lines: list[str], folder: Path) -> str:
+    """The script for a program of these lines, which has read nothing; `h` are the bytes of Ho."""
+    file = folder / "answers.py"
+    head = ["import sys", f"h = {cases()[CELL_CASE].answer.outputs['Ho'].tobytes()!r}"]
+    put = "sys.stdout.flush(); sys.stdout.buffer.write(h)"
+    file.write_text("\n".join([*head, *lines, put, ""]))
+    return script(cases()[CELL_CASE], f"exec: {sys.executable} {file}")
+
+
+def test_a_program_s_answer_is_held_to_what_was_asked(tmp_path: Path) -> None:
+    kind = cases()[CELL_CASE].question.outputs["Ho"]
+    shape = "x".join(map(str, kind.shape))
+    output = f"print('output Ho float32 {shape} {kind.nbytes}')"
+    said = {}
+    for what, lines in {
+        "right": [HELLO, "print('ok')", output, END],
+        "another question": [HELLO, "print('ok\\nquestion other')", output, END],
+        "twice": [HELLO, "print('ok')", output, output, END, "h += h"],
+        "one too many": [HELLO, "print('ok')", output, "print('output more float32 1 4')", END],
+        "none": [HELLO, "print('ok')", END],
+        "cut": [HELLO, "print('ok')", output, END, "h = h[:-1]"],
+        "not ended": [HELLO, "print('ok')", output],
+        "unsupported": [HELLO, "print('unsupported no cells')", END],
+        "silent": [HELLO, "sys.exit(3)"],
+        "no hello": ["print('ok')", output, END],
+        "unusable": ["print('unusable no device')", END],
+    }.items():
+        result = ended(program_script(lines, tmp_path), tmp_path)
+        said[what] = (result.returncode, result.stdout.splitlines()[-1].partition(":")[0])
+    assert said == {
+        "right": (0, "right"),
+        "another question": (1, "error"),
+        "twice": (1, "error"),
+        "one too many": (1, "error"),
+        "none": (1, "error"),
+        "cut": (1, "error"),
+        "not ended": (1, "refused"),
+        "unsupported": (1, "refused"),
+        "silent": (1, "refused"),
+        "no hello": (2, "not run"),
+        "unusable": (2, "not run"),
+    }
+
+
+def test_of_a_program_no_more_is_read_than_was_asked_for(tmp_path: Path) -> None:
+    endless = "while True: sys.stdout.write('x' * 9999)"
+    for lines, status, told in (
+        ([endless], 2, "not run: ImportError: the program does not say hello: a header is longer"),
+        ([HELLO, endless], 1, "error: Malformed: a header is longer than 65536 bytes"),
+        ([HELLO, "print('ok\\noutput Ho float32 9999999 39999996')", END, endless], 1, "error: "),
+    ):
+        text = program_script(lines, tmp_path)
+        limit = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        result = ended(text.replace("import sys\n", f"import sys\n{limit}", 1), tmp_path)
+        assert result.returncode == status, result.stderr
+        assert result.stdout.splitlines()[-1].startswith(told)
+
+
+def test_a_program_that_does_not_start_is_not_run(tmp_path: Path) -> None:
+    result = ended(script(cases()[CELL_CASE], f"exec: {tmp_path / 'nothing'}"), tmp_path)
+    assert result.returncode == 2
+    assert "not run: ImportError: the program does not start: " in result.stdout
+
+
 def test_what_is_no_script(command: Command, some_vectors: Path) -> None:
     asked = "onnx.GRU-14/plain/float64/default"
     bad_usage(
