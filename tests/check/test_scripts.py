@@ -397,6 +397,32 @@ def test_what_a_definition_uses_comes_with_it_once() -> None:
     assert verbatim.imports() == "import numpy as np\nimport openvino as ov"
 
 
+WRONG_OUTPUTS = {
+    "another name": "{'W': h}",
+    "one too many": "{'Ho': h, 'more': h}",
+    "another shape": "{'Ho': h[:1]}",
+    "another dtype": "{'Ho': h.astype('f8')}",
+    "a list of pairs": "[('Ho', h)]",
+    "none": "None",
+}
+
+
+@pytest.mark.parametrize("given", WRONG_OUTPUTS.values(), ids=[*WRONG_OUTPUTS])
+def test_outputs_that_were_not_asked_for_are_an_error_and_told_in_the_head(
+    given: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.py").write_text(
+        f"def run(question):\n    h = question.buffers()['Ho']\n    return {given}\n"
+    )
+    made = command("show", CELL_CASE, "--script", "./odd.py:run")
+    assert made.status == 0, made.err
+    assert "# ./odd.py:run gave no outputs when this was made: error, " in made.out
+    result = ended(made.out, tmp_path)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1].startswith("error: Malformed: ")
+
+
 def test_a_function_s_script_says_right_of_what_the_judge_takes(tmp_path: Path) -> None:
     """Buffers that were filled, and arrays of the other byte order."""
     case = cases()[CELL_CASE]
