@@ -62,7 +62,7 @@ def function_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
         '        sys.modules["grucible"] = SimpleNamespace(Unsupported=unsupported)',
         f"    run = {found}",
         "except BaseException as error:",
-        f'    raise ImportError(f"{literal(place)[1:-1]}: {{error!r}}") from error',
+        '    raise ImportError(f"cannot be loaded: {error!r}") from error',
         "question = SimpleNamespace(",
         *"\n".join(f"    {word}={text}," for word, text in _fields(question).items()).splitlines(),
         ")",

@@ -464,11 +464,12 @@ def test_readme_s_kernel_runs_where_grucible_is_not_installed(name: str, tmp_pat
     ["import no_such\ndef run(question): ...\n", "def other(question): ...\n", "def run(:\n",
      "raise SystemExit(0)\n", "def run(question):\n    import no_such\n"],
 )  # fmt: skip
-@pytest.mark.parametrize("name", ["./mine.py:run", "mine:run"])
+@pytest.mark.parametrize("name", ["./mine.py:run", "mine:run", "./{mi'ne}.py:run"])
 def test_what_cannot_be_loaded_ends_with_another_status(
     text: str, name: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "mine.py").write_text(text)
+    for file in ("mine.py", "{mi'ne}.py"):
+        (tmp_path / file).write_text(text)
     result = ended(script(cases()[CELL_CASE], name), tmp_path)
     assert result.returncode == 2, result.stdout
     assert result.stdout.splitlines()[-1].startswith("not run: ")
