@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,11 +30,16 @@ def answer_of(
             program: Any = subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE)
         except OSError as error:
             raise ImportError(f"the program does not start: {error}") from error
+    until = time.monotonic() + seconds
     late = threading.Timer(seconds, program.kill)
     late.start()
     try:
         greet(program)
         return outputs_of(program, header)
+    except EOFError:
+        if time.monotonic() >= until:
+            raise TimeoutError(f"no answer in {seconds} s; stopped") from None
+        raise
     finally:
         late.cancel()
         program.kill()
@@ -54,9 +60,10 @@ def greet(program: Any) -> None:
 def outputs_of(program: Any, header: Sequence[str]) -> dict[str, Any]:
     """The outputs of the answer, no more than were asked for."""
     lines = header_of(program)
+    if lines is None:
+        raise EOFError(f"no answer; exit status {program.wait()}")
     if not lines or lines[0].partition(" ")[0] != "ok":
-        said = lines[0] if lines else f"no answer; exit status {program.wait()}"
-        raise RuntimeError(said)
+        raise RuntimeError(" ".join(lines[:1]) or "an empty answer")
     [question] = [line for line in header if line.startswith("question ")]
     if any(line.startswith("question ") and line != question for line in lines):
         raise Malformed("the answer is to another question")

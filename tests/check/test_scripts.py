@@ -27,6 +27,7 @@ from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
 from grucible.check.scripts.asked_case import asked_by
 from grucible.check.scripts.comparing import bfloat16, bits, held
 from grucible.check.scripts.numbers import array_text, number
+from grucible.check.scripts.program import answer_of
 from grucible.check.scripts.script import MOST_NUMBERS, script
 from grucible.check.scripts.verbatim import Verbatim
 from grucible.vectors.case import REQUIRED
@@ -542,6 +543,12 @@ def test_of_a_program_no_more_is_read_than_was_asked_for(tmp_path: Path) -> None
         result = ended(text.replace("import sys\n", f"import sys\n{limit}", 1), tmp_path)
         assert result.returncode == status, result.stderr
         assert result.stdout.splitlines()[-1].startswith(told)
+
+
+def test_a_program_that_does_not_answer_is_stopped() -> None:
+    silent = ["sh", "-c", "echo grucible 1; echo end; exec sleep 600"]
+    with pytest.raises(TimeoutError, match=r"no answer in 1 s; stopped"):
+        answer_of(silent, [], b"", 1)
 
 
 def test_a_program_that_does_not_start_is_not_run(tmp_path: Path) -> None:
