@@ -50,6 +50,15 @@ def test_the_numpy_runtime_passes_both_ways_of_naming_it(runtime: Path) -> None:
         assert result.stdout.splitlines()[0].removeprefix("conforms").lstrip() == says
 
 
+def test_the_page_of_two_runtimes_is_of_cases_that_the_kernel_answers(runtime: Path) -> None:
+    """The command's own selection, as far as it is cases of `plain`."""
+    page = (ROOT / "check" / "README.md").read_text(encoding="utf-8")
+    ((name, select),) = re.findall(r"check --runtime (\S+) --runtime \S+ --select '(\S+)'", page)
+    asked = f"{select}/plain/float32/default"
+    result = grucible("check", "--runtime", name, "--select", asked, cwd=runtime.parent)
+    assert result.stdout.startswith("conforms: 2 of 2 cases passed"), result.stdout
+
+
 def test_tests_of_one_s_own_pass_and_one_mistake_fails_them(runtime: Path) -> None:
     page = (ROOT / "check" / "README.md").read_text(encoding="utf-8")
     (runtime.parent / "test_gru.py").write_text(block(README, "python", "vectors.parametrize"))

@@ -30,6 +30,13 @@ WRONG = 'h = x["initial_hidden_state"][row, 0]'
 _PLACE = re.compile(r"\bin /\S*?/(?=vectors/)")
 CASE = "openvino.GRUSequence-5/plain/float32/bidirectional"
 RUNTIME = "./my_gru.py:run"
+SUMMARY_FILE = "summary.md"
+KEPT = "Remember a good build"
+ALONE = (
+    "import runpy, sys; sys.modules['grucible'] = None; sys.argv = sys.argv[1:]; "
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+"""Runs a script where grucible cannot be imported."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,10 @@ def kernel(text: str) -> str:
 
 
 def run(command: str, folder: Path, **more: str) -> Ran:
-    """Run a command as a shell would, `grucible` being this one."""
+    """Run a command as a shell would, `grucible` being this one, and `python` one that has no grucible."""
     binaries = folder / "bin"
     binaries.mkdir(exist_ok=True)
-    for name, words in (("grucible", "-m grucible"), ("python", "")):
+    for name, words in (("grucible", "-m grucible"), ("python", f'-c "{ALONE}"')):
         script = binaries / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         script.chmod(0o755)
@@ -70,12 +77,11 @@ def steps() -> list[dict[str, Any]]:
 def build(folder: Path) -> list[tuple[str, Ran]]:
     """The steps of the workflow on what stands in the folder, as far as CI goes on after a failure."""
     ran: list[tuple[str, Ran]] = []
-    summary = folder / "summary.md"
-    summary.write_text("")
+    (folder / SUMMARY_FILE).write_text("")
     for step in steps():
         failed = any(one.status for _, one in ran)
         if not failed or "if" in step:
-            ran.append((step["name"], run(step["run"], folder, GITHUB_STEP_SUMMARY=str(summary))))
+            ran.append((step["name"], run(step["run"], folder, GITHUB_STEP_SUMMARY=SUMMARY_FILE)))
     return ran
 
 
@@ -86,8 +92,9 @@ def walk(folder: Path) -> dict[str, Any]:
     (folder / "my_gru.py").write_text(right)
     found: dict[str, Any] = {"before": build(folder)}
     (folder / "my_gru.py").write_text(right.replace(RIGHT, WRONG))
+    found["line"] = right[: right.index(RIGHT)].count("\n") + 1
     found["after"] = build(folder)
-    found["summary"] = (folder / "summary.md").read_text()
+    found["summary"] = (folder / SUMMARY_FILE).read_text()
     found["trace"] = run(f"grucible trace {CASE} --runtime {RUNTIME}", folder)
     found["shrink"] = run(f"grucible shrink {CASE} --runtime {RUNTIME}", folder)
     found["script"] = run(f"grucible show shrunk.h5 '*' --script {RUNTIME} > bug.py", folder)
@@ -99,7 +106,10 @@ def walk(folder: Path) -> dict[str, Any]:
 def page(found: dict[str, Any]) -> Iterator[str]:
     """The lines of the page."""
     yield from HEAD.splitlines()
+    yield from ("", f"    export GITHUB_STEP_SUMMARY={SUMMARY_FILE}")
     yield from _ran(ran for _, ran in found["before"][:1])
+    yield from ("", "It is kept where it is good:")
+    yield from _ran(ran for name, ran in found["before"] if name == KEPT)
     yield from AFTER.splitlines()
     yield from _ran(ran for _, ran in found["after"])
     yield from SUMMARY.splitlines()
@@ -114,12 +124,12 @@ def page(found: dict[str, Any]) -> Iterator[str]:
     yield from _head(found["text"].splitlines())
     yield "```"
     yield from _ran([found["bug"]])
-    yield from END.splitlines()
+    yield from END.format(line=found["line"]).splitlines()
 
 
 def _head(lines: list[str]) -> Iterator[str]:
-    """A script down to its first function."""
-    first = next(place for place, line in enumerate(lines) if line.startswith("def "))
+    """A script down to its first function or class."""
+    first = next(place for place, line in enumerate(lines) if line.startswith(("class ", "def ")))
     yield from lines[:first]
     yield f"# … and {len(lines) - first} lines that ask, compare and print the verdict"
 
@@ -152,7 +162,8 @@ The GRU is the one of [README](../README.md#a-python-function), in `my_gru.py`. 
 
 ## 1. A good build
 
-`check` judges the GRU and writes the report in four formats. The JSON is kept: the next build is compared with it."""
+`check` judges the GRU and writes the report in four formats. One is the summary of the run: GitHub Actions sets the variable that names its file, and elsewhere you do.
+Lines that begin with `::` are commands to GitHub, as for annotations; they are left out of what is shown here. The JSON is kept: the next build is compared with it."""
 AFTER = f"""
 ## 2. A red build
 
@@ -188,9 +199,18 @@ SHRINK = """
 SCRIPT = """
 ## 6. The bug report
 
-`show --script` prints a script that needs neither grucible nor its files. It is what is attached to a bug report; it ends with status 1 as long as the bug is there:"""
-END = """
-For a runtime that grucible knows by name, as `openvino` or `onnxruntime`, the script builds the model itself, and needs that package alone."""
+`show --script` prints a script that needs neither grucible nor its files. It is what is attached to a bug report; it ends with status 1 as long as the bug is there, with 0 when it is gone, and with 2 where the script cannot ask, as where `my_gru.py` is not found. Here it ran where grucible is not installed:"""
+END = f"""
+For a runtime that grucible knows by name, as `openvino` or `onnxruntime`, the script builds the model itself, and needs that package alone.
+
+## 7. The line
+
+All of this points at one place. The finding names the first direction's *initial_hidden_state*; the trace says `wrong by themselves: reverse, rows 0-2: step 0`, so only the start of the second direction is wrong;
+and the smallest case has zeros but for an initial state. Line {{line}} of `my_gru.py` takes it, with `0` where `d` should stand, the line that was planted:
+
+```python
+            {WRONG}
+```"""
 
 
 def pictures(folder: Path) -> None:

@@ -10,8 +10,8 @@ from ..cases.dtypes import Array
 def difference(observed: Array, expected: Array) -> Array:
     """|observed - expected| of each element, in float64.
 
-    NaN is no distance from NaN and an infinity none from the same infinity; any other difference that
-    a NaN or an infinity takes part in is infinite. Both are float64 arrays, or broadcast.
+    There is none between NaN and NaN, nor between the same infinities; any other of theirs is infinite.
+    Both are float64 arrays, or broadcast.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.asarray(np.abs(np.subtract(observed, expected)))

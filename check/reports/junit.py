@@ -21,7 +21,8 @@ def report_junit(report: Report) -> str:
     """The report as XML: a suite for each operator and dtype, and a test for each case.
 
     A case that failed is a failure, one that crashed, hung or gave an error is an error. What is unsupported,
-    expected, missing after an interruption, or does not decide is skipped, with the reason.
+    expected, missing after an interruption, or does not decide is skipped, with the reason. Times are 0, for
+    none is known, and suites name no host and no date: the same report is the same text.
     """
     root = Element("testsuites", name=_text(f"grucible check: {report.runtime}"))
     _add_verdict(root, report)
@@ -61,8 +62,12 @@ def _suite_of(root: Element, name: str, report: Report) -> Element:
     return suite
 
 
+def _test_of(suite: Element, group: str, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=_text(group), name=_text(name), time="0")
+
+
 def _add_case(suite: Element, report: Report, result: CaseResult, group: str) -> None:
-    test = SubElement(suite, "testcase", classname=_text(group), name=_text(result.id))
+    test = _test_of(suite, group, result.id)
     if result.verdict == "passed":
         return
     said = list(paragraph(report, result))
@@ -70,7 +75,9 @@ def _add_case(suite: Element, report: Report, result: CaseResult, group: str) ->
         kind = "error" if result.verdict == "error" else "failure"
         finding = report.diagnosis.by_case.get(result.id)
         fault = result.fault.kind if result.fault else result.verdict
-        _add(test, kind, said[0], said, " and ".join(finding.names) if finding else fault)
+        traceback = ["", *result.fault.traceback] if result.fault and result.fault.traceback else []
+        what = " and ".join(finding.names) if finding else fault
+        _add(test, kind, said[0], [*said, *traceback], what)
     elif result.wrong and result.expected:
         link = f" ({result.expected.link})" if result.expected.link else ""
         _add(test, "skipped", f"expected: {result.expected.reason}{link}", said)
@@ -83,7 +90,7 @@ def _add_case(suite: Element, report: Report, result: CaseResult, group: str) ->
 
 
 def _add_refusal(suite: Element, one: Refusal) -> None:
-    test = SubElement(suite, "testcase", classname="refusals", name=_text(one.id))
+    test = _test_of(suite, "refusals", one.id)
     if one.wrong and one.expected:
         _add(test, "skipped", f"expected: {one.expected.reason}", [])
     elif one.wrong:
@@ -95,7 +102,7 @@ def _add_refusal(suite: Element, one: Refusal) -> None:
 def _add_verdict(root: Element, report: Report) -> None:
     """A suite of one test that says the verdict, so that it stands where CI lists what failed."""
     suite = _suite_of(root, "verdict", report)
-    test = SubElement(suite, "testcase", classname="grucible", name="verdict")
+    test = _test_of(suite, "grucible", "verdict")
     told = [headline(report), *diagnosis_lines(report.diagnosis)]
     if report.exit_status:
         _add(test, "failure", report.verdict, told, "verdict")
@@ -111,10 +118,12 @@ def _add(test: Element, kind: str, message: str, lines: Iterable[str], what: str
 
 
 def _count(element: Element) -> None:
+    """Say how many tests there are and what became of them, and that no time is known."""
     element.set("tests", str(len(list(element.iter("testcase")))))
     for kind in _COUNTED:
         name = kind if kind == "skipped" else f"{kind}s"
         element.set(name, str(len(list(element.iter(kind)))))
+    element.set("time", "0")
 
 
 def _lines(lines: Iterable[str]) -> str:

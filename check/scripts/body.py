@@ -22,4 +22,6 @@ class Body:
     definitions: tuple[str, ...] = ()
     own_bfloat16: bool = False
     judges: bool = True
-    tells: str = "the worst element and a verdict; exit status 0 is right, 1 is wrong or refused"
+    tells: str = (
+        "the worst element and a verdict; exit status 0: right, 1: wrong or refused, 2: not run"
+    )

@@ -40,14 +40,11 @@ def named(names: Sequence[str], outputs: Sequence[Any]) -> dict[str, Any]:
 
 
 def misshapen(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> str:
-    """What is wrong with names, shapes and dtypes; "" if nothing."""
+    """What is wrong with shapes and dtypes; "" if nothing."""
     for name, array in expected.items():
-        if name not in observed:
-            return f"{name} is missing"
-        got = observed[name]
-        if got.shape != array.shape or got.dtype != array.dtype:
-            told = [f"{one.dtype} {one.shape}" for one in (array, got)]
-            return f"{name}: expected {told[0]}, got {told[1]}".replace("uint16", "bfloat16")
+        wanted, got = (f"{one.dtype} {one.shape}" for one in (array, observed[name]))
+        if got != wanted:
+            return f"{name}: expected {wanted}, got {got}".replace("uint16", "bfloat16")
     return ""
 
 
@@ -92,17 +89,18 @@ def verdict(
     accepted: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
     signed_zero: bool = False,
 ) -> int:
-    """Ask, compare with each accepted pair of outputs and tolerances, and print the worst element and the
-    verdict. Returns the exit status."""
+    """The exit status, after the worst element and the verdict were printed."""
     expected = accepted[0][0]
     try:
         observed = {name: bits(np.asarray(array)) for name, array in ask().items()}
     except BaseException as error:
         logging.getLogger().exception("no outputs")
-        print(f"refused: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
-        return 1
+        unusable = isinstance(error, ImportError)
+        said = "not run" if unusable else getattr(error, "verdict", "refused")
+        print(f"{said}: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
+        return 2 if unusable else 1
     if other := misshapen(expected, observed):
-        print(f"{other}: WRONG\nwrong: an output has another name, shape or dtype")
+        print(f"{other}: WRONG\nwrong: an output has another shape or dtype")
         return 1
     wrong, said = min(held(*pair, observed, signed_zero) for pair in accepted)
     number = sum(array.size for array in expected.values())

@@ -9,6 +9,7 @@ from ...cases.dtypes import Arrays
 from ...cases.errors import RuntimeNotUsable
 from ...vectors.case import Case
 from ..observed.isolated import IsolatedRuntime
+from ..observed.source import held_to
 from .asked_case import AskedCase, asked_by
 from .comparing import held
 from .numbers import number
@@ -24,7 +25,7 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
         runtime = IsolatedRuntime(name, timeout)
         try:
             runtime.ready()
-            reply = runtime.answer(case.question)
+            reply = held_to(case.question.outputs, runtime.answer(case.question))
         finally:
             runtime.close()
     except RuntimeNotUsable as error:

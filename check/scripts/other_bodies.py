@@ -35,9 +35,8 @@ def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
         "header = [",
         *(f"    {literal(line)}," for line in header.splitlines()),
         "]",
-        'text = "".join(f"{line}\\n" for line in header).encode()',
-        'message = text + b"".join(array.tobytes() for array in inputs.values())',
-        f"return answer_of(command, message, {_SECONDS})",
+        'data = b"".join(array.tobytes() for array in inputs.values())',
+        f"return answer_of(command, header, data, {_SECONDS})",
     ]
     definitions = verbatim.definitions("check/scripts/program.py", "answer_of")
     return Body("the program", tuple(lines), literal(shlex.join(command)), tuple(definitions))
@@ -46,25 +45,37 @@ def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
 def function_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
     """A script that calls a Python function with an object that stands for the question."""
     place, _, attribute = name.rpartition(":")
-    verbatim.uses("import sys", "from types import SimpleNamespace")
+    verbatim.uses("import importlib.util", "import sys", "from types import SimpleNamespace")
     if place.endswith(".py"):
         verbatim.uses("import runpy")
         found = f"runpy.run_path({literal(place)})[{literal(attribute)}]"
     else:
-        verbatim.uses("import importlib")
         found = f"importlib.import_module({literal(place)}).{attribute}"
     if not attribute.isidentifier():
         raise RuntimeNotUsable(f"runtime {name}: {attribute!r} is not the name of a function")
     question = asked.question
     lines = [
         'sys.path.insert(0, "")',
-        f"run = {found}",
+        "try:",
+        '    if not importlib.util.find_spec("grucible"):  # its part is played',
+        '        unsupported = type("Unsupported", (Exception,), {})',
+        '        sys.modules["grucible"] = SimpleNamespace(Unsupported=unsupported)',
+        f"    run = {found}",
+        "except BaseException as error:",
+        '    raise ImportError(f"cannot be loaded: {error!r}") from error',
         "question = SimpleNamespace(",
         *"\n".join(f"    {word}={text}," for word, text in _fields(question).items()).splitlines(),
         ")",
-        "return dict(run(question))",
+        "wanted = dict(question.outputs)",
+        "question.buffers = lambda: {",
+        "    name: np.full(of.shape, np.nan, of.dtype) for name, of in wanted.items()",
+        "}",
+        "return returned(run(question), wanted)",
     ]
-    return Body(f"what {place} imports", tuple(lines), literal(name), own_bfloat16=True)
+    definitions = verbatim.definitions("check/scripts/returned.py", "returned")
+    return Body(
+        f"what {place} imports", tuple(lines), literal(name), tuple(definitions), own_bfloat16=True
+    )
 
 
 def _fields(question: Question) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ _WIDTH = 98
 
 
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
-    """A script that asks `case` of the runtime called `name`, compares, prints a verdict and exits 0 or 1.
+    """A script that asks `case` of the runtime called `name`, compares, prints a verdict and exits 0, 1 or 2.
 
     It needs numpy and what the runtime needs. `name` may also be `onnx`: then it saves a test of ONNX's
     in a folder. `observed` are lines about what came when the script was made, `made_by` the command that
@@ -40,11 +40,20 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     parts = [*body.definitions, *_asking(asked, body, verbatim)]
     head = [f"# {line}".rstrip() for line in _head(asked, body, observed, made_by)]
     return (
-        "\n".join([*head, "", verbatim.imports(), "", *data])
+        "\n".join([*head, "", *_imports(verbatim), "", *data])
         + "\n\n\n"
         + "\n\n\n".join(parts)
         + "\n"
     )
+
+
+def _imports(verbatim: Verbatim) -> Iterator[str]:
+    """The imports; where one that is not Python's own fails, the script ends with status 2."""
+    verbatim.uses("import sys")
+    own, others = verbatim.import_groups()
+    yield from (own, "", "try:")
+    yield textwrap.indent(others, "    ")
+    yield from ("except ImportError as error:", '    print(f"not run: {error}")', "    sys.exit(2)")
 
 
 def refuse_large(case: Case) -> None:
@@ -133,7 +142,6 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
     """The function that asks and, where it judges, the verdict; else the lines alone."""
     if not body.judges:
         return ["\n".join(body.asking)]
-    verbatim.uses("import sys")
     lines = [f"    {line}".rstrip() for line in body.asking]
     ask = "\n".join(["def ask():", '    """The outputs by name."""', *lines])
     pairs = [

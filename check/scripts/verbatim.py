@@ -66,6 +66,10 @@ class Verbatim:
 
     def imports(self) -> str:
         """The imports, those of the standard library first."""
+        return "\n\n".join(group for group in self.import_groups() if group)
+
+    def import_groups(self) -> tuple[str, str]:
+        """The imports of the standard library, and all others."""
         whole, parts = [], []
         for module in sorted({module for module, _ in self._imports}, key=str.lower):
             names = sorted(name for of, name in self._imports if of == module)
@@ -75,7 +79,7 @@ class Verbatim:
         groups: dict[bool, list[str]] = {True: [], False: []}
         for module, line in [*whole, *parts]:
             groups[module.partition(".")[0] in sys.stdlib_module_names].append(line)
-        return "\n\n".join("\n".join(lines) for lines in groups.values() if lines)
+        return "\n".join(groups[True]), "\n".join(groups[False])
 
 
 def _imported(node: ast.stmt) -> Iterator[tuple[str, str]]:
@@ -105,7 +109,7 @@ def _module(file: Path) -> _Module:
             left += node.body
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             bound |= {_binds(one): node for one in _imported(node)}
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             bound[node.name] = node
         elif isinstance(node, ast.Assign):
             bound |= {one.id: node for one in node.targets if isinstance(one, ast.Name)}
@@ -124,7 +128,7 @@ def _names(text: str) -> set[str]:
 
 
 def _plain(text: str, node: ast.stmt) -> str:
-    """The lines of a function or of an assignment, without annotations."""
+    """The lines of a function, a class or an assignment; those of a function without annotations."""
     lines = text.splitlines()
     if isinstance(node, ast.AnnAssign):
         assert node.value

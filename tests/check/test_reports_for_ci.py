@@ -11,6 +11,7 @@ import pytest
 
 from grucible import Report
 from grucible.cases.commands.terminal import escaped
+from grucible.check.observed.source import Fault
 from grucible.check.reports.github import summary, workflow_commands
 from grucible.check.reports.junit import report_junit
 from grucible.check.reports.terminal import quiet_lines, report_lines
@@ -70,6 +71,39 @@ def test_a_failure_says_what_the_terminal_says(report: Report) -> None:
     assert told in " ".join(" ".join(report_lines(report)).split())
     assert (failure.text or "").startswith(told)
     assert "see: grucible show " in (failure.text or "")
+
+
+def test_junit_has_a_time_everywhere_and_no_date_or_host(report: Report) -> None:
+    """Some readers need a time; what is not known is not made up."""
+    text = report_junit(report)
+    root = ElementTree.fromstring(text.encode())
+    for tag in ("testsuites", "testsuite", "testcase"):
+        assert {one.get("time") for one in root.iter(tag)} == {"0"}
+    assert {name for one in root.iter() for name in one.attrib} & {"timestamp", "hostname"} == set()
+    assert report_junit(report) == text
+
+
+def test_the_text_of_an_error_ends_with_its_traceback(report: Report) -> None:
+    trace = (
+        "Traceback (most recent call last):",
+        'File "my_gru.py", line 20, in run',
+        "ValueError: <x>",
+    )
+    results = [
+        replace(r, fault=Fault("raised", trace)) if r.verdict == "error" else r
+        for r in report.results
+    ]
+    texts = [
+        one.text or ""
+        for one in suites(report_junit(replace(report, results=results)))[f"{CELL} float32"].iter(
+            "error"
+        )
+        if not one.attrib["message"].startswith("missing: ")
+    ]
+    assert texts
+    for text in texts:
+        assert text.endswith("\n\n" + "\n".join(trace))
+        assert "see: grucible show " in text
 
 
 def test_what_is_expected_is_skipped_with_its_reason(report: Report) -> None:

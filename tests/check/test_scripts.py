@@ -27,6 +27,7 @@ from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
 from grucible.check.scripts.asked_case import asked_by
 from grucible.check.scripts.comparing import bfloat16, bits, held
 from grucible.check.scripts.numbers import array_text, number
+from grucible.check.scripts.program import answer_of
 from grucible.check.scripts.script import MOST_NUMBERS, script
 from grucible.check.scripts.verbatim import Verbatim
 from grucible.vectors.case import REQUIRED
@@ -43,6 +44,7 @@ MODULES = {
     "onnxruntime": "onnxruntime",
     "tract": "tract",
 }
+CELL_CASE = "openvino.GRUCell-3/plain/float32/default"
 WITHOUT = (
     "import runpy, sys; sys.modules['grucible'] = None; sys.argv = sys.argv[1:]; "
     "runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -394,6 +396,165 @@ def test_what_a_definition_uses_comes_with_it_once() -> None:
     assert first[-1].startswith("def infer(request, arrays):\n")
     assert verbatim.definitions("check/runtimes/openvino.py", "infer", "copied") == []
     assert verbatim.imports() == "import numpy as np\nimport openvino as ov"
+
+
+WRONG_OUTPUTS = {
+    "another name": "{'W': h}",
+    "one too many": "{'Ho': h, 'more': h}",
+    "another shape": "{'Ho': h[:1]}",
+    "another dtype": "{'Ho': h.astype('f8')}",
+    "a list of pairs": "[('Ho', h)]",
+    "none": "None",
+}
+
+
+@pytest.mark.parametrize("given", WRONG_OUTPUTS.values(), ids=[*WRONG_OUTPUTS])
+def test_outputs_that_were_not_asked_for_are_an_error_and_told_in_the_head(
+    given: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.py").write_text(
+        f"def run(question):\n    h = question.buffers()['Ho']\n    return {given}\n"
+    )
+    made = command("show", CELL_CASE, "--script", "./odd.py:run")
+    assert made.status == 0, made.err
+    assert "# ./odd.py:run gave no outputs when this was made: error, " in made.out
+    result = ended(made.out, tmp_path)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1].startswith("error: Malformed: ")
+
+
+def test_a_function_s_script_says_right_of_what_the_judge_takes(tmp_path: Path) -> None:
+    """Buffers that were filled, and arrays of the other byte order."""
+    case = cases()[CELL_CASE]
+    np.save(tmp_path / "h.npy", case.answer.outputs["Ho"])
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def filled(question):\n"
+        "    outputs = question.buffers()\n"
+        "    assert np.isnan(outputs['Ho']).all()\n"
+        "    outputs['Ho'][...] = np.load('h.npy')\n"
+        "    return outputs\n"
+        "def swapped(question):\n"
+        "    return {'Ho': np.load('h.npy').astype('>f4')}\n"
+    )
+    for function in ("filled", "swapped"):
+        result = ended(script(case, f"mine:{function}"), tmp_path)
+        assert result.returncode == 0, result.stdout
+
+
+def readme_kernel() -> str:
+    """README's GRU, as a reader saves it."""
+    page = (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+    return page.split("```python\n")[1].partition("```")[0]
+
+
+@pytest.mark.parametrize("name", ["./my_gru.py:run", "my_gru:run"])
+def test_readme_s_kernel_runs_where_grucible_is_not_installed(name: str, tmp_path: Path) -> None:
+    (tmp_path / "my_gru.py").write_text(readme_kernel())
+    result = ended(script(cases()[CELL_CASE], name), tmp_path)
+    assert result.returncode == 0, result.stdout
+    other = cases()["onnx.GRU-14/plain/float32/default"]
+    result = ended(script(other, name), tmp_path)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1].startswith("refused: Unsupported: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import no_such\ndef run(question): ...\n", "def other(question): ...\n", "def run(:\n",
+     "raise SystemExit(0)\n", "def run(question):\n    import no_such\n"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["./mine.py:run", "mine:run", "./{mi'ne}.py:run"])
+def test_what_cannot_be_loaded_ends_with_another_status(
+    text: str, name: str, tmp_path: Path
+) -> None:
+    for file in ("mine.py", "{mi'ne}.py"):
+        (tmp_path / file).write_text(text)
+    result = ended(script(cases()[CELL_CASE], name), tmp_path)
+    assert result.returncode == 2, result.stdout
+    assert result.stdout.splitlines()[-1].startswith("not run: ")
+
+
+def test_a_runtime_that_is_not_installed_is_not_run(tmp_path: Path) -> None:
+    text = script(cases()["onnx.GRU-14/plain/float32/default"], "onnxruntime")
+    result = ended(text.replace("import onnxruntime", "import no_such"), tmp_path)
+    assert result.returncode == 2
+    assert result.stdout == "not run: No module named 'no_such'\n"
+
+
+HELLO, END = "print('grucible 1\\nend')", "print('end')"
+"""Lines of a program in Python."""
+
+
+def program_script(lines: list[str], folder: Path) -> str:
+    """The script for a program of these lines, which has read nothing; `h` are the bytes of Ho."""
+    file = folder / "answers.py"
+    head = ["import sys", f"h = {cases()[CELL_CASE].answer.outputs['Ho'].tobytes()!r}"]
+    put = "sys.stdout.flush(); sys.stdout.buffer.write(h)"
+    file.write_text("\n".join([*head, *lines, put, ""]))
+    return script(cases()[CELL_CASE], f"exec: {sys.executable} {file}")
+
+
+def test_a_program_s_answer_is_held_to_what_was_asked(tmp_path: Path) -> None:
+    kind = cases()[CELL_CASE].question.outputs["Ho"]
+    shape = "x".join(map(str, kind.shape))
+    output = f"print('output Ho float32 {shape} {kind.nbytes}')"
+    said = {}
+    for what, lines in {
+        "right": [HELLO, "print('ok')", output, END],
+        "another question": [HELLO, "print('ok\\nquestion other')", output, END],
+        "twice": [HELLO, "print('ok')", output, output, END, "h += h"],
+        "one too many": [HELLO, "print('ok')", output, "print('output more float32 1 4')", END],
+        "none": [HELLO, "print('ok')", END],
+        "cut": [HELLO, "print('ok')", output, END, "h = h[:-1]"],
+        "not ended": [HELLO, "print('ok')", output],
+        "unsupported": [HELLO, "print('unsupported no cells')", END],
+        "silent": [HELLO, "sys.exit(3)"],
+        "no hello": ["print('ok')", output, END],
+        "unusable": ["print('unusable no device')", END],
+    }.items():
+        result = ended(program_script(lines, tmp_path), tmp_path)
+        said[what] = (result.returncode, result.stdout.splitlines()[-1].partition(":")[0])
+    assert said == {
+        "right": (0, "right"),
+        "another question": (1, "error"),
+        "twice": (1, "error"),
+        "one too many": (1, "error"),
+        "none": (1, "error"),
+        "cut": (1, "error"),
+        "not ended": (1, "refused"),
+        "unsupported": (1, "refused"),
+        "silent": (1, "refused"),
+        "no hello": (2, "not run"),
+        "unusable": (2, "not run"),
+    }
+
+
+def test_of_a_program_no_more_is_read_than_was_asked_for(tmp_path: Path) -> None:
+    endless = "while True: sys.stdout.write('x' * 9999)"
+    for lines, status, told in (
+        ([endless], 2, "not run: ImportError: the program does not say hello: a header is longer"),
+        ([HELLO, endless], 1, "error: Malformed: a header is longer than 65536 bytes"),
+        ([HELLO, "print('ok\\noutput Ho float32 9999999 39999996')", END, endless], 1, "error: "),
+    ):
+        text = program_script(lines, tmp_path)
+        limit = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        result = ended(text.replace("import sys\n", f"import sys\n{limit}", 1), tmp_path)
+        assert result.returncode == status, result.stderr
+        assert result.stdout.splitlines()[-1].startswith(told)
+
+
+def test_a_program_that_does_not_answer_is_stopped() -> None:
+    silent = ["sh", "-c", "echo grucible 1; echo end; exec sleep 600"]
+    with pytest.raises(TimeoutError, match=r"no answer in 1 s; stopped"):
+        answer_of(silent, [], b"", 1)
+
+
+def test_a_program_that_does_not_start_is_not_run(tmp_path: Path) -> None:
+    result = ended(script(cases()[CELL_CASE], f"exec: {tmp_path / 'nothing'}"), tmp_path)
+    assert result.returncode == 2
+    assert "not run: ImportError: the program does not start: " in result.stdout
 
 
 def test_what_is_no_script(command: Command, some_vectors: Path) -> None:

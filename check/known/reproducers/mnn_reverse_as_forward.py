@@ -1,7 +1,7 @@
 # case      onnx.GRU-14/small/float32/reverse-lbr1
 # operator  onnx.GRU-14, https://onnx.ai/onnx/operators/onnx__GRU.html
 # needs     numpy, MNN and onnx
-# tells     the worst element and a verdict; exit status 0 is right, 1 is wrong or refused
+# tells     the worst element and a verdict; exit status 0: right, 1: wrong or refused, 2: not run
 # made by   grucible gen check/known/reproducers/cases -o out && grucible show out
 #           onnx.GRU-14/small/float32/reverse-lbr1 --script mnn
 #
@@ -32,10 +32,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import _tools as converter
-import MNN
-import numpy as np
-from onnx import TensorProto, helper
+try:
+    import _tools as converter
+    import MNN
+    import numpy as np
+    from onnx import TensorProto, helper
+except ImportError as error:
+    print(f"not run: {error}")
+    sys.exit(2)
 
 inputs = {
     "X": np.array([
@@ -113,8 +117,8 @@ def bits(array):
 def difference(observed, expected):
     """|observed - expected| of each element, in float64.
 
-    NaN is no distance from NaN and an infinity none from the same infinity; any other difference that
-    a NaN or an infinity takes part in is infinite. Both are float64 arrays, or broadcast.
+    There is none between NaN and NaN, nor between the same infinities; any other of theirs is infinite.
+    Both are float64 arrays, or broadcast.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.asarray(np.abs(np.subtract(observed, expected)))
@@ -164,29 +168,27 @@ def held(expected, tolerance, observed, signed_zero):
 
 
 def misshapen(expected, observed):
-    """What is wrong with names, shapes and dtypes; "" if nothing."""
+    """What is wrong with shapes and dtypes; "" if nothing."""
     for name, array in expected.items():
-        if name not in observed:
-            return f"{name} is missing"
-        got = observed[name]
-        if got.shape != array.shape or got.dtype != array.dtype:
-            told = [f"{one.dtype} {one.shape}" for one in (array, got)]
-            return f"{name}: expected {told[0]}, got {told[1]}".replace("uint16", "bfloat16")
+        wanted, got = (f"{one.dtype} {one.shape}" for one in (array, observed[name]))
+        if got != wanted:
+            return f"{name}: expected {wanted}, got {got}".replace("uint16", "bfloat16")
     return ""
 
 
 def verdict(ask, accepted, signed_zero=False):
-    """Ask, compare with each accepted pair of outputs and tolerances, and print the worst element and the
-    verdict. Returns the exit status."""
+    """The exit status, after the worst element and the verdict were printed."""
     expected = accepted[0][0]
     try:
         observed = {name: bits(np.asarray(array)) for name, array in ask().items()}
     except BaseException as error:
         logging.getLogger().exception("no outputs")
-        print(f"refused: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
-        return 1
+        unusable = isinstance(error, ImportError)
+        said = "not run" if unusable else getattr(error, "verdict", "refused")
+        print(f"{said}: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
+        return 2 if unusable else 1
     if other := misshapen(expected, observed):
-        print(f"{other}: WRONG\nwrong: an output has another name, shape or dtype")
+        print(f"{other}: WRONG\nwrong: an output has another shape or dtype")
         return 1
     wrong, said = min(held(*pair, observed, signed_zero) for pair in accepted)
     number = sum(array.size for array in expected.values())
