@@ -348,3 +348,12 @@ def test_growth_counts_what_is_there() -> None:
     assert worst[3] == 1e-4  # and less
     assert 0.01 <= growth.quantile(0.5, passed=True)[0] <= 0.01 * step  # type: ignore[operator]
     assert growth.quantile(0.5, passed=False)[3] is None
+
+
+def test_growth_tells_what_is_large_from_what_is_infinite() -> None:
+    growth = Growth()
+    growth.see(np.array([[3e15, np.inf, 1e300]]), np.array([False]))
+    large, endless, largest = growth.quantile(1.0, passed=False)
+    assert 3e15 <= large <= 3e15 * 10 ** (1 / 8) * 1.0001  # type: ignore[operator]
+    assert endless == np.inf
+    assert largest == pytest.approx(1e24)  # and more

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grucible import verify
+from grucible.check.judging.growth import Growth
 from grucible.check.reports.html.page import html_page
 
 from .browser import BROWSER, Tab, browser
@@ -155,6 +159,32 @@ def test_the_distribution_filters_by_how_far_off(tab: Tab, page: Path) -> None:
     assert total == sum(
         r.decides and r.verdict in ("passed", "failed") for r in wrong_report().results
     )
+
+
+def test_charts_reach_as_far_as_the_numbers(tab: Tab, tmp_path: Path) -> None:
+    """However large a ratio is, it stands at its own place: at ∞ is what is infinite, and nothing else."""
+    report, file = wrong_report(), tmp_path / "far.html"
+    far = dict(zip(FAILED, (1e3, 2.67e16, inf), strict=False))
+    results = [replace(r, worst_ratio=far.get(r.id, r.worst_ratio)) for r in report.results]
+    growth = {"float64": Growth()}
+    growth["float64"].see(np.array([[1e12, 1e15, inf]]), np.array([False]))
+    file.write_text(html_page([replace(report, results=results, growth=growth)]), encoding="utf-8")
+    tab.open(file)
+    [line] = tab.ask(
+        "[...document.querySelectorAll('#growth .line-failed:not(.middle)')].map(e => e.getAttribute('d'))"
+    )
+    first, second, third = (float(point.split()[1]) for point in re.split("[ML]", line)[1:])
+    assert first > second > third
+    assert "∞" in tab.texts("#growth text")
+    bins = tab.ask("[...document.querySelectorAll('.bin')].map(e => e.getAttribute('aria-label'))")
+    [endless] = [one for one in bins if "infinitely far off" in one]
+    assert endless.endswith(": 0 passed, 1 failed")
+    [large] = [one for one in bins if "2.2e16 to 4.6e16 × tolerance" in one]
+    tab.click(f'.bin[aria-label="{large}"]')
+    assert count(tab) == "1"
+    tab.click(f'.bin[aria-label="{endless}"]')
+    assert count(tab) == "1"
+    assert "∞ × tolerance ×" in tab.texts("#filters .chip")
 
 
 def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None:

@@ -101,20 +101,21 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
   host.replaceChildren(table);
 }
 
-const PER_DECADE = 3;
+/** A power of ten as a mark of an axis. */
+const decadeText = (decade) => (decade >= 0 && decade < 3 ? String(10 ** decade) : `1e${decade}`);
 
 /** The distribution of the error over cases, a row for each dtype: on a log scale, with the limit. `rows` are
     {name, note, cases: [{ratio, passed}]}; `choose([from, to])` filters by the ratio. */
 function drawErrors(host, rows, chosen, choose, told) {
   const finite = rows.flatMap((row) => row.cases.map((one) => one.ratio)).filter((r) => r > 0 && r !== Infinity);
-  const high = Math.min(12, Math.max(1, Math.ceil(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)))));
-  const low = -3, bins = (high - low) * PER_DECADE + 2; // the first: less, and 0; the last: infinite, and more
+  const high = Math.max(1, Math.floor(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)) + 1e-9) + 1);
+  const low = -3, finest = high - low <= 24 ? 3 : 1, bins = (high - low) * finest + 2; // the first: less, and 0; the last: infinite alone
   const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 74, rowHeight = tall + 46;
-  const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : Math.min(bins - 1, 1 + Math.floor((Math.log10(ratio) - low) * PER_DECADE + 1e-9));
+  const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : 1 + Math.floor((Math.log10(ratio) - low) * finest + 1e-9);
   const x = (bin) => left + bin * each;
-  const limit = x(1 - low * PER_DECADE);
+  const limit = x(1 - low * finest);
   const svg = make("svg", { viewBox: `0 0 ${width} ${rows.length * rowHeight + 16}`, role: "group", "aria-label": "How far off the cases are, by dtype" });
-  const range = (bin) => [bin === 0 ? 0 : 10 ** (low + (bin - 1) / PER_DECADE), bin === bins - 1 ? Infinity : 10 ** (low + bin / PER_DECADE)];
+  const range = (bin) => bin === bins - 1 ? [Infinity, Infinity] : [bin === 0 ? 0 : 10 ** (low + (bin - 1) / finest), 10 ** (low + bin / finest)];
   const said = (bin) => bin === 0 ? `at most ${ratioText(10 ** low)} × tolerance` : bin === bins - 1 ? "infinitely far off" : `${ratioText(range(bin)[0])} to ${ratioText(range(bin)[1])} × tolerance`;
   const items = [];
   rows.forEach((row, number) => {
@@ -140,11 +141,10 @@ function drawErrors(host, rows, chosen, choose, told) {
       svg.append(drawn);
     });
     svg.append(make("line", { class: "rule", x1: left, x2: width - 4, y1: base, y2: base }), make("line", { class: "limit", x1: limit, x2: limit, y1: base - tall - 4, y2: base + 5 }));
-    const step = each * PER_DECADE < 18 ? 4 : each * PER_DECADE < 36 ? 2 : 1;
+    const step = [1, 2, 4, 10, 20, 50].find((some) => some * each * finest >= 36) || 100;
     for (let decade = low; decade <= high; decade += 1) {
-      if (decade !== 0 && ((decade % step) || (decade === high && counts[bins - 1].some(Boolean)) || (decade === low && counts[0].some(Boolean)))) continue;
-      const word = decade === 0 ? "1" : decade > 0 && decade < 3 ? String(10 ** decade) : `1e${decade}`;
-      svg.append(make("text", { x: x(1 + (decade - low) * PER_DECADE), y: base + 16, "text-anchor": "middle", class: decade === 0 ? "limit-word" : null }, decade === 0 ? "limit" : word));
+      if (decade && (decade % step || (decade === high && counts[bins - 1].some(Boolean)) || (decade === low && counts[0].some(Boolean)))) continue;
+      svg.append(make("text", { x: x(1 + (decade - low) * finest), y: base + 16, "text-anchor": "middle", class: decade ? null : "limit-word" }, decade ? decadeText(decade) : "limit"));
     }
     if (counts[0][0] + counts[0][1]) svg.append(make("text", { x: x(0), y: base + 16 }, "0"));
     if (counts[bins - 1][0] + counts[bins - 1][1]) svg.append(make("text", { x: x(bins), y: base + 16, "text-anchor": "end" }, "∞"));
@@ -161,23 +161,25 @@ const MOST_EVEN = 32;
 function drawSteps(host, rows) {
   const width = Math.max(260, host.clientWidth), left = 40, right = 8, tall = rows.length > 1 ? 74 : 120, rowHeight = tall + 46;
   const svg = make("svg", { viewBox: `0 0 ${width} ${rows.length * rowHeight + 4}`, role: "group", "aria-label": "Error by step" });
-  const known = rows.flatMap((row) => row.lines.flatMap((line) => line.values)).filter((v) => typeof v === "number" && v > 0 && v !== Infinity);
+  const values = rows.flatMap((row) => row.lines.flatMap((line) => line.values)), endless = values.includes(Infinity);
+  const known = values.filter((v) => v > 0 && v !== Infinity);
   const low = Math.max(-4, Math.min(-1, Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b), 1)))));
-  const high = Math.min(10, Math.max(1, Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b), 1)))));
+  const highest = Math.max(1, Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b), 1))));
+  const every = Math.ceil((highest - low) / (tall / 22 - (endless ? 1 : 0))), high = highest + (endless ? every : 0); // what is infinite stands above all
   rows.forEach((row, number) => {
     const top = number * rowHeight + 24, base = top + tall;
     const steps = Math.max(...row.lines.map((line) => line.values.length));
     const far = (step) => (steps > MOST_EVEN ? Math.log(step + 1) / Math.log(steps) : steps > 1 ? step / (steps - 1) : 0.5);
     const x = (step) => left + far(step) * (width - left - right);
-    const y = (ratio) => base - tall * Math.min(1, Math.max(0, ((ratio === 0 ? low : ratio === Infinity || ratio < 0 ? high : Math.log10(ratio)) - low) / (high - low)));
+    const y = (ratio) => base - tall * Math.min(1, Math.max(0, ((ratio === 0 ? low : ratio === Infinity ? high : Math.log10(ratio)) - low) / (high - low)));
     const said = row.lines.filter((line) => line.values.length).map((line) => `${line.middle ? "middle" : "worst"} of those that ${line.kind}: ${ratioText(line.values[0])} at step 1, ${ratioText(line.values.at(-1))} at step ${line.values.length}`).join("; ");
     const part = make("g", { role: "img", "aria-label": `${row.name}: ${said}` });
     part.append(make("text", { class: "name", x: 4, y: top - 9 }, row.name), make("text", { x: 4 + 8.2 * row.name.length + 12, y: top - 9 }, row.note));
     for (let decade = low; decade <= high; decade++) {
-      const every = Math.ceil((high - low) / (tall / 22));
-      if (decade && (decade % every || Math.abs(decade) * tall / (high - low) < 12)) continue;
+      const above = endless && decade === high;
+      if (decade && !above && (decade > highest || decade % every || Math.abs(decade) * tall / (high - low) < 12)) continue;
       part.append(make("line", { class: decade ? "rule" : "limit", x1: left, x2: width - right, y1: y(10 ** decade), y2: y(10 ** decade) }),
-        make("text", { class: decade ? null : "limit-word", x: left - 6, y: y(10 ** decade) + 4, "text-anchor": "end" }, decade ? decade > 0 && decade < 3 ? String(10 ** decade) : `1e${decade}` : "limit"));
+        make("text", { class: decade ? null : "limit-word", x: left - 6, y: y(10 ** decade) + 4, "text-anchor": "end" }, above ? "∞" : decade ? decadeText(decade) : "limit"));
     }
     for (const line of row.lines) {
       let drawn = "", before = null;
