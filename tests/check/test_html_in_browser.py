@@ -329,6 +329,29 @@ def test_phone_dark_and_paper(tab: Tab, page: Path, tmp_path: Path) -> None:
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_on_a_phone_lines_stay_whole_and_what_was_observed_is_in_sight(
+    tab: Tab, page: Path
+) -> None:
+    tab.look(390, 844)
+    tab.open(page)
+    right = "document.querySelector('.by-dtype {}').getBoundingClientRect().right"
+    names = tab.texts(".by-dtype thead th")
+    for name in ("worst ratio", "observed"):
+        assert tab.ask(right.format(f"td:nth-child({names.index(name) + 1})")) <= 390
+    heights = "[...document.querySelectorAll('.by-dtype tbody tr')].map(e => e.offsetHeight)"
+    assert max(tab.ask(heights)) < 45  # one line each
+    assert tab.ask("document.querySelector('.by-dtype caption span').offsetHeight") > 0
+    tab.click(f"{ROWS} .id")
+    tab.until("document.getElementById('case').open")
+    shown = (
+        "(e => [e.clientHeight, e.textContent.split('\\n').length, e.scrollWidth > e.clientWidth])"
+    )
+    height, lines, scrolls = tab.ask(f"{shown}(document.querySelector('#case pre'))")
+    assert height / lines < 24  # no line is broken
+    assert scrolls
+    assert tab.ask("document.documentElement.scrollWidth") == 390
+
+
 def test_headings_labels_and_tables_have_names(tab: Tab, page: Path) -> None:
     """As far as the tree for screen readers tells."""
     tab.open(page)
