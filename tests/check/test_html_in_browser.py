@@ -130,6 +130,23 @@ def test_the_heat_map_counts_and_filters(tab: Tab, page: Path) -> None:
     assert fragment(tab) == "#all=1"
 
 
+def test_the_heat_map_takes_no_more_room_than_it_needs(tab: Tab, page: Path) -> None:
+    tab.open(page, "#all=1")
+    [bottom, end] = tab.ask(
+        "['#heat-map table', '#heat'].map(e => document.querySelector(e).getBoundingClientRect().bottom)"
+    )
+    assert end - bottom < 60
+    words = tab.ask("document.querySelector('#heat figcaption p').getBoundingClientRect().left")
+    cells = tab.ask(
+        "[...document.querySelectorAll('#heat tr:nth-child(-n+5) .cell')].map(e => e.getBoundingClientRect().right)"
+    )
+    assert max(cells) < words
+    names = ("openvino.GRUCell-3", "openvino.GRUSequence-5")
+    cut = [tab.ask(f"shortened({name!r}, 15)") for name in names]
+    assert cut == ["openv…GRUCell-3", "openv…equence-5"]
+    assert tab.ask(f"shortened({names[1]!r}, 30)") == names[1]
+
+
 def test_keys_go_through_the_heat_map(tab: Tab, page: Path) -> None:
     tab.open(page)
     tab.ask("document.querySelector('#heat td[tabindex=\"0\"]').focus()")
@@ -200,6 +217,8 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
     assert [one.split(":")[0] for one in told[3:5]] == ["Y", "Ho"]
     assert "asks for" in tab.texts("#case pre")[0]
     assert "clip" in tab.texts("#case pre")[0]
+    assert tab.texts("#case .squares text")[:5][::4] == ["Y[0, 0, 0, :]", "Y[1, 0, 0, :]"]
+    assert "batch_size 3 × num_directions 1 × seq_length 4" in " ".join(tab.texts("#case .note"))
     asked = f"{title} --runtime {wrong_report().runtime}"
     commands = f"grucible show {title}\ngrucible trace {asked}\ngrucible shrink {asked}"
     assert tab.texts("#case pre")[-1] == commands

@@ -17,6 +17,9 @@ function make(name, attributes = {}, ...children) {
 const many = (n, one, several = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : several}`;
 const percent = (share) => `${share > 0 && share < 0.01 ? "<1" : share < 1 && share > 0.99 ? ">99" : Math.round(100 * share)} %`;
 
+/** A text of at most so many letters, of which the middle goes first: names differ at their ends. */
+const shortened = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(1 - most + Math.floor(most / 3))}`);
+
 /** A ratio to the tolerance for people: -1 is infinite. */
 function ratioText(ratio) {
   if (ratio === null || ratio === undefined) return "";
@@ -57,8 +60,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
   };
   const body = make("tbody");
   values.forEach((row, a) => {
-    if (row.first) body.append(make("tr", { class: "of", "aria-hidden": "true" }, make("th", {}, row.group.name)));
-    const line = make("tr", {}, make("th", { scope: "row", class: "value", title: row.value, "aria-label": `${row.group.name} ${row.value}` }, row.value));
+    const line = make("tr", { class: row.first ? "first" : null }, make("th", { scope: "row", class: "value", title: row.value, "aria-label": `${row.group.name} ${row.value}` }, row.first ? make("span", {}, row.group.name) : null, shortened(row.value, 30)));
     values.slice(0, a + 1).forEach((column, b) => {
       const found = cell(a, b);
       const starts = column.first ? "starts" : "";
@@ -85,7 +87,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
     body.append(line);
   });
   const foot = make("tr", {}, make("td"));
-  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, column.value))));
+  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, shortened(column.value, 15)))));
   const named = make("tr", { class: "group-row", "aria-hidden": "true" }, make("td"));
   groups.forEach((group) => named.append(make("th", { class: "starts", colspan: group.values.length, title: group.name }, group.name)));
   const table = make("table", { class: "heat", role: "grid", "aria-label": "Share passed of cases by pairs of what is asked" }, body, make("tfoot", {}, foot, named));
@@ -110,7 +112,7 @@ function drawErrors(host, rows, chosen, choose, told) {
   const finite = rows.flatMap((row) => row.cases.map((one) => one.ratio)).filter((r) => r > 0 && r !== Infinity);
   const high = Math.max(1, Math.floor(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)) + 1e-9) + 1);
   const low = -3, finest = high - low <= 24 ? 3 : 1, bins = (high - low) * finest + 2; // the first: less, and 0; the last: infinite alone
-  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 74, rowHeight = tall + 46;
+  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 56, rowHeight = tall + 46;
   const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : 1 + Math.floor((Math.log10(ratio) - low) * finest + 1e-9);
   const x = (bin) => left + bin * each;
   const limit = x(1 - low * finest);
@@ -159,7 +161,7 @@ const MOST_EVEN = 32;
     middle, values}]}, where values has a ratio for each step, null where there is none. More than MOST_EVEN steps
     stand on a log scale too. */
 function drawSteps(host, rows) {
-  const width = Math.max(260, host.clientWidth), left = 40, right = 8, tall = rows.length > 1 ? 74 : 120, rowHeight = tall + 46;
+  const width = Math.max(260, host.clientWidth), left = 40, right = 8, tall = rows.length > 1 ? 56 : 120, rowHeight = tall + 46;
   const svg = make("svg", { viewBox: `0 0 ${width} ${rows.length * rowHeight + 4}`, role: "group", "aria-label": "Error by step" });
   const values = rows.flatMap((row) => row.lines.flatMap((line) => line.values)), endless = values.includes(Infinity);
   const known = values.filter((v) => v > 0 && v !== Infinity);
@@ -198,16 +200,19 @@ function drawSteps(host, rows) {
   host.replaceChildren(rows.length ? svg : make("p", { class: "empty" }, "No case whose outputs hold the state of every step."));
 }
 
-/** The elements of an output as squares, a line of hidden units for each state: blue is within its tolerance, orange is
-    not, and the stronger the further off. */
+/** The elements of an output as squares, a line of hidden units for each state, with its place: blue is within its
+    tolerance, orange is not, and the stronger the further off. */
 function squares(name, shape, ratios) {
   const across = shape.at(-1) || 1, down = ratios.length / across, side = Math.max(5, Math.min(18, Math.floor(900 / across), Math.floor(360 / down)));
-  const wrong = ratios.filter((ratio) => ratio > 1).length;
-  const svg = make("svg", { class: "squares", role: "img", viewBox: `0 0 ${across * side} ${down * side}`, width: across * side, height: down * side, "aria-label": `${name}: ${wrong} of ${many(ratios.length, "element")} are off by more than the tolerance; the table has each` });
-  ratios.forEach((ratio, place) => {
+  const wrong = ratios.filter((ratio) => ratio > 1).length, every = Math.ceil(12 / side);
+  const place = (n) => shape.map((size, axis) => Math.floor(n / shape.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
+  const labels = Array.from({ length: down }, (_, line) => `${name}[${[...place(line * across).slice(0, -1), ":"].join(", ")}]`);
+  const left = Math.ceil(7.2 * labels.at(-1).length) + 8, width = left + across * side, height = down * side;
+  const svg = make("svg", { class: "squares", role: "img", viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": `${name}: ${wrong} of ${many(ratios.length, "element")} are off by more than the tolerance; the table has each` });
+  labels.forEach((label, line) => { if (line % every === 0) svg.append(make("text", { x: left - 6, y: line * side + side / 2 + 4, "text-anchor": "end" }, label)); });
+  ratios.forEach((ratio, n) => {
     const strength = ratio > 1 ? 0.45 + 0.55 * Math.min(1, Math.log10(Math.min(ratio, 1e6)) / 3) : 0.12 + 0.5 * ratio;
-    const at = [...shape].map((size, axis) => Math.floor(place / shape.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
-    svg.append(make("rect", { class: ratio > 1 ? "wrong" : "right", "fill-opacity": strength.toFixed(2), x: (place % across) * side, y: Math.floor(place / across) * side, width: side, height: side, rx: 2 }, make("title", {}, `${name}[${at.join(", ")}]: ${ratioText(ratio)} × tolerance`)));
+    svg.append(make("rect", { class: ratio > 1 ? "wrong" : "right", "fill-opacity": strength.toFixed(2), x: left + (n % across) * side, y: Math.floor(n / across) * side, width: side, height: side, rx: 2 }, make("title", {}, `${name}[${place(n).join(", ")}]: ${ratioText(ratio)} × tolerance`)));
   });
   return svg;
 }
