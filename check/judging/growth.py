@@ -19,7 +19,7 @@ from .criterion import Criterion
 
 MOST_STEPS = 1024
 """Of a longer sequence no more steps are looked at."""
-_LEAST, _PER_DECADE, _DECADES = -4, 8, 28
+_LEAST, _PER_DECADE, _DECADES = -4, 8, 68
 _INFINITE = _DECADES * _PER_DECADE + 1
 
 
@@ -27,7 +27,7 @@ class Growth:
     """Of the cases of one dtype whose outputs hold every state: how many have which error at which step.
 
     The error of a step is the largest |observed - expected| / tolerance of its states. It is counted in
-    eighths of a decade, from 1e-4 to 1e24, and what is infinite by itself; steps are counted in the order
+    eighths of a decade, from 1e-4 to 1e64, and what is infinite by itself; steps are counted in the order
     of processing.
     """
 
