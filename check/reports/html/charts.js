@@ -87,7 +87,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
     body.append(line);
   });
   const foot = make("tr", {}, make("td"));
-  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, shortened(column.value, 15)))));
+  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, shortened(column.value, 16)))));
   const named = make("tr", { class: "group-row", "aria-hidden": "true" }, make("td"));
   groups.forEach((group) => named.append(make("th", { class: "starts", colspan: group.values.length, title: group.name }, group.name)));
   const table = make("table", { class: "heat", role: "grid", "aria-label": "Share passed of cases by pairs of what is asked" }, body, make("tfoot", {}, foot, named));

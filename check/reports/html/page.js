@@ -305,6 +305,7 @@ async function start() {
   addEventListener("hashchange", () => { chosen = readAddress(); update(); });
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); el("cases").focus(); });
   for (const link of document.querySelectorAll("main .runtime a[href^='#']")) link.addEventListener("click", () => el("explore").scrollIntoView());
+  addEventListener("beforeprint", () => document.querySelectorAll(".runtime > details:not(.text)").forEach((one) => { one.open = true; }));
   let drawn = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== drawn) { drawn = innerWidth; update(); } });
   document.documentElement.classList.add("ready");
