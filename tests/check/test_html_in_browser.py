@@ -367,6 +367,7 @@ def test_on_a_phone_lines_stay_whole_and_what_was_observed_is_in_sight(
     )
     height, lines, scrolls = tab.ask(f"{shown}(document.querySelector('#case pre'))")
     assert height / lines < 24  # no line is broken
+    assert tab.ask("document.querySelector('.elements tbody tr').offsetHeight") < 40
     assert scrolls
     assert tab.ask("document.documentElement.scrollWidth") == 390
 

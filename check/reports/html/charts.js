@@ -207,7 +207,7 @@ function squares(name, shape, ratios) {
   const wrong = ratios.filter((ratio) => ratio > 1).length, every = Math.ceil(12 / side);
   const place = (n) => shape.map((size, axis) => Math.floor(n / shape.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
   const labels = Array.from({ length: down }, (_, line) => `${name}[${[...place(line * across).slice(0, -1), ":"].join(", ")}]`);
-  const left = Math.ceil(7.2 * labels.at(-1).length) + 8, width = left + across * side, height = down * side;
+  const left = Math.ceil(7.2 * Math.max(0, ...labels.map((label) => label.length))) + 8, width = left + across * side, height = down * side;
   const svg = make("svg", { class: "squares", role: "img", viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": `${name}: ${wrong} of ${many(ratios.length, "element")} are off by more than the tolerance; the table has each` });
   labels.forEach((label, line) => { if (line % every === 0) svg.append(make("text", { x: left - 6, y: line * side + side / 2 + 4, "text-anchor": "end" }, label)); });
   ratios.forEach((ratio, n) => {
