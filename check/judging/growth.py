@@ -19,18 +19,20 @@ from .criterion import Criterion
 
 MOST_STEPS = 1024
 """Of a longer sequence no more steps are looked at."""
-_LEAST, _PER_DECADE, _DECADES = -4, 8, 14
+_LEAST, _PER_DECADE, _DECADES = -4, 8, 68
+_INFINITE = _DECADES * _PER_DECADE + 1
 
 
 class Growth:
     """Of the cases of one dtype whose outputs hold every state: how many have which error at which step.
 
     The error of a step is the largest |observed - expected| / tolerance of its states. It is counted in
-    eighths of a decade, from 1e-4 to 1e10; steps are counted in the order of processing.
+    eighths of a decade, from 1e-4 to 1e64, and what is infinite by itself; steps are counted in the order
+    of processing.
     """
 
     def __init__(self) -> None:
-        self._counts = np.zeros((2, 0, _DECADES * _PER_DECADE + 2), np.int64)
+        self._counts = np.zeros((2, 0, _INFINITE + 1), np.int64)
 
     def see(self, errors: Array, passed: Array) -> None:
         """Count the errors (n, steps) of cases, NaN where one has no such step; `passed` (n,) tells which."""
@@ -41,18 +43,19 @@ class Growth:
         with np.errstate(divide="ignore", invalid="ignore"):
             place = (np.log10(errors) - _LEAST) * _PER_DECADE
         there = ~np.isnan(errors)
-        place = np.clip(np.floor(np.where(there, place, 0)) + 1, 0, self._counts.shape[2] - 1)
+        place = np.clip(np.floor(np.where(there, place, 0)) + 1, 0, _INFINITE - 1)
+        place[np.isinf(errors)] = _INFINITE
         case, step = np.nonzero(there)
         at = (np.where(passed[case], 0, 1), step, place[case, step].astype(int))
         np.add.at(self._counts, at, 1)
 
     def quantile(self, share: float, *, passed: bool) -> list[float | None]:
         """By step, what at least this share of the cases is no further off than, of those that passed or
-        of the others: the upper end of an eighth of a decade. None at steps that no case has."""
+        of the others: the upper end of an eighth of a decade, or infinity. None at steps that no case has."""
         counts = self._counts[0 if passed else 1]
         total = counts.sum(axis=1)
         place = np.argmax(counts.cumsum(axis=1) >= share * total[:, None], axis=1)
-        upper = 10.0 ** (_LEAST + place / _PER_DECADE)
+        upper = np.where(place == _INFINITE, np.inf, 10.0 ** (_LEAST + place / _PER_DECADE))
         return [float(u) if n else None for u, n in zip(upper, total, strict=True)]
 
     def cases(self, *, passed: bool) -> list[int]:

@@ -167,8 +167,10 @@ def test_a_failing_case_has_every_element() -> None:
     assert np.allclose([float(t) for t in y["ratio"].split()], off.ravel(), rtol=1e-3)
     assert np.allclose(told["steps"], off.max(axis=(0, 1, 3)), rtol=1e-3)
     assert "asks for" in told["asked"]
-    assert any("clip" in line for line in told["asked"])
+    assert any(line.startswith("  clip ") for line in told["asked"])  # as on a terminal
+    assert told["asked"][0].startswith(f"{SEQUENCE}, float32")
     assert told["inputs"][0].startswith("X: float32")
+    assert y["axes"] == ["batch_size", "num_directions", "seq_length", "hidden_size"]
 
 
 def test_of_many_failures_the_plainest_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,3 +382,12 @@ def test_growth_counts_what_is_there() -> None:
     assert worst[3] == 1e-4  # and less
     assert 0.01 <= growth.quantile(0.5, passed=True)[0] <= 0.01 * step  # type: ignore[operator]
     assert growth.quantile(0.5, passed=False)[3] is None
+
+
+def test_growth_tells_what_is_large_from_what_is_infinite() -> None:
+    growth = Growth()
+    growth.see(np.array([[3e45, np.inf, 1e300]]), np.array([False]))
+    large, endless, largest = growth.quantile(1.0, passed=False)
+    assert 3e45 <= large <= 3e45 * 10 ** (1 / 8) * 1.0001  # type: ignore[operator]
+    assert endless == np.inf
+    assert largest == pytest.approx(1e64)  # and more

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grucible import verify
+from grucible.check.judging.growth import Growth
 from grucible.check.reports.html.page import html_page
 
 from .browser import BROWSER, Tab, browser
@@ -126,6 +130,23 @@ def test_the_heat_map_counts_and_filters(tab: Tab, page: Path) -> None:
     assert fragment(tab) == "#all=1"
 
 
+def test_the_heat_map_takes_no_more_room_than_it_needs(tab: Tab, page: Path) -> None:
+    tab.open(page, "#all=1")
+    [bottom, end] = tab.ask(
+        "['#heat-map table', '#heat'].map(e => document.querySelector(e).getBoundingClientRect().bottom)"
+    )
+    assert end - bottom < 60
+    words = tab.ask("document.querySelector('#heat figcaption p').getBoundingClientRect().left")
+    cells = tab.ask(
+        "[...document.querySelectorAll('#heat tr:nth-child(-n+5) .cell')].map(e => e.getBoundingClientRect().right)"
+    )
+    assert max(cells) < words
+    names = ("openvino.GRUCell-3", "openvino.GRUSequence-5")
+    cut = [tab.ask(f"shortened({name!r}, 16)") for name in names]
+    assert cut == ["openv….GRUCell-3", "openv…Sequence-5"]
+    assert tab.ask(f"shortened({names[1]!r}, 30)") == names[1]
+
+
 def test_keys_go_through_the_heat_map(tab: Tab, page: Path) -> None:
     tab.open(page)
     tab.ask("document.querySelector('#heat td[tabindex=\"0\"]').focus()")
@@ -157,6 +178,32 @@ def test_the_distribution_filters_by_how_far_off(tab: Tab, page: Path) -> None:
     )
 
 
+def test_charts_reach_as_far_as_the_numbers(tab: Tab, tmp_path: Path) -> None:
+    """However large a ratio is, it stands at its own place: at ∞ is what is infinite, and nothing else."""
+    report, file = wrong_report(), tmp_path / "far.html"
+    far = dict(zip(FAILED, (1e3, 2.67e16, inf), strict=False))
+    results = [replace(r, worst_ratio=far.get(r.id, r.worst_ratio)) for r in report.results]
+    growth = {"float64": Growth()}
+    growth["float64"].see(np.array([[1e12, 1e15, inf]]), np.array([False]))
+    file.write_text(html_page([replace(report, results=results, growth=growth)]), encoding="utf-8")
+    tab.open(file)
+    [line] = tab.ask(
+        "[...document.querySelectorAll('#growth .line-failed:not(.middle)')].map(e => e.getAttribute('d'))"
+    )
+    first, second, third = (float(point.split()[1]) for point in re.split("[ML]", line)[1:])
+    assert first > second > third
+    assert "∞" in tab.texts("#growth text")
+    bins = tab.ask("[...document.querySelectorAll('.bin')].map(e => e.getAttribute('aria-label'))")
+    [endless] = [one for one in bins if "infinitely far off" in one]
+    assert endless.endswith(": 0 passed, 1 failed")
+    [large] = [one for one in bins if "2.2e16 to 4.6e16 × tolerance" in one]
+    tab.click(f'.bin[aria-label="{large}"]')
+    assert count(tab) == "1"
+    tab.click(f'.bin[aria-label="{endless}"]')
+    assert count(tab) == "1"
+    assert "∞ × tolerance ×" in tab.texts("#filters .chip")
+
+
 def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None:
     tab.open(page, "#verdict=failed")
     tab.click(f"{ROWS} .id")
@@ -170,6 +217,8 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
     assert [one.split(":")[0] for one in told[3:5]] == ["Y", "Ho"]
     assert "asks for" in tab.texts("#case pre")[0]
     assert "clip" in tab.texts("#case pre")[0]
+    assert tab.texts("#case .squares text")[:5][::4] == ["Y[0, 0, 0, :]", "Y[1, 0, 0, :]"]
+    assert "batch_size 3 × num_directions 1 × seq_length 4" in " ".join(tab.texts("#case .note"))
     asked = f"{title} --runtime {wrong_report().runtime}"
     commands = f"grucible show {title}\ngrucible trace {asked}\ngrucible shrink {asked}"
     assert tab.texts("#case pre")[-1] == commands
@@ -299,6 +348,30 @@ def test_phone_dark_and_paper(tab: Tab, page: Path, tmp_path: Path) -> None:
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_on_a_phone_lines_stay_whole_and_what_was_observed_is_in_sight(
+    tab: Tab, page: Path
+) -> None:
+    tab.look(390, 844)
+    tab.open(page)
+    right = "document.querySelector('.by-dtype {}').getBoundingClientRect().right"
+    names = tab.texts(".by-dtype thead th")
+    for name in ("worst ratio", "observed"):
+        assert tab.ask(right.format(f"td:nth-child({names.index(name) + 1})")) <= 390
+    heights = "[...document.querySelectorAll('.by-dtype tbody tr')].map(e => e.offsetHeight)"
+    assert max(tab.ask(heights)) < 45  # one line each
+    assert tab.ask("document.querySelector('.by-dtype caption span').offsetHeight") > 0
+    tab.click(f"{ROWS} .id")
+    tab.until("document.getElementById('case').open")
+    shown = (
+        "(e => [e.clientHeight, e.textContent.split('\\n').length, e.scrollWidth > e.clientWidth])"
+    )
+    height, lines, scrolls = tab.ask(f"{shown}(document.querySelector('#case pre'))")
+    assert height / lines < 24  # no line is broken
+    assert tab.ask("document.querySelector('.elements tbody tr').offsetHeight") < 40
+    assert scrolls
+    assert tab.ask("document.documentElement.scrollWidth") == 390
+
+
 def test_headings_labels_and_tables_have_names(tab: Tab, page: Path) -> None:
     """As far as the tree for screen readers tells."""
     tab.open(page)
@@ -351,3 +424,23 @@ def test_runtimes_side_by_side(tab: Tab, tmp_path: Path) -> None:
         "chosen.runtime === 0 && document.querySelector('#case .lead').textContent.length > 0"
     )
     assert "runtime" not in fragment(tab)
+
+
+def test_of_several_runtimes_the_first_is_unfolded(tab: Tab, tmp_path: Path) -> None:
+    file = tmp_path / "several.html"
+    file.write_text(html_page([wrong_report(), other_report(), other_report()]), encoding="utf-8")
+    tab.open(file)
+    top = "document.getElementById('explore').getBoundingClientRect().top + scrollY"
+    folded = tab.ask(top)
+    heights = "[...document.querySelectorAll('.hero')].map(e => e.checkVisibility())"
+    assert tab.ask(heights) == [True, False, False]
+    assert (
+        tab.texts(".runtime > details:not(.text) > summary")
+        == ["ignores_lengths: does not conform"] * 2
+    )
+    tab.click(".runtime > details:not(.text) > summary")
+    assert tab.ask(heights) == [True, True, False]
+    assert tab.ask(top) > folded + 200
+    tab.ask("dispatchEvent(new Event('beforeprint'))")
+    assert tab.ask(heights) == [True, True, True]
+    tab.ask("dispatchEvent(new Event('afterprint'))")

@@ -238,6 +238,6 @@ function elements(output) {
   const count = output.shape.reduce((a, b) => a * b, 1);
   const some = whole ? "" : `; here are the ${ratios.length.toLocaleString("en")} that are furthest off`;
   const head = ["element", "expected", "got", "off by", "tolerance", "× tolerance"].map((word, n) => make("th", { scope: "col", class: n ? "n" : null }, word));
-  return section(`${output.name}: ${wrong.toLocaleString("en")} of ${many(count, "element")} wrong${some}`, make("p", { class: "note" }, `shape ${output.shape.join(" × ")}`), whole ? squares(output.name, output.shape, ratios) : null,
+  return section(`${output.name}: ${wrong.toLocaleString("en")} of ${many(count, "element")} wrong${some}`, make("p", { class: "note" }, output.shape.map((size, n) => `${output.axes[n]}${output.axes[n] === String(size) ? "" : ` ${size}`}`).join(" × "), whole ? `; of the squares a line is a state, with its ${output.axes.at(-1)} from left to right` : null), whole ? squares(output.name, output.shape, ratios) : null,
     buttons, make("div", { class: "wide" }, make("table", { class: "elements" }, make("thead", {}, make("tr", {}, ...head)), rows)));
 }

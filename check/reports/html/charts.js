@@ -17,6 +17,9 @@ function make(name, attributes = {}, ...children) {
 const many = (n, one, several = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : several}`;
 const percent = (share) => `${share > 0 && share < 0.01 ? "<1" : share < 1 && share > 0.99 ? ">99" : Math.round(100 * share)} %`;
 
+/** A text of at most so many letters, of which the middle goes first: names differ at their ends. */
+const shortened = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(1 - most + Math.floor(most / 3))}`);
+
 /** A ratio to the tolerance for people: -1 is infinite. */
 function ratioText(ratio) {
   if (ratio === null || ratio === undefined) return "";
@@ -57,8 +60,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
   };
   const body = make("tbody");
   values.forEach((row, a) => {
-    if (row.first) body.append(make("tr", { class: "of", "aria-hidden": "true" }, make("th", {}, row.group.name)));
-    const line = make("tr", {}, make("th", { scope: "row", class: "value", title: row.value, "aria-label": `${row.group.name} ${row.value}` }, row.value));
+    const line = make("tr", { class: row.first ? "first" : null }, make("th", { scope: "row", class: "value", title: row.value, "aria-label": `${row.group.name} ${row.value}` }, row.first ? make("span", {}, row.group.name) : null, shortened(row.value, 30)));
     values.slice(0, a + 1).forEach((column, b) => {
       const found = cell(a, b);
       const starts = column.first ? "starts" : "";
@@ -85,7 +87,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
     body.append(line);
   });
   const foot = make("tr", {}, make("td"));
-  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, column.value))));
+  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, shortened(column.value, 16)))));
   const named = make("tr", { class: "group-row", "aria-hidden": "true" }, make("td"));
   groups.forEach((group) => named.append(make("th", { class: "starts", colspan: group.values.length, title: group.name }, group.name)));
   const table = make("table", { class: "heat", role: "grid", "aria-label": "Share passed of cases by pairs of what is asked" }, body, make("tfoot", {}, foot, named));
@@ -101,20 +103,21 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
   host.replaceChildren(table);
 }
 
-const PER_DECADE = 3;
+/** A power of ten as a mark of an axis. */
+const decadeText = (decade) => (decade >= 0 && decade < 3 ? String(10 ** decade) : `1e${decade}`);
 
 /** The distribution of the error over cases, a row for each dtype: on a log scale, with the limit. `rows` are
     {name, note, cases: [{ratio, passed}]}; `choose([from, to])` filters by the ratio. */
 function drawErrors(host, rows, chosen, choose, told) {
   const finite = rows.flatMap((row) => row.cases.map((one) => one.ratio)).filter((r) => r > 0 && r !== Infinity);
-  const high = Math.min(12, Math.max(1, Math.ceil(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)))));
-  const low = -3, bins = (high - low) * PER_DECADE + 2; // the first: less, and 0; the last: infinite, and more
-  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 74, rowHeight = tall + 46;
-  const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : Math.min(bins - 1, 1 + Math.floor((Math.log10(ratio) - low) * PER_DECADE + 1e-9));
+  const high = Math.max(1, Math.floor(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)) + 1e-9) + 1);
+  const low = -3, finest = high - low <= 24 ? 3 : 1, bins = (high - low) * finest + 2; // the first: less, and 0; the last: infinite alone
+  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 56, rowHeight = tall + 46;
+  const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : 1 + Math.floor((Math.log10(ratio) - low) * finest + 1e-9);
   const x = (bin) => left + bin * each;
-  const limit = x(1 - low * PER_DECADE);
+  const limit = x(1 - low * finest);
   const svg = make("svg", { viewBox: `0 0 ${width} ${rows.length * rowHeight + 16}`, role: "group", "aria-label": "How far off the cases are, by dtype" });
-  const range = (bin) => [bin === 0 ? 0 : 10 ** (low + (bin - 1) / PER_DECADE), bin === bins - 1 ? Infinity : 10 ** (low + bin / PER_DECADE)];
+  const range = (bin) => bin === bins - 1 ? [Infinity, Infinity] : [bin === 0 ? 0 : 10 ** (low + (bin - 1) / finest), 10 ** (low + bin / finest)];
   const said = (bin) => bin === 0 ? `at most ${ratioText(10 ** low)} × tolerance` : bin === bins - 1 ? "infinitely far off" : `${ratioText(range(bin)[0])} to ${ratioText(range(bin)[1])} × tolerance`;
   const items = [];
   rows.forEach((row, number) => {
@@ -140,11 +143,10 @@ function drawErrors(host, rows, chosen, choose, told) {
       svg.append(drawn);
     });
     svg.append(make("line", { class: "rule", x1: left, x2: width - 4, y1: base, y2: base }), make("line", { class: "limit", x1: limit, x2: limit, y1: base - tall - 4, y2: base + 5 }));
-    const step = each * PER_DECADE < 18 ? 4 : each * PER_DECADE < 36 ? 2 : 1;
+    const step = [1, 2, 4, 10, 20, 50].find((some) => some * each * finest >= 36) || 100;
     for (let decade = low; decade <= high; decade += 1) {
-      if (decade !== 0 && ((decade % step) || (decade === high && counts[bins - 1].some(Boolean)) || (decade === low && counts[0].some(Boolean)))) continue;
-      const word = decade === 0 ? "1" : decade > 0 && decade < 3 ? String(10 ** decade) : `1e${decade}`;
-      svg.append(make("text", { x: x(1 + (decade - low) * PER_DECADE), y: base + 16, "text-anchor": "middle", class: decade === 0 ? "limit-word" : null }, decade === 0 ? "limit" : word));
+      if (decade && (decade % step || (decade === high && counts[bins - 1].some(Boolean)) || (decade === low && counts[0].some(Boolean)))) continue;
+      svg.append(make("text", { x: x(1 + (decade - low) * finest), y: base + 16, "text-anchor": "middle", class: decade ? null : "limit-word" }, decade ? decadeText(decade) : "limit"));
     }
     if (counts[0][0] + counts[0][1]) svg.append(make("text", { x: x(0), y: base + 16 }, "0"));
     if (counts[bins - 1][0] + counts[bins - 1][1]) svg.append(make("text", { x: x(bins), y: base + 16, "text-anchor": "end" }, "∞"));
@@ -159,25 +161,27 @@ const MOST_EVEN = 32;
     middle, values}]}, where values has a ratio for each step, null where there is none. More than MOST_EVEN steps
     stand on a log scale too. */
 function drawSteps(host, rows) {
-  const width = Math.max(260, host.clientWidth), left = 40, right = 8, tall = rows.length > 1 ? 74 : 120, rowHeight = tall + 46;
+  const width = Math.max(260, host.clientWidth), left = 40, right = 8, tall = rows.length > 1 ? 56 : 120, rowHeight = tall + 46;
   const svg = make("svg", { viewBox: `0 0 ${width} ${rows.length * rowHeight + 4}`, role: "group", "aria-label": "Error by step" });
-  const known = rows.flatMap((row) => row.lines.flatMap((line) => line.values)).filter((v) => typeof v === "number" && v > 0 && v !== Infinity);
+  const values = rows.flatMap((row) => row.lines.flatMap((line) => line.values)), endless = values.includes(Infinity);
+  const known = values.filter((v) => v > 0 && v !== Infinity);
   const low = Math.max(-4, Math.min(-1, Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b), 1)))));
-  const high = Math.min(10, Math.max(1, Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b), 1)))));
+  const highest = Math.max(1, Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b), 1))));
+  const every = Math.ceil((highest - low) / (tall / 22 - (endless ? 1 : 0))), high = highest + (endless ? every : 0); // what is infinite stands above all
   rows.forEach((row, number) => {
     const top = number * rowHeight + 24, base = top + tall;
     const steps = Math.max(...row.lines.map((line) => line.values.length));
     const far = (step) => (steps > MOST_EVEN ? Math.log(step + 1) / Math.log(steps) : steps > 1 ? step / (steps - 1) : 0.5);
     const x = (step) => left + far(step) * (width - left - right);
-    const y = (ratio) => base - tall * Math.min(1, Math.max(0, ((ratio === 0 ? low : ratio === Infinity || ratio < 0 ? high : Math.log10(ratio)) - low) / (high - low)));
+    const y = (ratio) => base - tall * Math.min(1, Math.max(0, ((ratio === 0 ? low : ratio === Infinity ? high : Math.log10(ratio)) - low) / (high - low)));
     const said = row.lines.filter((line) => line.values.length).map((line) => `${line.middle ? "middle" : "worst"} of those that ${line.kind}: ${ratioText(line.values[0])} at step 1, ${ratioText(line.values.at(-1))} at step ${line.values.length}`).join("; ");
     const part = make("g", { role: "img", "aria-label": `${row.name}: ${said}` });
     part.append(make("text", { class: "name", x: 4, y: top - 9 }, row.name), make("text", { x: 4 + 8.2 * row.name.length + 12, y: top - 9 }, row.note));
     for (let decade = low; decade <= high; decade++) {
-      const every = Math.ceil((high - low) / (tall / 22));
-      if (decade && (decade % every || Math.abs(decade) * tall / (high - low) < 12)) continue;
+      const above = endless && decade === high;
+      if (decade && !above && (decade > highest || decade % every || Math.abs(decade) * tall / (high - low) < 12)) continue;
       part.append(make("line", { class: decade ? "rule" : "limit", x1: left, x2: width - right, y1: y(10 ** decade), y2: y(10 ** decade) }),
-        make("text", { class: decade ? null : "limit-word", x: left - 6, y: y(10 ** decade) + 4, "text-anchor": "end" }, decade ? decade > 0 && decade < 3 ? String(10 ** decade) : `1e${decade}` : "limit"));
+        make("text", { class: decade ? null : "limit-word", x: left - 6, y: y(10 ** decade) + 4, "text-anchor": "end" }, above ? "∞" : decade ? decadeText(decade) : "limit"));
     }
     for (const line of row.lines) {
       let drawn = "", before = null;
@@ -196,16 +200,19 @@ function drawSteps(host, rows) {
   host.replaceChildren(rows.length ? svg : make("p", { class: "empty" }, "No case whose outputs hold the state of every step."));
 }
 
-/** The elements of an output as squares, a line of hidden units for each state: blue is within its tolerance, orange is
-    not, and the stronger the further off. */
+/** The elements of an output as squares, a line of hidden units for each state, with its place: blue is within its
+    tolerance, orange is not, and the stronger the further off. */
 function squares(name, shape, ratios) {
   const across = shape.at(-1) || 1, down = ratios.length / across, side = Math.max(5, Math.min(18, Math.floor(900 / across), Math.floor(360 / down)));
-  const wrong = ratios.filter((ratio) => ratio > 1).length;
-  const svg = make("svg", { class: "squares", role: "img", viewBox: `0 0 ${across * side} ${down * side}`, width: across * side, height: down * side, "aria-label": `${name}: ${wrong} of ${many(ratios.length, "element")} are off by more than the tolerance; the table has each` });
-  ratios.forEach((ratio, place) => {
+  const wrong = ratios.filter((ratio) => ratio > 1).length, every = Math.ceil(12 / side);
+  const place = (n) => shape.map((size, axis) => Math.floor(n / shape.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
+  const labels = Array.from({ length: down }, (_, line) => `${name}[${[...place(line * across).slice(0, -1), ":"].join(", ")}]`);
+  const left = Math.ceil(7.2 * Math.max(0, ...labels.map((label) => label.length))) + 8, width = left + across * side, height = down * side;
+  const svg = make("svg", { class: "squares", role: "img", viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": `${name}: ${wrong} of ${many(ratios.length, "element")} are off by more than the tolerance; the table has each` });
+  labels.forEach((label, line) => { if (line % every === 0) svg.append(make("text", { x: left - 6, y: line * side + side / 2 + 4, "text-anchor": "end" }, label)); });
+  ratios.forEach((ratio, n) => {
     const strength = ratio > 1 ? 0.45 + 0.55 * Math.min(1, Math.log10(Math.min(ratio, 1e6)) / 3) : 0.12 + 0.5 * ratio;
-    const at = [...shape].map((size, axis) => Math.floor(place / shape.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
-    svg.append(make("rect", { class: ratio > 1 ? "wrong" : "right", "fill-opacity": strength.toFixed(2), x: (place % across) * side, y: Math.floor(place / across) * side, width: side, height: side, rx: 2 }, make("title", {}, `${name}[${at.join(", ")}]: ${ratioText(ratio)} × tolerance`)));
+    svg.append(make("rect", { class: ratio > 1 ? "wrong" : "right", "fill-opacity": strength.toFixed(2), x: left + (n % across) * side, y: Math.floor(n / across) * side, width: side, height: side, rx: 2 }, make("title", {}, `${name}[${place(n).join(", ")}]: ${ratioText(ratio)} × tolerance`)));
   });
   return svg;
 }

@@ -86,13 +86,17 @@ def _case(part: FailingBlock, row: int, runtime: str) -> dict[str, Any]:
     block, answer = one.block, one.block.answer
     admitted = one.criterion.admitted(block, STORED)
     off = ratios(answer.outputs, one.observed, admitted, block.dtype, signed_zero=False)
-    lines = [escaped(line.removeprefix("  ")) for line in asked_lines(block.case(0), full=False)]
+    lines = [escaped(line) for line in asked_lines(block.case(0), full=False)]
     inputs = lines.index("inputs")
+    operator = OPERATORS[block.operator]
+    attributes = operator.with_defaults(block.given[0])
+    axes = {tensor.name: tensor.form(attributes).axes for tensor in operator.outputs}
     return {
-        "asked": lines[:inputs],
-        "inputs": lines[inputs + 1 :],
+        "asked": [*_flush(lines[:2]), *lines[2:inputs]],
+        "inputs": _flush(lines[inputs + 1 :]),
         "outputs": [
-            _output(name, answer.outputs[name][0], one.observed[name][0], admitted[name][0], off[name][0])
+            {"axes": axes[name]}
+            | _output(name, answer.outputs[name][0], one.observed[name][0], admitted[name][0], off[name][0])
             for name in answer.outputs
         ],
         "steps": _steps(one),
@@ -102,6 +106,11 @@ def _case(part: FailingBlock, row: int, runtime: str) -> dict[str, Any]:
             for section in (more_sections(part, row, runtime) if runtime else ())
         ],
     }  # fmt: skip
+
+
+def _flush(lines: Sequence[str]) -> list[str]:
+    """Lines without the indentation that all of them have on a terminal."""
+    return [line.removeprefix("  ") for line in lines]
 
 
 def _output(

@@ -154,7 +154,7 @@ function drawFilters(count) {
   const chips = make("div", { class: "group" });
   const chip = (text, change) => chips.append(make("button", { type: "button", class: "chip set", "data-key": `set-${text}`, "aria-label": `${text}: remove this filter`, onclick: () => choose(change) }, text, " ×"));
   for (const pair of chosen.has) chip(pair.join(" "), { has: chosen.has.filter((one) => one !== pair) });
-  if (chosen.from !== null || chosen.to !== null) chip(`${ratioText(chosen.from || 0)} to ${ratioText(chosen.to ?? Infinity)} × tolerance`, { from: null, to: null });
+  if (chosen.from !== null || chosen.to !== null) chip(`${chosen.from === Infinity ? "" : `${ratioText(chosen.from || 0)} to `}${ratioText(chosen.to ?? Infinity)} × tolerance`, { from: null, to: null });
   if (address({ ...chosen, case: "", sort: "", all: false, runtime: 0 }) !== "#") chips.append(make("button", { type: "button", class: "chip", "data-key": "clear", onclick: () => choose({ ...nothing(), runtime: chosen.runtime, sort: chosen.sort, all: chosen.all }) }, "clear all"));
   const used = new Set(runtime.explained);
   const several = page.runtimes.length > 1;
@@ -259,9 +259,10 @@ function drawCharts(out) {
   drawSteps(el("growth-chart"), lines);
 }
 
+/** The errors of steps without those at the end that there are none of. */
 function trimmed(values) {
   const end = values.findLastIndex((value) => value !== null) + 1;
-  return values.slice(0, end);
+  return values.slice(0, end).map((value) => (value === "inf" ? Infinity : value));
 }
 
 function prepareCharts() {
@@ -304,6 +305,7 @@ async function start() {
   addEventListener("hashchange", () => { chosen = readAddress(); update(); });
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); el("cases").focus(); });
   for (const link of document.querySelectorAll("main .runtime a[href^='#']")) link.addEventListener("click", () => el("explore").scrollIntoView());
+  addEventListener("beforeprint", () => document.querySelectorAll(".runtime > details:not(.text)").forEach((one) => { one.open = true; }));
   let drawn = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== drawn) { drawn = innerWidth; update(); } });
   document.documentElement.classList.add("ready");

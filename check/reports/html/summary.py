@@ -87,6 +87,8 @@ class Summary:
     not_tried: int
     hints: Sequence[str]
     rows: Sequence[Row]
+    totals: Sequence[int]
+    """How many cases of all rows have each verdict: a narrow page has no column of one that none has."""
     failures: Sequence[Failure]
     wrong: int
     text: str
@@ -97,6 +99,7 @@ def summary(report: Report) -> Summary:
     wrong = [result for result in report.results if result.wrong]
     found = report.diagnosis
     name = f"{report.runtime} {report.runtime_version}".strip()
+    rows = _rows(report)
     return Summary(
         name=escaped(name),
         vectors=escaped(report.vectors),
@@ -110,7 +113,8 @@ def summary(report: Report) -> Summary:
         unexplained=found.unexplained,
         not_tried=found.not_tried,
         hints=[escaped(hint) for hint in found.hints],
-        rows=_rows(report),
+        rows=rows,
+        totals=[sum(row.counts[n] for row in rows) for n in range(len(VERDICTS))],
         failures=_failures(report, wrong),
         wrong=len(wrong),
         text="\n".join(map(escaped, report_lines(report))),
