@@ -50,13 +50,14 @@ def shrink_command(
     smaller case is as good as the first one. Its id ends with that of CASE.
     """
     from ...gen.making.posed import Posed, write_answered
+    from ..observed.isolated import ENDLESS
     from ..observed.pool import RuntimePool
     from ..reports.show import find_case
     from ..shrinking.shrink import shrink
 
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
-    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
+    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
         found = shrink(block, pool, criteria, seconds, _draw)
         _erase()
         name = f"{pool.name} {pool.version}".strip()

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import shlex
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
@@ -36,15 +38,31 @@ MOST_LATE = 2
 """After so many time-outs a runtime that has not answered anything yet is asked no more."""
 
 
+class Patience(NamedTuple):
+    """A runtime is asked no more after so many `deaths` or time-outs in a row, or where it was so often
+    `late` and never answered."""
+
+    deaths: float = MOST_DEATHS
+    late: float = MOST_LATE
+
+
+USUAL = Patience()
+ENDLESS = Patience(math.inf, math.inf)
+"""For who looks for a smaller question that kills the runtime, or lets it hang, too."""
+
+
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
-    A question may take `timeout` seconds, the address space of the process `memory` bytes. One thread
-    asks at a time; any may close.
+    A question may take `timeout` seconds, the address space of the process `memory` bytes. Where it does not
+    answer, `patience` says when it is asked no more. One thread asks at a time; any may close.
     """
 
-    def __init__(self, name: str, timeout: float, memory: int | None = None) -> None:
+    def __init__(
+        self, name: str, timeout: float, memory: int | None = None, patience: Patience = USUAL
+    ) -> None:
         self.name, self.version, self.parallel = name, "", False
+        self._patience = patience
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
         self._deaths, self._late, self._answered = 0, 0, False
@@ -115,10 +133,10 @@ class IsolatedRuntime:
 
     def _pointless(self) -> str:
         """Why it is asked no more; "" where it is."""
-        if self._deaths >= MOST_DEATHS:
-            return f"the runtime died or did not answer {MOST_DEATHS} times in a row"
-        if self._late >= MOST_LATE and not self._answered:
-            why = f"the runtime never answered, {MOST_LATE} times"
+        if self._deaths >= self._patience.deaths:
+            return f"the runtime died or did not answer {self._patience.deaths} times in a row"
+        if self._late >= self._patience.late and not self._answered:
+            why = f"the runtime never answered, {self._patience.late} times"
             if self._spec.startswith(EXEC):
                 why += f"; is its standard output flushed? grucible probe {self._spec!r} tells"
             return why

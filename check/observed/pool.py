@@ -18,7 +18,7 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
 from ...vectors.reader import VectorFile
-from .isolated import IsolatedRuntime
+from .isolated import USUAL, IsolatedRuntime, Patience
 from .source import Observed, Reply, stacked
 
 RUN = 32
@@ -37,17 +37,23 @@ class RuntimePool:
 
     Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and
     one for any other. A question may take `timeout` seconds, and the address space of a process `memory`
-    bytes. The first child starts at once, others
-    when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
-    it is first asked anything, where the runtime does not load.
+    bytes. Of a process that does not answer, `patience` says when it is asked no more. The first child starts
+    at once, others when there is work for them; one that does not start is done without. Raises
+    RuntimeNotUsable, when it is first asked anything, where the runtime does not load.
     """
 
     needs_inputs = True
 
     def __init__(
-        self, name: str, timeout: float, jobs: int | None = None, memory: int | None = None
+        self,
+        name: str,
+        timeout: float,
+        jobs: int | None = None,
+        memory: int | None = None,
+        patience: Patience = USUAL,
     ) -> None:
         self._spec, self._timeout, self._wanted, self._memory = name, timeout, jobs, memory
+        self._patience = patience
         self._children = [self._another()]
         self._threads: list[threading.Thread] = []
         self._work: SimpleQueue[_Work | None] = SimpleQueue()
@@ -55,7 +61,7 @@ class RuntimePool:
         self._changing = threading.Lock()
 
     def _another(self) -> IsolatedRuntime:
-        return IsolatedRuntime(self._spec, self._timeout, self._memory)
+        return IsolatedRuntime(self._spec, self._timeout, self._memory, self._patience)
 
     @property
     def name(self) -> str:

@@ -184,3 +184,15 @@ def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Comma
     assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
     again = command("shrink", file, "*", "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", file)
     assert "does not fail: there is nothing to shrink" in again.said_in_one_line()
+
+
+def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
+    tmp_path: Path, command: Command
+) -> None:
+    hangs = tmp_path / "hangs.sh"
+    hangs.write_text("printf 'grucible 1\\nend\\n'; exec sleep 600\n")
+    ended = command("shrink", "openvino.GRUCell-3/plain/float32/lbr", "--runtime", f"exec: sh {hangs}",
+                    "--timeout", "0.1", "-o", tmp_path / "small.h5")  # fmt: skip
+    assert ended.status == 0, ended.err
+    assert "without linear_before_reset" in " ".join(ended.out.split())
+    assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
