@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grucible import Report
-from grucible.cases.commands.terminal import escaped
+from grucible.cases.commands.terminal import escaped, no_command
 from grucible.check.reports.github import summary, workflow_commands
 from grucible.check.reports.junit import report_junit
 from grucible.check.reports.terminal import quiet_lines, report_lines
@@ -131,6 +131,43 @@ def test_on_github_nothing_that_is_printed_is_a_command(
     assert (len(word), last) == (32, f"::{word}::")
     assert ended.err.startswith("::error title=grucible::does not conform: 4 of 5 cases passed")
     assert page.read_text().startswith("of an earlier step\n## grucible: does not conform\n")
+
+
+SAYS_COMMANDS = """
+import sys
+def run(question):
+    print("##[stop-commands]abc", file=sys.stderr)
+    raise ValueError(f"a ##[error]b\\n::error::c {question.id}")
+"""
+
+
+@pytest.mark.parametrize("printed", [[], ["--quiet"], ["--json"]], ids=str)
+def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
+    some_vectors: Path,
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: list[str],
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    module = tmp_path / "says.py"
+    module.write_text(SAYS_COMMANDS)
+    ended = command(
+        "check", some_vectors, "--runtime", f"{module}:run", "--report", "github", *printed
+    )
+    assert ended.status == 1
+    assert "##[" not in ended.out + ended.err
+    assert r"says.py:run: ##\x5bstop-commands]abc" in ended.err
+    ours = [line for line in ended.out.splitlines() if line.lstrip().startswith("::")]
+    assert len(ours) == (0 if printed == ["--json"] else 2)
+    if printed == ["--json"]:
+        assert "ValueError: a ##[error]b ::error::c" in ended.report["cases"][0]["message"]
+
+
+def test_what_makes_a_workflow_command_is_written_out() -> None:
+    assert no_command("a ::b:: ##c #[d]") == "a ::b:: ##c #[d]"
+    assert no_command("  ::error::a") == r"  \x3a:error::a"
+    assert no_command("a###[error]b ##[x]") == r"a###\x5berror]b ##\x5bx]"
 
 
 def test_elsewhere_github_needs_a_file(
