@@ -66,6 +66,7 @@ class IsolatedRuntime:
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
         self._deaths, self._late, self._answered = 0, 0, False
+        self._last = ""
         self._hello = Hello()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
@@ -149,7 +150,7 @@ class IsolatedRuntime:
         try:
             self._child.channel.send(question_parts(question), deadline)
             given = received(self._child.channel, question, deadline)
-            self._deaths, self._answered = 0, True
+            self._deaths, self._answered, self._last = 0, True, question.id
             return given
         except Closed:
             return Reply("error", {}, f"the runtime {self._lost()}", Fault("crashed"))
@@ -162,6 +163,17 @@ class IsolatedRuntime:
             self._drop()
             said = f"the runtime broke the protocol: {one_line(str(error))}"
             return Reply("error", {}, said, Fault("malformed"))
+
+    def finish(self) -> dict[str, Reply]:
+        """End the input of a program that answered, and give an error under the id of its last question where
+        it writes more then, or dies by a signal. One that does not end by itself is stopped."""
+        with self._asking:
+            child, found = self._child, dict[str, Reply]()
+            if child is not None and self._ready and self._last and self._spec.startswith(EXEC):
+                if reply := at_its_end(child):
+                    found[self._last] = reply
+                self._drop()
+            return found
 
     def _alive(self) -> bool:
         return self._child is not None and self._child.alive()
@@ -179,7 +191,7 @@ class IsolatedRuntime:
         with self._starting:
             if self._child is not None:
                 self._child.close()
-            self._child, self._ready = None, False
+            self._child, self._ready, self._last = None, False, ""
 
     def close(self) -> None:
         """End the child, and start none again."""
@@ -189,6 +201,21 @@ class IsolatedRuntime:
                 self._child.kill()
         with self._asking:  # whoever asks finds it ended
             self._drop()
+
+
+def at_its_end(child: Child) -> Reply | None:
+    """What goes wrong with a child when its input ends after its last answer; None where nothing does."""
+    until = time.monotonic() + END_SECONDS
+    child.channel.record()
+    child.end_input()
+    child.channel.rest(until)
+    if surplus := child.channel.recorded:
+        said = f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
+        return Reply("error", {}, said, Fault("malformed"))
+    if child.ended(max(0.0, until - time.monotonic())) and child.kill() < 0:
+        said = f"after its last answer, the runtime {how_it_ended(child)}"
+        return Reply("error", {}, said, Fault("crashed"))
+    return None
 
 
 def how_it_ended(child: Child) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
 
@@ -113,6 +113,13 @@ class RuntimePool:
         ]
         self._start_threads()
         return [reply for answers in asked for reply in answers.result()]
+
+    def finish(self) -> dict[str, Reply]:
+        """Let the children end that are programs, all at a time; what goes wrong then, by the id of the last
+        question that each answered. All that was asked has been waited for."""
+        with ThreadPoolExecutor(len(self._children)) as each:
+            found = each.map(IsolatedRuntime.finish, self._children)
+            return {name: reply for one in found for name, reply in one.items()}
 
     def _hand_out(self, questions: Sequence[Question]) -> Future[list[Reply]]:
         """A run of questions for whichever child is free."""

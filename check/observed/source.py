@@ -96,6 +96,14 @@ class Answering(Protocol):
         """What the runtime says to each question. Its outputs may have any names, shapes and dtypes."""
 
 
+@runtime_checkable
+class Ending(Protocol):
+    """A source that ends by itself when nothing is asked any more, which may go wrong."""
+
+    def finish(self) -> Mapping[str, Reply]:
+        """Let it end, and give errors by the id of the last question that was answered before."""
+
+
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error.
 
