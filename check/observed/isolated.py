@@ -21,7 +21,7 @@ from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
 from ..protocol.program import Hello, answer_head, hello_of
-from ..runtimes.runtime import one_line
+from ..runtimes.runtime import bounded, one_line
 from .child import Child, signal_name
 from .serve import COMMAND
 from .source import Fault, Reply, reply_of
@@ -161,7 +161,7 @@ class IsolatedRuntime:
             return Reply("error", {}, said, Fault("crashed"))
         except ProtocolError as error:
             self._drop()
-            said = f"the runtime broke the protocol: {one_line(str(error))}"
+            said = f"the runtime broke the protocol: {bounded(one_line(str(error)))}"
             return Reply("error", {}, said, Fault("malformed"))
 
     def finish(self) -> dict[str, Reply]:
