@@ -27,7 +27,7 @@ from .judging.one_reading import one_reading
 from .judging.traits import KnownTraits, Traits
 from .observed.observations import Slice, observations
 from .observed.origin import Origin
-from .observed.source import Answering, FromRuntime, Source
+from .observed.source import Answering, Ending, FromRuntime, Source
 from .refusals.refusal import Refusal
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, described
@@ -102,6 +102,8 @@ def judge(
         for part in observations(files, source, select, advance):
             seen.see(part)
             stop_if_interrupted()
+        if isinstance(source, Ending):
+            seen.see_the_end(source)
         if strict:
             seen.ask_what_must_be_refused(source, select)
     except KeyboardInterrupt:
@@ -181,6 +183,17 @@ class _Seen:
         if self.diagnosis:
             _keep_failing(self.failing, part, found, self.criteria[dtype])
             self.passed += _passed(part, found)
+
+    def see_the_end(self, source: Ending) -> None:
+        """Let the source end: what goes wrong then is an error of the last case that was answered."""
+        wrong = source.finish()
+        for place, one in enumerate(self.results):
+            if one.id in wrong and one.verdict in ("passed", "unsupported"):
+                said = wrong[one.id]
+                self.results[place] = CaseResult(
+                    one.id, one.operator, one.tier, one.dtype, "error", message=said.message,
+                    fault=said.fault, must_support=one.must_support, traits=one.traits,
+                )  # fmt: skip
 
     def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
         """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""

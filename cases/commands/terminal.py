@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import unicodedata
 
@@ -12,6 +13,11 @@ import click
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or draws nothing for: controls and escape sequences, marks
 that turn the direction of writing, halves of surrogates, separators of lines and paragraphs."""
+
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable that is set in a run of GitHub Actions: it names the job summary."""
+_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[")
 
 
 def escaped(text: str) -> str:
@@ -26,9 +32,18 @@ def escaped(text: str) -> str:
     )
 
 
+def no_command(line: str) -> str:
+    r"""A line that is no workflow command to GitHub Actions: neither `::error::…`, which begins a line, nor
+    `##[error]…`, which may stand anywhere in it. The character that makes one is written out: \x3a, or \x5b.
+    """
+    return _COMMAND.sub(lambda found: rf"{found[1]}\x3a" if found[1] is not None else r"\x5b", line)
+
+
 def say(line: str = "", *, err: bool = False) -> None:
-    """Print a line, escaped, to standard output or, with `err`, to standard error."""
-    put(f"{escaped(line)}\n", err=err)
+    """Print a line, escaped, to standard output or, with `err`, to standard error. In a run of GitHub Actions
+    it is no workflow command."""
+    shown = escaped(line)
+    put(f"{no_command(shown) if os.environ.get(SUMMARY) else shown}\n", err=err)
 
 
 def put(text: str, *, err: bool = False) -> None:

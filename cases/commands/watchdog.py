@@ -18,6 +18,8 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 _lock = threading.Lock()
@@ -26,6 +28,10 @@ _watchdog: subprocess.Popen[bytes] | None = None
 
 MARK = "GRUCIBLE_RUNTIME"
 """The variable of the environment that holds a process's mark."""
+
+
+MOST_SCANS = 20
+"""So often it is looked for what a process started: what forks and ends faster than that gets away."""
 
 
 def new_mark() -> str:
@@ -76,34 +82,43 @@ def kill(process: int, mark: str) -> None:
     """Kill the process of this number and what it started, as far as they are there.
 
     That is the group and the session it leads, its descendants, whatever session these are in, and all that
-    has its mark, also where it died before.
+    has its mark, also where it died before. They are stopped first, until none is found that still runs: what
+    is stopped starts nothing while others are looked for.
     """
-    started = _started_by(process, mark)
-    for send in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            send(process, signal.SIGKILL)
-    for one in started:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(one, signal.SIGKILL)
+    stopped = {process}
+    _send(os.kill, stopped, signal.SIGSTOP)
+    for _ in range(MOST_SCANS):
+        more = _started_by(stopped, process, mark) - stopped
+        if not more:
+            break
+        _send(os.kill, more, signal.SIGSTOP)
+        stopped |= more
+    _send(os.kill, stopped, signal.SIGKILL)
+    _send(os.killpg, {process}, signal.SIGKILL)
 
 
-def _started_by(process: int, mark: str) -> set[int]:
-    """The processes of the session of this number or with the mark, and all descendants; none where there
-    is no /proc."""
+def _send(send: Callable[[int, int], None], processes: Iterable[int], number: int) -> None:
+    for one in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            send(one, number)
+
+
+def _started_by(known: AbstractSet[int], session: int, mark: str) -> set[int]:
+    """The known processes, those of the session or with the mark, and all descendants; of others than the
+    known ones none where there is no /proc."""
     variable = f"{MARK}={mark}".encode()
     parents: dict[int, int] = {}
-    found = set()
+    found = set(known)
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             number, _, rest = place.read_bytes().partition(b" (")
-            _, parent, _, session, *_ = rest.rpartition(b") ")[2].split()
+            _, parent, _, its_session, *_ = rest.rpartition(b") ")[2].split()
             parents[int(number)] = int(parent)
-            if int(session) == process or variable in _environment(place):
+            if int(its_session) == session or variable in _environment(place):
                 found.add(int(number))
-    found.add(process)
     while more := {one for one, parent in parents.items() if parent in found} - found:
         found |= more
-    return found - {process, os.getpid()}
+    return found - {os.getpid()}
 
 
 def _environment(stat: Path) -> list[bytes]:

@@ -57,6 +57,7 @@ def shrink_command(
     found so far is written.
     """
     from ...gen.making.posed import Posed, write_answered
+    from ..observed.isolated import ENDLESS
     from ..observed.pool import RuntimePool
     from ..reports.show import find_case
     from ..shrinking.shrink import shrink
@@ -64,7 +65,7 @@ def shrink_command(
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
     remember_terminations()
-    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
+    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
         found = shrink(block, pool, criteria, seconds, _draw, interruptible=True)
         if found.interrupted:
             acted_on()

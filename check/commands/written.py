@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from ...cases.commands.interrupts import acted_on
-from ...cases.commands.terminal import put, say
+from ...cases.commands.terminal import SUMMARY, put, say
 from ...cases.commands.text_file import (
     append_text,
     check_appendable,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ..reports.formats import Format
 
 Printed = Literal["whole", "quiet", "json"]
-ON_GITHUB, SUMMARY = "github", "GITHUB_STEP_SUMMARY"
-"""The format that needs no file in a run of GitHub Actions, and the variable that names its job summary."""
+ON_GITHUB = "github"
+"""The format that needs no file in a run of GitHub Actions."""
 
 
 class Written:
@@ -108,18 +108,21 @@ def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
     from ..reports.terminal import quiet_lines, report_lines
 
     if printed == "json":
-        put(report_json(report))
+        text = report_json(report)
+        put(text.replace("##[", r"##\u005b") if guarded else text)  # the same value
         return
     lines = quiet_lines(report) if printed == "quiet" else report_lines(report)
-    for line in _guarded(lines) if guarded else lines:
-        say(line)
+    with _guard() if guarded else contextlib.nullcontext():
+        for line in lines:
+            say(line)
 
 
-def _guarded(lines: Iterable[str]) -> Iterator[str]:
+@contextlib.contextmanager
+def _guard() -> Iterator[None]:
     word = secrets.token_hex(16)
-    yield f"::stop-commands::{word}"
-    yield from lines
-    yield f"::{word}::"
+    put(f"::stop-commands::{word}\n")
+    yield
+    put(f"::{word}::\n")
 
 
 def _check_summary() -> None:
@@ -135,7 +138,7 @@ def _annotate(report: Report) -> None:
     from ..reports.github import summary, workflow_commands
 
     for line in workflow_commands(report):
-        say(line, err=True)
+        put(f"{line}\n", err=True)
     append_text(Path(os.environ[SUMMARY]), summary(report))
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import shlex
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
 from ..protocol.program import Hello, answer_head, hello_of
-from ..runtimes.runtime import one_line
+from ..runtimes.runtime import bounded, one_line
 from .child import Child, signal_name
 from .serve import COMMAND
 from .source import Fault, Reply, reply_of
@@ -36,18 +38,35 @@ MOST_LATE = 2
 """After so many time-outs a runtime that has not answered anything yet is asked no more."""
 
 
+class Patience(NamedTuple):
+    """A runtime is asked no more after so many `deaths` or time-outs in a row, or where it was so often
+    `late` and never answered."""
+
+    deaths: float = MOST_DEATHS
+    late: float = MOST_LATE
+
+
+USUAL = Patience()
+ENDLESS = Patience(math.inf, math.inf)
+"""For who looks for a smaller question that kills the runtime, or lets it hang, too."""
+
+
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
-    A question may take `timeout` seconds, the address space of the process `memory` bytes. One thread
-    asks at a time; any may close.
+    A question may take `timeout` seconds, the address space of the process `memory` bytes. Where it does not
+    answer, `patience` says when it is asked no more. One thread asks at a time; any may close.
     """
 
-    def __init__(self, name: str, timeout: float, memory: int | None = None) -> None:
+    def __init__(
+        self, name: str, timeout: float, memory: int | None = None, patience: Patience = USUAL
+    ) -> None:
         self.name, self.version, self.parallel = name, "", False
+        self._patience = patience
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone, self._ready, self._closed = "", False, False
         self._deaths, self._late, self._answered = 0, 0, False
+        self._last = ""
         self._hello = Hello()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
@@ -115,10 +134,10 @@ class IsolatedRuntime:
 
     def _pointless(self) -> str:
         """Why it is asked no more; "" where it is."""
-        if self._deaths >= MOST_DEATHS:
-            return f"the runtime died or did not answer {MOST_DEATHS} times in a row"
-        if self._late >= MOST_LATE and not self._answered:
-            why = f"the runtime never answered, {MOST_LATE} times"
+        if self._deaths >= self._patience.deaths:
+            return f"the runtime died or did not answer {self._patience.deaths} times in a row"
+        if self._late >= self._patience.late and not self._answered:
+            why = f"the runtime never answered, {self._patience.late} times"
             if self._spec.startswith(EXEC):
                 why += f"; is its standard output flushed? grucible probe {self._spec!r} tells"
             return why
@@ -131,7 +150,7 @@ class IsolatedRuntime:
         try:
             self._child.channel.send(question_parts(question), deadline)
             given = received(self._child.channel, question, deadline)
-            self._deaths, self._answered = 0, True
+            self._deaths, self._answered, self._last = 0, True, question.id
             return given
         except Closed:
             return Reply("error", {}, f"the runtime {self._lost()}", Fault("crashed"))
@@ -142,8 +161,19 @@ class IsolatedRuntime:
             return Reply("error", {}, said, Fault("crashed"))
         except ProtocolError as error:
             self._drop()
-            said = f"the runtime broke the protocol: {one_line(str(error))}"
+            said = f"the runtime broke the protocol: {bounded(one_line(str(error)))}"
             return Reply("error", {}, said, Fault("malformed"))
+
+    def finish(self) -> dict[str, Reply]:
+        """End the input of a program that answered, and give an error under the id of its last question where
+        it writes more then, or dies by a signal. One that does not end by itself is stopped."""
+        with self._asking:
+            child, found = self._child, dict[str, Reply]()
+            if child is not None and self._ready and self._last and self._spec.startswith(EXEC):
+                if reply := at_its_end(child):
+                    found[self._last] = reply
+                self._drop()
+            return found
 
     def _alive(self) -> bool:
         return self._child is not None and self._child.alive()
@@ -161,7 +191,7 @@ class IsolatedRuntime:
         with self._starting:
             if self._child is not None:
                 self._child.close()
-            self._child, self._ready = None, False
+            self._child, self._ready, self._last = None, False, ""
 
     def close(self) -> None:
         """End the child, and start none again."""
@@ -171,6 +201,21 @@ class IsolatedRuntime:
                 self._child.kill()
         with self._asking:  # whoever asks finds it ended
             self._drop()
+
+
+def at_its_end(child: Child) -> Reply | None:
+    """What goes wrong with a child when its input ends after its last answer; None where nothing does."""
+    until = time.monotonic() + END_SECONDS
+    child.channel.record()
+    child.end_input()
+    child.channel.rest(until)
+    if surplus := child.channel.recorded:
+        said = f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
+        return Reply("error", {}, said, Fault("malformed"))
+    if child.ended(max(0.0, until - time.monotonic())) and child.kill() < 0:
+        said = f"after its last answer, the runtime {how_it_ended(child)}"
+        return Reply("error", {}, said, Fault("crashed"))
+    return None
 
 
 def how_it_ended(child: Child) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
 
@@ -18,7 +18,7 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
 from ...vectors.reader import VectorFile
-from .isolated import IsolatedRuntime
+from .isolated import USUAL, IsolatedRuntime, Patience
 from .source import Observed, Reply, stacked
 
 RUN = 32
@@ -37,17 +37,23 @@ class RuntimePool:
 
     Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and
     one for any other. A question may take `timeout` seconds, and the address space of a process `memory`
-    bytes. The first child starts at once, others
-    when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
-    it is first asked anything, where the runtime does not load.
+    bytes. Of a process that does not answer, `patience` says when it is asked no more. The first child starts
+    at once, others when there is work for them; one that does not start is done without. Raises
+    RuntimeNotUsable, when it is first asked anything, where the runtime does not load.
     """
 
     needs_inputs = True
 
     def __init__(
-        self, name: str, timeout: float, jobs: int | None = None, memory: int | None = None
+        self,
+        name: str,
+        timeout: float,
+        jobs: int | None = None,
+        memory: int | None = None,
+        patience: Patience = USUAL,
     ) -> None:
         self._spec, self._timeout, self._wanted, self._memory = name, timeout, jobs, memory
+        self._patience = patience
         self._children = [self._another()]
         self._threads: list[threading.Thread] = []
         self._work: SimpleQueue[_Work | None] = SimpleQueue()
@@ -55,7 +61,7 @@ class RuntimePool:
         self._changing = threading.Lock()
 
     def _another(self) -> IsolatedRuntime:
-        return IsolatedRuntime(self._spec, self._timeout, self._memory)
+        return IsolatedRuntime(self._spec, self._timeout, self._memory, self._patience)
 
     @property
     def name(self) -> str:
@@ -107,6 +113,13 @@ class RuntimePool:
         ]
         self._start_threads()
         return [reply for answers in asked for reply in answers.result()]
+
+    def finish(self) -> dict[str, Reply]:
+        """Let the children end that are programs, all at a time; what goes wrong then, by the id of the last
+        question that each answered. All that was asked has been waited for."""
+        with ThreadPoolExecutor(len(self._children)) as each:
+            found = each.map(IsolatedRuntime.finish, self._children)
+            return {name: reply for one in found for name, reply in one.items()}
 
     def _hand_out(self, questions: Sequence[Question]) -> Future[list[Reply]]:
         """A run of questions for whichever child is free."""

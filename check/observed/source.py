@@ -13,7 +13,15 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ..protocol.program import AnswerHead
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, frames, raised_at, text_of
+from ..runtimes.runtime import (
+    Runtime,
+    Unsupported,
+    bounded,
+    error_sentence,
+    frames,
+    raised_at,
+    text_of,
+)
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block
@@ -94,6 +102,14 @@ class Answering(Protocol):
 
     def replies(self, questions: Sequence[Question]) -> list[Reply]:
         """What the runtime says to each question. Its outputs may have any names, shapes and dtypes."""
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """A source that ends by itself when nothing is asked any more, which may go wrong."""
+
+    def finish(self) -> Mapping[str, Reply]:
+        """Let it end, and give errors by the id of the last question that was answered before."""
 
 
 class FromRuntime:
@@ -201,7 +217,7 @@ def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
 def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
     """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
     problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
-    return Reply("error", {}, problem, Fault("malformed")) if problem else given
+    return Reply("error", {}, bounded(problem), Fault("malformed")) if problem else given
 
 
 def _native(array: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ...cases.question import Question
-from ..runtimes.runtime import MOST_FRAME, MOST_FRAMES, one_line
+from ..runtimes.runtime import bounded, last_frames, one_line
 from .header import SPARE_BYTES, Announced, ProtocolError, announced, check_hello, parsed
 
 _Said = Literal["ok", "unsupported", "error"]
@@ -84,11 +84,9 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     for other in (rest for word, rest in told if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
     if keyword != "ok":
-        frames = [one_line(rest)[:MOST_FRAME] for word, rest in told if word == "traceback"]
+        frames = last_frames(rest for word, rest in told if word == "traceback")
         malformed = ("fault", "malformed") in told
-        return AnswerHead(
-            _SAID[keyword], one_line(message), [], malformed, tuple(frames[-MOST_FRAMES:])
-        )
+        return AnswerHead(_SAID[keyword], bounded(one_line(message)), [], malformed, frames)
     return AnswerHead("ok", "", _outputs([r for word, r in told if word == "output"], question))
 
 

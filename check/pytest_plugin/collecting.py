@@ -17,7 +17,7 @@ from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied
 from ..reports.wrapping import wrapped
-from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
+from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime, text_of
 from .outcome import Judge, Test, is_users
 from .suite import Vectors, load
 
@@ -67,7 +67,7 @@ class Cases(pytest.Collector):
     def _runtime(self, name: str) -> RuntimeFunction:
         """The runtime, in this process unless it is a program or is to be isolated."""
         if not self.config.getoption("grucible_isolated") and not name.startswith(EXEC):
-            return load_runtime(name).run
+            return _without_outcomes(load_runtime(name).run)
         pool = RuntimePool(name, TIMEOUT_SECONDS)
         self.config.add_cleanup(pool.close)
         _ = pool.name  # raises where it does not load
@@ -102,6 +102,22 @@ def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
         vectors.block(ask, name, subtests)
 
     return test
+
+
+def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
+    """The runtime, of which what pytest takes for a test's outcome, or for the end of all, is an error."""
+
+    def asked(question: Question) -> Any:
+        __tracebackhide__ = is_users
+        try:
+            return run(question)
+        except (pytest.exit.Exception, pytest.skip.Exception, pytest.xfail.Exception) as error:
+            raise RuntimeError(
+                f"the runtime raised pytest's {type(error).__name__} ({text_of(error)}); "
+                "expected outputs, or grucible.Unsupported"
+            ) from error
+
+    return asked
 
 
 def _answered(pool: RuntimePool, question: Question) -> Any:

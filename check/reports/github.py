@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...cases.commands.terminal import escaped
+from ...cases.commands.terminal import escaped, no_command
 from ..judging.case_result import CaseResult
 from ..report import Report
 from .diagnosis import sentence
@@ -33,7 +33,9 @@ def workflow_commands(report: Report) -> Iterator[str]:
 
 def _command(level: str, title: str, message: str) -> str:
     """A workflow command; a runtime's message in it can start no other one."""
-    data = escaped(message).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    data = (
+        no_command(escaped(message)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    )
     return f"::{level} title={title}::{data}"
 
 

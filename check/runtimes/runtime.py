@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import json
 import os
 import sys
 import sysconfig
@@ -30,6 +31,10 @@ _LIBRARIES = (
 )
 MOST_FRAMES, MOST_FRAME = 40, 300
 """So many lines of a traceback are kept, and so many characters of each."""
+MOST_TRACEBACK, MOST_MESSAGE = 16 << 10, 8 << 10
+"""So many bytes of a traceback, and of a message, as JSON writes them out: a control character is 6."""
+_LONGEST = 12
+"""So many bytes JSON writes for a character at most."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
@@ -167,15 +172,38 @@ def raised_at(error: BaseException) -> str:
 
 
 def frames(error: BaseException) -> tuple[str, ...]:
-    """The lines of an error's traceback, each in one line of bounded length, the last MOST_FRAMES of them."""
+    """The lines of an error's traceback, as `last_frames` keeps them."""
     lines = "".join(traceback.format_exception(error)).splitlines()
-    return tuple(one_line(line)[:MOST_FRAME] for line in lines[-MOST_FRAMES:] if line.strip(" ^~"))
+    return last_frames(line for line in lines[-MOST_FRAMES:] if line.strip(" ^~"))
+
+
+def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
+    """The last lines of a traceback, each in one line of bounded length: MOST_FRAMES of them at most, and
+    MOST_TRACEBACK bytes."""
+    kept: list[str] = []
+    room = MOST_TRACEBACK
+    for line in reversed([*lines][-MOST_FRAMES:]):
+        one = one_line(line)[:MOST_FRAME]
+        room -= len(json.dumps(one))
+        if room < 0:
+            break
+        kept.append(one)
+    return tuple(reversed(kept))
+
+
+def bounded(message: str) -> str:
+    """A message of MOST_MESSAGE bytes at most: of a longer one its head, and its tail, which often holds the
+    cause."""
+    if len(json.dumps(message)) <= MOST_MESSAGE:
+        return message
+    most = MOST_MESSAGE // _LONGEST
+    return f"{message[: most // 4]} … {message[-(most * 3 // 4) :]}"
 
 
 def text_of(error: BaseException) -> str:
-    """What an error of someone else's says, in one line."""
+    """What an error of someone else's says, in one line of bounded length."""
     try:
-        return one_line(str(error))
+        return bounded(one_line(str(error)))
     except KeyboardInterrupt:
         raise
     except BaseException:

@@ -9,8 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from grucible.cases.commands import watchdog
 
 from .conftest import HERE
 from .made import IMPORT_ANSWER, make_block, write_vectors
@@ -89,6 +92,31 @@ def test_of_an_orderly_end(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
     assert soon(lambda: not running(str(module)))
+
+
+def test_of_what_is_started_while_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark, look = watchdog.new_mark(), watchdog._started_by
+    started: list[subprocess.Popen[bytes]] = []
+
+    def sleeper() -> subprocess.Popen[bytes]:
+        environment = {**os.environ, watchdog.MARK: mark}
+        started.append(subprocess.Popen(["sleep", "600"], start_new_session=True, env=environment))
+        return started[-1]
+
+    def looked(*arguments: Any) -> set[int]:
+        found = look(*arguments)
+        if len(started) < 3:
+            sleeper()
+        return found
+
+    monkeypatch.setattr(watchdog, "_started_by", looked)
+    try:
+        first, _ = sleeper(), sleeper()
+        watchdog.kill(first.pid, mark)
+        assert [one.wait(30) for one in started] == [-signal.SIGKILL] * 3
+    finally:
+        for one in started:
+            one.kill()
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)

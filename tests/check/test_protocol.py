@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -12,11 +13,12 @@ import numpy as np
 import pytest
 from shipped import core_cases
 
-from grucible import Question
+from grucible import Question, Unsupported
+from grucible.cases.dtypes import Arrays
 from grucible.cases.question import TensorType
 from grucible.check.observed import isolated
 from grucible.check.observed.isolated import IsolatedRuntime
-from grucible.check.observed.source import Reply
+from grucible.check.observed.source import Reply, returned
 from grucible.check.protocol.header import (
     END,
     Announced,
@@ -27,6 +29,8 @@ from grucible.check.protocol.header import (
     question_of,
     question_parts,
 )
+from grucible.check.protocol.program import answer_head
+from grucible.check.runtimes.runtime import described
 
 from .programs import PROGRAMS
 
@@ -89,6 +93,27 @@ def test_an_answer_is_text_and_bytes() -> None:
     assert answer_parts("unsupported", {}, "no float16") == [b"unsupported no float16\nend\n"]
     assert answer_parts("error", {}, "two\nlines") == [b"error two lines\nend\n"]
     assert len(answer_parts("error", {}, "é" * 100_000)[0]) < 8192
+
+
+def test_of_a_long_error_the_end_is_kept_in_bounded_bytes() -> None:
+    question = core_cases()[0].question
+    lines = [f"traceback {n} " + "\1" * 1000 for n in range(40)]
+    head = answer_head(["error " + "\1" * 8000 + " the cause", *lines], question)
+    value = json.dumps([head.message, head.traceback])
+    assert len(value) < 25 << 10
+    assert head.message.endswith(" the cause")
+    assert head.traceback[-1].startswith("39 ")
+    plain = [f"traceback {'x' * 290}"] * 40
+    assert len(answer_head(["error it", *plain], question).traceback) == 40
+
+
+def test_of_a_long_error_here_the_end_is_kept_in_bounded_bytes() -> None:
+    def fails(_: Question) -> Arrays:
+        raise Unsupported("\1" * 100_000 + " the reason")
+
+    reply = returned(described("fails", fails), core_cases()[0].question)
+    assert len(json.dumps(reply.message)) <= 8 << 10
+    assert reply.message.endswith(" the reason")
 
 
 def test_what_announces_no_tensor_is_refused() -> None:

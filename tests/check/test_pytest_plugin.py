@@ -283,6 +283,23 @@ def test_what_cannot_be_used_is_said_in_a_line(
     assert "Traceback" not in printed
 
 
+def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) -> None:
+    (project / "ends.py").write_text(
+        f"{IMPORT_ANSWER}\nimport pytest\n\ndef run(question):\n"
+        "    for kind, what in {'wrong': 'exit', 'raises': 'skip', 'refused': 'xfail'}.items():\n"
+        "        if question.id.endswith(f'/{kind}'):\n"
+        "            getattr(pytest, what)('all is well')\n"
+        "    return answer(question)\n"
+    )
+    status, printed = run(
+        project, "--grucible", "v.h5", "--grucible-runtime", "ends:run", "-rA", "--tb=line"
+    )
+    assert status == 1
+    assert outcomes(printed)["FAILED"] == {"raises", "refused", "wrong"}
+    for name in ("Exit", "Skipped", "XFailed"):
+        assert f"the runtime raised pytest's {name} (all is well)" in printed
+
+
 def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:
     (project / "dies.py").write_text(
         f"{IMPORT_ANSWER}\nimport os\n\ndef run(question):\n"

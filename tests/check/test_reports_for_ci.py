@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grucible import Report
-from grucible.cases.commands.terminal import escaped
+from grucible.cases.commands.terminal import escaped, no_command
 from grucible.check.observed.source import Fault
 from grucible.check.reports.github import summary, workflow_commands
 from grucible.check.reports.junit import report_junit
@@ -194,6 +194,43 @@ def test_what_is_no_summary_of_github_is_told_before_the_judging(
     said = command("check", "--runtime", "no:such", "--report", "github").said_in_one_line()
     assert f"--report github: GITHUB_STEP_SUMMARY: {page}: {says}" in said
     assert not held or page.read_bytes() == held
+
+
+SAYS_COMMANDS = """
+import sys
+def run(question):
+    print("##[stop-commands]abc", file=sys.stderr)
+    raise ValueError(f"a ##[error]b\\n::error::c {question.id}")
+"""
+
+
+@pytest.mark.parametrize("printed", [[], ["--quiet"], ["--json"]], ids=str)
+def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
+    some_vectors: Path,
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: list[str],
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    module = tmp_path / "says.py"
+    module.write_text(SAYS_COMMANDS)
+    ended = command(
+        "check", some_vectors, "--runtime", f"{module}:run", "--report", "github", *printed
+    )
+    assert ended.status == 1
+    assert "##[" not in ended.out + ended.err
+    assert r"says.py:run: ##\x5bstop-commands]abc" in ended.err
+    ours = [line for line in ended.out.splitlines() if line.lstrip().startswith("::")]
+    assert len(ours) == (0 if printed == ["--json"] else 2)
+    if printed == ["--json"]:
+        assert "ValueError: a ##[error]b ::error::c" in ended.report["cases"][0]["message"]
+
+
+def test_what_makes_a_workflow_command_is_written_out() -> None:
+    assert no_command("a ::b:: ##c #[d]") == "a ::b:: ##c #[d]"
+    assert no_command("  ::error::a") == r"  \x3a:error::a"
+    assert no_command("a###[error]b ##[x]") == r"a###\x5berror]b ##\x5bx]"
 
 
 def test_elsewhere_github_needs_a_file(

@@ -216,3 +216,15 @@ def test_what_is_found_before_ctrl_c_is_written(
     )
     [small_case] = load_vectors(file)
     assert small(small_case.question) < small(case(SEQUENCE))
+
+
+def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
+    tmp_path: Path, command: Command
+) -> None:
+    hangs = tmp_path / "hangs.sh"
+    hangs.write_text("printf 'grucible 1\\nend\\n'; exec sleep 600\n")
+    ended = command("shrink", "openvino.GRUCell-3/plain/float32/lbr", "--runtime", f"exec: sh {hangs}",
+                    "--timeout", "0.1", "-o", tmp_path / "small.h5")  # fmt: skip
+    assert ended.status == 0, ended.err
+    assert "without linear_before_reset" in " ".join(ended.out.split())
+    assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
