@@ -160,7 +160,7 @@ SAID_OF_PRECISION: dict[str, Said] = {
     ),
     "int8-recurrence": Said((r"candidate's part of R .*(8[ -]bit|multiples|quanti)",)),
     "sigmoid-table": Said(
-        (r"argument of sigmoid rounded to multiples of 1/16\b",),
+        (r"(argument of sigmoid|pre-activations of both gates) rounded to multiples of 1/16\b",),
         also=(
             r"sigmoid approximated, off by up to (1e-02|3e-04)",
             r"(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)",
