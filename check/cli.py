@@ -1,4 +1,4 @@
-"""`check`, `compare`, `run`, `profile`, `ask`, `show`, `trace`, `shrink`, `score` and `runtimes`."""
+"""`check`, `compare`, `run`, `profile`, `ask`, `audit`, `show`, `trace`, `shrink`, `score` and `runtimes`."""
 
 from __future__ import annotations
 

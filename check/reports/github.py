@@ -1,4 +1,4 @@
-"""The report for GitHub Actions: annotations on standard output, and a job summary in Markdown."""
+"""The report for GitHub Actions: annotations for standard error, and a job summary in Markdown."""
 
 from __future__ import annotations
 
