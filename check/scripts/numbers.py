@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,6 @@ def array_text(array: Array, indent: str = "") -> str:
         return whole
     lines = textwrap.wrap(", ".join(flat), _WIDTH - len(indent) - 4, break_on_hyphens=False)
     return "\n".join([head, *(f"{indent}    {line}" for line in lines), f"{indent}{tail}"])
-
-
-def arrays_text(arrays: Mapping[str, Array]) -> str:
-    """An expression that makes a dict of these arrays."""
-    lines = [f"    {name!r}: {array_text(array, '    ')}," for name, array in arrays.items()]
-    return "\n".join(["{", *lines, "}"]).replace("'", '"')
 
 
 def number(value: Any) -> str:
