@@ -117,7 +117,7 @@ def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
 
 
 def rounded(local: Local, which: Array) -> bool:
-    """Whether the errors of the steps of the cases `which` (n,) look like roundings: in most states, up and
+    """Whether the errors of the steps of the cases `which` (n,) look like roundings: in many states, up and
     down alike. Where no steps are known, they may be."""
     signs, count, wrong = 0.0, 0, 0
     for start, steps in local.steps:
