@@ -3,7 +3,8 @@
 A case is explained by a variant of the GRU if what was observed is what the variant gives, within
 the tolerance, and not what was asked for (`failing`). `search` tries the variants of the catalogue;
 `beyond` takes what they leave one step at a time, and finds numbers and places. Chosen are the fewest
-that explain what any of them does (`explanations`). What is left is held against coarser arithmetic, then
+that explain what any of them does (`explanations`), and what is certain of them is held against all cases
+that passed, and those that failed otherwise (`proof`). What is left is held against coarser arithmetic, then
 against curves that are added to a function (`curves`); of what is left then, `hints` says what is known.
 """
 

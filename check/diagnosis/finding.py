@@ -27,7 +27,7 @@ class Finding:
     """One explanation: `explains` of the `of` failing cases.
 
     `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is
-    misreading, approximation, reading or arithmetic. `where` says in which cases or places it is so, "" for
+    a variant's, or arithmetic. `where` says in which cases or places it is so, "" for
     everywhere. `alternatives` name variants that no failing case tells from them; `contradicted` counts the
     cases that would have shown it and passed. What is not `certain` may be so: it explains what failed, but
     not why other cases pass. `operator` is that of a case it explains: sentences are in its words. `silent`
