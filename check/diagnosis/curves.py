@@ -27,8 +27,8 @@ HELPED = 0.4
 """What may be left of the error of a case that the curve explains."""
 CLOSE = 0.5
 """What the curve changes in a case is at least this share of what the function that was computed does."""
-ROUNDS, STEP = 4, 1e-4
-"""How often a curve is improved, by slopes that are taken of steps of this height."""
+ROUNDS, DIFFERENCE = 4, 1e-4
+"""How often a curve is improved, and the difference of a height by which a slope is taken."""
 FEWEST = 24
 """A curve is fitted to no fewer wrong states, and held against no fewer."""
 MOST_STEPS, MOST_STATES = 24, 4000
@@ -125,10 +125,10 @@ def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
     for _ in range(ROUNDS):
         variants = [with_curve(asked, heights.tolist())]
         variants += [
-            with_curve(asked, (heights + STEP * one).tolist()) for one in np.eye(len(KNOTS))
+            with_curve(asked, (heights + DIFFERENCE * one).tolist()) for one in np.eye(len(KNOTS))
         ]
         errors = _errors(variants, steps)
-        slopes = (errors[:1] - errors[1:]).T / STEP
+        slopes = (errors[:1] - errors[1:]).T / DIFFERENCE
         scale = np.abs(errors[0]).mean() or 1.0
         ridge = 1e-3 * np.sqrt(len(slopes)) * np.eye(len(KNOTS))
         left = np.concatenate([errors[0] / scale, -1e-3 * heights / scale])
