@@ -121,7 +121,11 @@ def _observed(
     memory: int | None,
     strict: bool,
 ) -> Iterator[RuntimePool | FromOutputs | FromAnswers]:
-    """What is judged: a runtime, whose first process starts now, or outputs made elsewhere."""
+    """What is judged: a runtime, whose first process starts now, or outputs made elsewhere.
+
+    Raises click.UsageError where both are given, or neither, or an option that outputs made elsewhere have no
+    use for.
+    """
     from ..observed.answers_file import outputs_at
     from ..observed.pool import RuntimePool
 

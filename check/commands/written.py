@@ -119,6 +119,7 @@ def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
 
 @contextlib.contextmanager
 def _guard() -> Iterator[None]:
+    """Lines that GitHub Actions does not read as commands: a word that nobody can guess ends them."""
     word = secrets.token_hex(16)
     put(f"::stop-commands::{word}\n")
     yield
@@ -147,7 +148,11 @@ def _write(reports: Sequence[Report], form: Format, file: Path) -> None:
 
 
 def _report_file(text: str) -> tuple[Format, Path]:
-    """The format and the file of `FORMAT=FILE`."""
+    """The format and the file of `FORMAT=FILE`.
+
+    Raises click.UsageError where it says none, or there is no place for the file, and GrucibleError where the
+    file holds something else, or what the format needs is not installed.
+    """
     from ..reports.formats import FORMATS
 
     name, equals, file = text.partition("=")

@@ -109,7 +109,7 @@ _RUNS = {
 
 
 def body_of(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
-    """The lines that ask this of the runtime called `name`."""
+    """The lines that ask this of the runtime called `name`; RuntimeNotUsable where that is no name of one."""
     if name == "onnx":
         return folder_body(asked, verbatim)
     if name in _RUNS:

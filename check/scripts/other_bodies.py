@@ -43,7 +43,10 @@ def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
 
 
 def function_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
-    """A script that calls a Python function with an object that stands for the question."""
+    """A script that calls a Python function with an object that stands for the question.
+
+    Raises RuntimeNotUsable where `name` does not end with the name of a function.
+    """
     place, _, attribute = name.rpartition(":")
     verbatim.uses("import importlib.util", "import sys", "from types import SimpleNamespace")
     if place.endswith(".py"):

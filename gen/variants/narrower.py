@@ -34,6 +34,7 @@ TYPES: dict[str, tuple[str, Rounding]] = {
     "tf32": ("rounded to TF32", partial(_of_float32, to_tf32)),
     "tf32-cut": ("cut off to TF32", partial(_of_float32, cut_to_tf32)),
 }
+"""The narrower types, by what a name says of them: in words, and what is made of numbers."""
 
 
 def _altered(name: str, rounding: Rounding, _: StackedSemantics) -> Alter:
@@ -64,7 +65,7 @@ def _both(rounding: Rounding, inputs: GruInputs, semantics: StackedSemantics) ->
 
 
 def _in_eight_bits(m: Array, largest: Array) -> Array:
-    """Rounded to 255 steps between minus and plus the largest."""
+    """Rounded to one of 255 numbers, evenly spaced from minus to plus the largest."""
     scale = np.where(largest > 0, largest, 1.0) / 127.0
     return np.asarray(np.round(m / scale) * scale)
 
@@ -145,4 +146,5 @@ _OPERANDS = tuple(
     )
 )  # fmt: skip
 NARROWER = (*_narrower(), *_STATES, *_WEIGHTS, *_eight_bits(), *_OPERANDS)
-"""Every quantity, and every input, of all gates and of each; the operands of all products."""
+"""Every quantity of a step; every input, of all gates and of each; the state where a step reads it; W and R in
+8 bits; the operands of all products."""
