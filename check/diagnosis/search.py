@@ -22,11 +22,14 @@ from .failing import FailingBlock, evenly
 from .finding import Names, names_of
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
+"""How many blocks are sampled, how many cases of each, and how often that is done for what is left."""
 FIRST_PARTS = 4
 """The catalogue is tried on cases of so few blocks first: where one mistake explains all, that is enough."""
 MOST_TOGETHER = 8
+"""So many of those found are tried together: of eight there are 154 sets of two, three or four."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
-"""How many blocks and cases are taken one step at a time, as if so many variants were tried on them."""
+"""How many blocks, and how many cases of each, are taken one step at a time; it counts as the work of so many
+variants."""
 SEARCHING = 3 << 32
 """The work that may go into looking for what explains cases of samples."""
 EXPLAINING = 1 << 37
