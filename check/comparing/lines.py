@@ -14,6 +14,8 @@ from .stored import Number, StoredFinding, StoredReport
 _SHOWN = 10
 _TOLD = 3
 """So many findings, or classes, are told in the first line."""
+_MOST_SAID = 300
+"""So many characters of a message or a finding are said: a report may be a stranger's."""
 
 
 def compared_lines(found: Compared) -> Iterator[str]:
@@ -76,9 +78,6 @@ def _changes(kind: str, changes: Sequence[CaseChange]) -> Iterator[str]:
         told = f"{change.before.verdict} → {change.after.verdict}{said}"
         yield from wrapped(told[:_MOST_SAID], indent=4)
     yield from _and_more(len(changes))
-
-
-_MOST_SAID = 300
 
 
 def _grades(grades: Sequence[GradeChange]) -> Iterator[str]:
