@@ -10,7 +10,8 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, dtype_name
 
-_WIDTH = 98
+WIDTH = 98
+"""Lines of a script that are made here are no wider: with the mark of a comment 100."""
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
@@ -23,9 +24,9 @@ def array_text(array: Array, indent: str = "") -> str:
     if array.ndim != 1:
         tail += f".reshape({shape})"
     whole = f"{head}{', '.join(flat)}{tail}"
-    if len(indent) + len(whole) <= _WIDTH - 20:  # what it is assigned to stands before it
+    if len(indent) + len(whole) <= WIDTH - 20:  # what it is assigned to stands before it
         return whole
-    lines = textwrap.wrap(", ".join(flat), _WIDTH - len(indent) - 4, break_on_hyphens=False)
+    lines = textwrap.wrap(", ".join(flat), WIDTH - len(indent) - 4, break_on_hyphens=False)
     return "\n".join([head, *(f"{indent}    {line}" for line in lines), f"{indent}{tail}"])
 
 

@@ -12,9 +12,7 @@ from ..observed.isolated import IsolatedRuntime
 from ..observed.source import held_to
 from .asked_case import AskedCase, asked_by
 from .comparing import held
-from .numbers import number
-
-_WIDTH = 98
+from .numbers import WIDTH, number
 
 
 def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
@@ -50,9 +48,9 @@ def _compared(asked: AskedCase, observed: Arrays, who: str) -> Iterator[str]:
     for name, array in observed.items():
         text = " ".join(number(value) for value in array.ravel())
         yield from textwrap.wrap(
-            f"{name}: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
+            f"{name}: {text}", WIDTH, subsequent_indent="  ", break_on_hyphens=False
         )
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)

@@ -15,13 +15,12 @@ from ...vectors.case import REQUIRED, Case
 from .asked_case import AskedCase, asked_by
 from .bodies import body_of
 from .body import Body
-from .numbers import array_text
+from .numbers import WIDTH, array_text
 from .verbatim import Verbatim
 
 MOST_NUMBERS = 20_000
 """A script of more numbers is nothing that anybody reads: it has some 300 kB."""
 _COMPARING = "check/scripts/comparing.py"
-_WIDTH = 98
 
 
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
@@ -89,7 +88,7 @@ def _head(asked: AskedCase, body: Body, observed: Sequence[str], made_by: str) -
     yield ""
     yield from textwrap.wrap(
         f"Expected is the exact result, rounded once to {case.dtype}. An element may be off by what "
-        f"{REQUIRED[case.dtype]} arithmetic may lose there.", _WIDTH
+        f"{REQUIRED[case.dtype]} arithmetic may lose there.", WIDTH
     )  # fmt: skip
     if case.tier == "nonportable":
         yield "It is not portable: another result is no fault."
@@ -101,7 +100,7 @@ def _head(asked: AskedCase, body: Body, observed: Sequence[str], made_by: str) -
 def _told(word: str, text: str) -> list[str]:
     """A word and what is said of it, indented."""
     return textwrap.wrap(
-        escaped(text), _WIDTH, initial_indent=f"{word:10}", subsequent_indent=" " * 10,
+        escaped(text), WIDTH, initial_indent=f"{word:10}", subsequent_indent=" " * 10,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
