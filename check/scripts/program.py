@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..protocol.header import MOST_HEADER_BYTES
 from .returned import Malformed
-
-MOST_HEADER_BYTES = 64 << 10
 
 
 def answer_of(
