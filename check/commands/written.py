@@ -122,8 +122,10 @@ def _guard() -> Iterator[None]:
     """Lines that GitHub Actions does not read as commands: a word that nobody can guess ends them."""
     word = secrets.token_hex(16)
     put(f"::stop-commands::{word}\n")
-    yield
-    put(f"::{word}::\n")
+    try:
+        yield
+    finally:
+        put(f"::{word}::\n")
 
 
 def _check_summary() -> None:
