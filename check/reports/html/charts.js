@@ -216,3 +216,33 @@ function squares(name, shape, ratios) {
   });
   return svg;
 }
+
+const MOST_VALUES = 8;
+
+/** What is asked, the most telling first: where the share passed differs most from value to value. */
+function telling(cases, base, verdicts) {
+  const found = [];
+  for (const name of cases.names()) {
+    const { values, numbers } = cases.of(name), asked = new Float64Array(values.length), passed = new Float64Array(values.length);
+    for (const i of base) {
+      const n = numbers[i], letter = verdicts[i];
+      if (n < 0 || letter === "u" || letter === "-") continue;
+      asked[n]++;
+      if (letter === "p") passed[n]++;
+    }
+    const there = values.map((_, n) => n).filter((n) => asked[n]);
+    if (there.length < 2) continue;
+    const all = asked.reduce((a, b) => a + b), mean = passed.reduce((a, b) => a + b) / all;
+    const spread = there.reduce((sum, n) => sum + asked[n] * (passed[n] / asked[n] - mean) ** 2, 0) / all;
+    const kept = there.sort((a, b) => asked[b] - asked[a]).slice(0, MOST_VALUES);
+    kept.sort((a, b) => values[a].localeCompare(values[b], "en", { numeric: true }));
+    found.push({ name, numbers, kept, values: kept.map((n) => values[n]), spread: spread * (there.length > MOST_VALUES ? 0.5 : 1) });
+  }
+  return found.sort((a, b) => b.spread - a.spread);
+}
+
+/** The errors of steps without those at the end that there are none of. */
+function trimmed(values) {
+  const end = values.findLastIndex((value) => value !== null) + 1;
+  return values.slice(0, end).map((value) => (value === "inf" ? Infinity : value));
+}

@@ -174,34 +174,12 @@ function drawFilters(count) {
 
 // ---- charts ----
 
-const MOST_VALUES = 8, MOST_TELLING = 5;
-
-/** What is asked, the most telling first: where the share passed differs most from value to value. */
-function telling(base, verdicts) {
-  const found = [];
-  for (const name of cases.names()) {
-    const { values, numbers } = cases.of(name), asked = new Float64Array(values.length), passed = new Float64Array(values.length);
-    for (const i of base) {
-      const n = numbers[i], letter = verdicts[i];
-      if (n < 0 || letter === "u" || letter === "-") continue;
-      asked[n]++;
-      if (letter === "p") passed[n]++;
-    }
-    const there = values.map((_, n) => n).filter((n) => asked[n]);
-    if (there.length < 2) continue;
-    const all = asked.reduce((a, b) => a + b), mean = passed.reduce((a, b) => a + b) / all;
-    const spread = there.reduce((sum, n) => sum + asked[n] * (passed[n] / asked[n] - mean) ** 2, 0) / all;
-    const kept = there.sort((a, b) => asked[b] - asked[a]).slice(0, MOST_VALUES);
-    kept.sort((a, b) => values[a].localeCompare(values[b], "en", { numeric: true }));
-    found.push({ name, numbers, kept, values: kept.map((n) => values[n]), spread: spread * (there.length > MOST_VALUES ? 0.5 : 1) });
-  }
-  return found.sort((a, b) => b.spread - a.spread);
-}
+const MOST_TELLING = 5;
 
 function drawHeatMap(out) {
   const verdicts = page.runtimes[chosen.runtime].verdicts, base = [];
   for (let i = 0; i < cases.length; i++) if (!(out[i] & CONTEXT) && cases.decides(i)) base.push(i);
-  const every = telling(base, verdicts), groups = chosen.all ? every : every.slice(0, MOST_TELLING);
+  const every = telling(cases, base, verdicts), groups = chosen.all ? every : every.slice(0, MOST_TELLING);
   for (const [name] of chosen.has) { // what is filtered by stays in sight
     const one = every.find((group) => group.name === name);
     if (one && !groups.includes(one)) groups.push(one);
@@ -257,12 +235,6 @@ function drawCharts(out) {
     return { name, note: `${passed.toLocaleString("en")} passed, ${failed.toLocaleString("en")} failed`, lines: drawn.filter((line) => line.values.length) };
   }).filter((row) => row.lines.length && (!chosen.dtype || row.name === chosen.dtype));
   drawSteps(el("growth-chart"), lines);
-}
-
-/** The errors of steps without those at the end that there are none of. */
-function trimmed(values) {
-  const end = values.findLastIndex((value) => value !== null) + 1;
-  return values.slice(0, end).map((value) => (value === "inf" ? Infinity : value));
 }
 
 function prepareCharts() {
