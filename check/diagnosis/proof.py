@@ -40,6 +40,7 @@ class Proof:
         self._found: Sequence[Explanation] = ()
         self._proven: dict[int, Explanation] = {}
         """What has been held against all that passed, by identity."""
+        self._excluded: dict[Names, list[tuple[Block, Array]]] = {}
 
     def chosen(self, found: Sequence[Explanation]) -> list[Explanation]:
         """The fewest that explain what any does. No case contradicts one that is certain: what those that
@@ -54,9 +55,15 @@ class Proof:
             found = [held.get(id(one), one) for one in found]
             found.sort(key=lambda one: one.rank)
 
+    def _passed(self, names: Names) -> list[tuple[Block, Array]]:
+        """The cases that passed and that variants exclude, by blocks: looked for once."""
+        if names not in self._excluded:
+            self._excluded[names] = self._passing.excluding(_variants(names))
+        return self._excluded[names]
+
     def _held(self, one: Explanation) -> Explanation:
         """The explanation with where it holds, or uncertain, if cases that passed speak against it."""
-        passed = self._passing.excluding(_variants(one.names))
+        passed = self._passed(one.names)
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
@@ -84,7 +91,7 @@ class Proof:
             return replace(one, certain=False)
         if not (otherwise | left).any():
             return one
-        passed = self._passing.excluding(variants)
+        passed = self._passed(one.names)
         placed = self._placed(one, passed, otherwise | left)
         few = count <= max(0 if beyond else SOME, OTHERWISE * one.explains)
         if placed.certain or not few:

@@ -127,24 +127,17 @@ class Steps:
     def near(self, given: Array) -> Array:
         """(c, …) which observed states are as near to what is given as the criterion admits: more, where what
         was observed is larger than what is right."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            same = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
-            return np.asarray(same | (np.abs(self.seen - given) <= self._room))
+        return _within(self.seen, given, self._room)
 
     def shown(self, variants: Sequence[Variant]) -> Array:
         """(n, direction, rows, hidden) in which states variants give together something clearly not right."""
-        given = self.given([variants])[0]
-        with np.errstate(invalid="ignore", over="ignore"):
-            same = (given == self.right) | (np.isnan(given) & np.isnan(self.right))
-            near = same | (np.abs(given - self.right) <= self._room + self.limits)
+        near = _within(self.given([variants])[0], self.right, self._room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def excluded(self, given: Array) -> Array:
         """(c, …) which states, of cases that passed and are held to be right, are not what is given: it is
         further from them than they may be from what was observed, and that from what explains it."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            near = (self.seen == given) | (np.isnan(self.seen) & np.isnan(given))
-            near |= np.abs(self.seen - given) <= self._room + self.limits
+        near = _within(self.seen, given, self._room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def explained(self, near: Array) -> Array:
@@ -252,6 +245,13 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
         row=np.repeat(np.arange(seen.shape[2]), time),
         rest=rest,
     )
+
+
+def _within(one: Array, other: Array, limit: Array) -> Array:
+    """Whether elements are equal, NaN in both, or no further apart than a limit."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        return np.asarray(same | (np.abs(one - other) <= limit))
 
 
 def _nudged(share: float) -> Variant:

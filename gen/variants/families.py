@@ -53,7 +53,14 @@ class Family:
     def members(self, numbers: Sequence[float]) -> Variant:
         """The variants with these numbers, at once: each computes a copy of the cases."""
         made = self.made(np.array(numbers, np.float64))
-        return Variant(self.name, self.subject, needs=self.needs, copies=len(numbers), **made)
+        return Variant(
+            self.name,
+            self.subject,
+            needs=self.needs,
+            jumps=self.form.jumps,
+            copies=len(numbers),
+            **made,
+        )
 
 
 def _shortest(number: float) -> str:
