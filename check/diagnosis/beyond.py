@@ -34,7 +34,7 @@ THIN_ROWS = 3
 """A number is sought on so many rows, and tried on all."""
 FEWEST_WRONG = 4
 """A number is fitted to no fewer wrong states than this."""
-BATCH_BYTES = 24 << 20
+BATCH_BYTES = 2 << 20
 """What the steps of all variants that are computed at once may take."""
 ZOOMS, ZOOMED = 14, 9
 """How often a number is sought between its neighbours, and among how many."""
@@ -148,8 +148,20 @@ def _in_some_units(steps: Steps) -> Iterator[tuple[Variant, float]]:
         for f in FAMILIES.values()
         if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")
     ]
-    for units in UNITS:
-        yield from _shares(steps, [restricted(variant, units) for variant in pool])
+    for units in _kinds_of_units(steps.seen.shape[-1]):
+        tried = _shares(steps, [restricted(variant, units[0]) for variant in pool])
+        for variant, (_, share) in zip(pool, tried, strict=True):
+            yield from ((restricted(variant, name), share) for name in units)
+
+
+def _kinds_of_units(hidden: int) -> list[list[str]]:
+    """The names that mean some of so many hidden units and not all, those that mean the same together."""
+    same: dict[bytes, list[str]] = {}
+    for name, (_, which) in UNITS.items():
+        units = which(hidden)
+        if units.any() and not units.all():
+            same.setdefault(units.tobytes(), []).append(name)
+    return list(same.values())
 
 
 def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
@@ -199,12 +211,16 @@ def _fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
     for place, ((family, _), share) in enumerate(zip(tried, left, strict=True)):
         if share < best.get(family.name, (PROMISING, family, 0))[0]:
             best[family.name] = (share, family, place)
-    for _, family, place in sorted(best.values(), key=lambda one: one[0])[:BEST]:
-        number = tried[place][1]
-        if family.form.fitted:
-            around = [n for f, n in tried[max(0, place - 1) : place + 2] if f is family]
-            number = _sought(thin, family, min(around), max(around))
-        yield from _with_few_digits(steps, family, number)
+    closer = sorted(best.values(), key=lambda one: one[0])[:BEST]
+    numbers = {family.name: tried[place][1] for _, family, place in closer}
+    around = {
+        family.name: [n for f, n in tried[max(0, place - 1) : place + 2] if f is family]
+        for _, family, place in closer
+        if family.form.fitted
+    }
+    numbers |= _sought(thin, {name: (min(near), max(near)) for name, near in around.items()})
+    for name, number in numbers.items():
+        yield from _with_few_digits(steps, FAMILIES[name], number)
 
 
 def _thin(steps: Steps) -> Steps:
@@ -232,15 +248,17 @@ def _left(steps: Steps, members: Sequence[Variant]) -> list[float]:
     return found
 
 
-def _sought(steps: Steps, family: Family, low: float, high: float) -> float:
-    """The number between two that leaves least of the error."""
-    best = low
-    for _ in range(ZOOMS):
-        numbers = np.linspace(low, high, ZOOMED).tolist()
-        place = int(np.argmin(_left(steps, [family.members(numbers)])))
-        best = numbers[place]
-        low, high = numbers[max(0, place - 1)], numbers[min(len(numbers) - 1, place + 1)]
-    return best
+def _sought(steps: Steps, between: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """By name of a family, the number between two that leaves least of the error."""
+    found = {name: low for name, (low, _) in between.items()}
+    for _ in range(ZOOMS if between else 0):
+        numbers = {name: np.linspace(*ends, ZOOMED).tolist() for name, ends in between.items()}
+        left = _left(steps, [FAMILIES[name].members(some) for name, some in numbers.items()])
+        least = np.argmin(np.reshape(left, (-1, ZOOMED)), axis=1).tolist()
+        for (name, some), place in zip(numbers.items(), least, strict=True):
+            found[name] = some[place]
+            between[name] = (some[max(0, place - 1)], some[min(ZOOMED - 1, place + 1)])
+    return found
 
 
 def _with_few_digits(

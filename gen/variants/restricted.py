@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
@@ -61,17 +61,18 @@ def restricted(variant: Variant, units: str) -> Variant:
     def read(given: GruInputs, semantics: StackedSemantics) -> GruInputs:
         assert inputs is not None
         found, mask = inputs(given, semantics), which(given.h0.shape[-1])
-        changed: dict[str, Any] = {
-            field: {
-                part: np.where(
-                    mask if field == "b" else mask[:, None], array, getattr(given, field)[part]
-                )
-                if part in getattr(given, field)
-                else array
+
+        def some(field: str) -> Arrays:
+            before: Arrays = getattr(given, field)
+            here = mask if field == "b" else mask[:, None]
+            return {
+                part: array
+                if array is before.get(part, array)
+                else np.where(here, array, before[part])
                 for part, array in getattr(found, field).items()
             }
-            for field in ("w", "r", "b")
-        }
+
+        changed: dict[str, Any] = {field: some(field) for field in ("w", "r", "b")}
         return replace(found, x=given.x, **changed)
 
     def altered(semantics: StackedSemantics) -> Alter:
