@@ -22,6 +22,8 @@ _MOST_BYTES = 4 << 20
 _MOST_DIGITS = 800
 """float64 numbers that are written out in decimals have no more digits."""
 _DEEPEST = 16
+_MOST_VALUES = 120_000
+"""The longest list that grucible writes, a line for each shipped case, has fewer values and keys."""
 
 Location = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -173,7 +175,11 @@ class _Reader:
         return found
 
     def note(self, location: Location, start: Any, stop: int) -> None:
-        """Keep the place of the value that starts with the event `start`."""
+        """Keep the place of the value that starts with the event `start`; SpecError if it is one too many."""
+        if len(self.places) == _MOST_VALUES:
+            raise self.error(
+                start, f"more than {_MOST_VALUES:,} values; split the file into several"
+            )
         self.places[location] = Place(start.start_mark.line + 1, start.start_mark.index, stop)
 
     def error(self, event: Any, sentence: str) -> SpecError:

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -219,6 +220,11 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
         with threadpool_limits(1):  # matrices are small: more threads would wait for each other
             yield (make_chunk(cases, seed) for cases, seed in tasks)
         return
+    if not os.access(sys.executable, os.X_OK):
+        raise GrucibleError(
+            f"this user cannot start {sys.executable or 'Python'}, so there are no other processes; "
+            "--jobs 1 needs none"
+        )
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with _starting_processes():

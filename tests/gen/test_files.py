@@ -184,6 +184,18 @@ def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None
         digest(file)
 
 
+def test_a_python_that_this_user_cannot_start_is_named(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python").touch()
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    result = gen(spec, "-o", tmp_path / "out", jobs=2)
+    assert isinstance(result.exception, GrucibleError)
+    assert f"cannot start {tmp_path / 'python'}, so there are no other processes" in str(
+        result.exception
+    )
+
+
 def _killed(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
