@@ -75,7 +75,7 @@ def arithmetic_findings(
             many = passed.get(dtype, 0) > MOST_PASSING * (mine.sum() + passed.get(dtype, 0))
             if others or many or not (one_type or rounded(local, mine)):
                 continue
-        about = f"{dtype} computed in {coarsest} arithmetic"
+        about = f"{dtype} computed in {coarsest} arithmetic, at least in part"
         if tight:
             about = f"{dtype} as good as {coarsest} arithmetic, but less than was demanded"
         elif not one_type:

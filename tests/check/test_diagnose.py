@@ -66,7 +66,7 @@ def test_coarser_arithmetic_is_named() -> None:
     report = verify(runtime=in_float32, select=("openvino.*/float64/*", *FLOAT32))
     [finding] = report.diagnosis.findings
     assert (finding.kind, finding.names) == ("arithmetic", ("float32",))
-    assert "float64 computed in float32 arithmetic" in headline(report)
+    assert "float64 computed in float32 arithmetic, at least in part" in headline(report)
 
 
 def test_a_reading_that_changes_from_case_to_case_fails() -> None:
