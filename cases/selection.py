@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase, translate
 
 from .errors import GrucibleError
 
@@ -20,6 +20,14 @@ _WILD = re.compile(r"[*?[]")
 def matches(case_id: str, glob: str) -> bool:
     """Whether an id matches a glob, case and all; `*` crosses `/`. Joined by AND, it matches each."""
     return all(fnmatchcase(case_id, one) for one in glob.split(AND)) or case_id == glob
+
+
+def matching(ids: Iterable[str], glob: str) -> list[str]:
+    """The ids that match a glob, as `matches` says."""
+    every = found = list(ids)
+    for one in glob.split(AND):
+        found = list(filter(re.compile(translate(one)).match, found))
+    return found or [one for one in every if one == glob]
 
 
 def is_glob(text: str) -> bool:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ..cases.expansion.expand import expand
 from ..cases.invalid.questions import invalid_questions
-from ..cases.selection import selected
-from ..cases.specs.spec_file import find_specs
+from ..cases.selection import is_glob, matching, selected
+from ..cases.specs.spec_file import CaseSpecFile, find_specs
 from ..vectors.find import case_ids
 from .expecting.held import Held
-from .expecting.use import Unjudged, names, uses
+from .expecting.use import Unjudged, uses
 from .judging.expectations import Expectation, Expectations, of_invalid
 from .refusals.asking import expected_refusal
 from .report import Report
@@ -29,7 +29,7 @@ def foretold(
     results = [held.result(one) for one in report.results]
     invalid = Expectations(list(filter(of_invalid, expectations)))
     refusals = [expected_refusal(one, invalid) for one in report.refusals]
-    without = left_out(report, vectors, select)
+    without = frozenset(left_out(report, vectors, select))
     found = uses(expectations, results, refusals, Unjudged(without, _known))
     if report.interrupted:
         for use in found:
@@ -63,15 +63,30 @@ def _not_asked(report: Report) -> Iterator[str]:
 
 def _known(glob: str) -> Iterator[str]:
     """The ids that a glob names of grucible's own cases, and of invalid questions."""
-    if glob[:1] in ("*", "?", "["):
-        yield from (one for one in _all_ids() if names(glob, one))
+    if not is_glob(glob):
+        theme = "/".join(glob.split("/")[:2])
+        yield from {glob} & (_invalid_ids() | _ids_of(theme))
         return
-    yield from (one.id for one in invalid_questions() if names(glob, one.id))
-    for spec in find_specs():
-        yield from (case.id for case in expand(spec, (), [glob]) if names(glob, case.id))
+    yield from matching(_invalid_ids(), glob)
+    for spec in _specs():
+        if glob[0] in "*?[":
+            yield from matching(_ids_of(f"{spec.model.operator}/{spec.theme}"), glob)
+        else:
+            yield from (case.id for case in expand(spec, (), [glob]))
 
 
 @cache
-def _all_ids() -> list[str]:
-    cases = [case.id for spec in find_specs() for case in expand(spec)]
-    return [*cases, *(one.id for one in invalid_questions())]
+def _specs() -> list[CaseSpecFile]:
+    return list(find_specs())
+
+
+@cache
+def _invalid_ids() -> frozenset[str]:
+    return frozenset(one.id for one in invalid_questions())
+
+
+@cache
+def _ids_of(theme: str) -> frozenset[str]:
+    """The ids of the cases of an operator's theme, `operator/theme`."""
+    mine = (spec for spec in _specs() if f"{spec.model.operator}/{spec.theme}" == theme)
+    return frozenset(case.id for spec in mine for case in expand(spec))

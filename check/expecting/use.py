@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-from ...cases.selection import is_glob, matches
+from ...cases.selection import is_glob, matches, matching
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Expectation, Expectations, of_invalid
 from ..refusals.refusal import Refusal
@@ -40,7 +40,7 @@ class Unjudged:
     """Ids of cases that were not judged: `left_out` by a selection, of the vectors given; `elsewhere` gives
     those that a glob names of all that are known, of these vectors or not."""
 
-    left_out: Collection[str] = ()
+    left_out: Set[str] = frozenset()
     elsewhere: Callable[[str], Iterable[str]] = lambda _: ()
 
 
@@ -65,10 +65,10 @@ def uses(
             if place is not None:
                 _count(found[place], result)
     _count_refusals(found, refusals)
-    asked = [one.id for one in refusals]
+    every, asked = frozenset(ids), frozenset(one.id for one in refusals)
     told = [use for use in found if refusals or not of_invalid(use.expectation)]
     for use in told:
-        _judge(use, asked if of_invalid(use.expectation) else ids, known, unjudged)
+        _judge(use, asked if of_invalid(use.expectation) else every, known, unjudged)
     return told
 
 
@@ -97,18 +97,18 @@ def _count_refusals(found: Sequence[Use], refusals: Sequence[Refusal]) -> None:
             (use.passed if one.outcome == "refused" else use.unknown).append(one.id)
 
 
-def _judge(use: Use, ids: Sequence[str], known: Expectations, unjudged: Unjudged) -> None:
+def _judge(use: Use, ids: Set[str], known: Expectations, unjudged: Unjudged) -> None:
     """Say whether it is stale, or was not judged."""
     if use.failed or use.otherwise or use.unknown:
         return
     glob = use.expectation.cases
-    if any(names(glob, one) for one in unjudged.left_out):
+    if _named(glob, unjudged.left_out):
         use.not_judged = True
     elif use.passed or use.silent:
         use.stale = _fails_no_more(use)
     elif any(known.of(one) is use.expectation for one in unjudged.elsewhere(glob)):
         use.not_judged = True
-    elif any(names(glob, one) for one in ids):
+    elif _named(glob, ids):
         use.stale = "never the first that names a case: others stand before it"
     else:
         use.stale = "names no case"
@@ -118,6 +118,11 @@ def _fails_no_more(use: Use) -> str:
     if not use.silent:
         return "its only case passes" if len(use.passed) == 1 else "every case of it passes"
     return f"no case of it fails: {len(use.passed)} passed, {use.silent} unsupported"
+
+
+def _named(glob: str, ids: Set[str]) -> bool:
+    """Whether an expectation's glob names one of the ids: what has no wildcard is looked up."""
+    return bool(matching(ids, glob)) if is_glob(glob) else glob in ids
 
 
 def names(glob: str, case_id: str) -> bool:

@@ -18,12 +18,16 @@ import numpy as np
 import pytest
 from edited import edited
 
+import grucible
+from grucible.cases.specs import spec_file
+from grucible.check import foretold
 from grucible.check.judging.expectations import Expectation, Expectations
 from grucible.vectors.find import CORE
 from grucible.vectors.hdf5.attributes import write_text_attribute
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
+from .numpy_gru import run as right
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
@@ -251,6 +255,27 @@ def test_many_expectations(tmp_path: Path, command: Command) -> None:
     assert found.of("none") is None
     first = Expectations([Expectation("case-*", "glob"), Expectation("case-1", "one")])
     assert first.of("case-1") == Expectation("case-*", "glob")
+
+
+def test_many_stale_expectations_are_looked_up_and_not_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A case spec is read once, however many names there are that no case has."""
+    read: list[Path] = []
+
+    def load(file: Path, relative: str) -> spec_file.CaseSpecFile:
+        read.append(file)
+        return load_spec(file, relative)
+
+    load_spec = spec_file.load_spec
+    monkeypatch.setattr(spec_file, "load_spec", load)
+    for cached in (foretold._specs, foretold._ids_of):
+        cached.cache_clear()
+    names = [f"openvino.GRUCell-3/core/float32/none-{n}" for n in range(50)]
+    stale = [Expectation(name, "r") for name in (*names, "*none-*")]
+    report = grucible.verify(CELL, right, select="*/float32/*", expectations=stale)
+    assert [use.stale for use in report.uses] == ["names no case"] * len(stale)
+    assert len(read) == len(set(read)) > 1
 
 
 SPECIAL = """\
