@@ -79,7 +79,7 @@ def conditions_together(features: Sequence[Feature], group: Array) -> str:
             known.setdefault(others.tobytes(), (one, others))
     for size in (2, 3):
         many = int(group.sum()) >= FEWEST * factorial(size)
-        if not many or not _enough(group, comb(len(features), size)):
+        if not many or not enough(*_counts(group), comb(len(features), size)):
             return ""
         for chosen in combinations(list(known.values())[:MOST_TOGETHER], size):
             if _all_needed([others for _, others in chosen]):
@@ -111,23 +111,28 @@ def nearest_condition(
 
 def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iterator[Condition]:
     """Conditions that are true of all members of the group."""
-    members, rest = int(group.sum()), int((~group).sum())
-    if not _enough(group, len(features)):
+    members, rest = _counts(group)
+    if not enough(members, rest, len(features)):
         return
-    enough = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
+    many = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
     for place, feature in enumerate(features):
         share = min(exceptions, REAL_EXCEPTIONS) if feature.real else exceptions
-        if enough or not feature.real:
+        if many or not feature.real:
             for comparison, number, others in _of_feature(feature, group, share * rest):
                 if words := _said(feature.words[comparison], number):
                     yield Condition(place, comparison, number, words, others)
 
 
-def _enough(group: Array, tried: int) -> bool:
+def _counts(group: Array) -> tuple[int, int]:
+    """How many members and others there are."""
+    return int(group.sum()), int((~group).sum())
+
+
+def enough(members: int, others: int, tried: int) -> bool:
     """Whether there are so many of each group that chance does not tell them apart by something of all that
     is tried."""
-    fewer = int(min(group.sum(), (~group).sum()))
-    return fewer >= FEWEST and comb(len(group), min(fewer, ENOUGH)) >= SURE * tried
+    fewer = min(members, others)
+    return fewer >= FEWEST and comb(members + others, min(fewer, ENOUGH)) >= SURE * tried
 
 
 def _of_feature(

@@ -10,6 +10,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.case import REQUIRED
 from ...vectors.difference import difference
+from .emulations import errors_go_together
 from .failing import FailingBlock, by_part
 from .finding import Finding
 from .local import Local
@@ -25,6 +26,8 @@ FITTING = 0.25
 """Of the cases that something else may explain, they are no larger share."""
 REACHED = 0.4
 """Roundings put off more than this share of the states of cases that fail of them."""
+GRID_SMALL, GRID_FEWEST = 2.0**-5, 16
+"""What is on a grid is told by so many numbers, or more, that are smaller than that."""
 BALANCED = 5.0
 """Roundings go up and down: their signs add up to no more than so many standard deviations."""
 
@@ -51,8 +54,9 @@ def arithmetic_findings(
     passed, `fitting` (n,) which cases something explains that may be. Nothing is said of a dtype of which too
     many cases pass. Where what was observed are numbers of a coarser type, as float32 numbers for float64, no
     more is asked than that most failing cases are. Else nothing is said of a dtype of which cases fail for
-    other reasons, or whose errors are no roundings: of few states, or all to one side. The class is the
-    finest that nearly all hold, who hold any.
+    other reasons, or whose errors are no roundings: of few states, or all to one side; and what is said is
+    uncertain if they do not go with those of an emulation. The class is the finest that nearly all hold, who
+    hold any.
     """
     for dtype, classes in CLASSES.items():
         of_dtype = np.array([kind == dtype for kind, _ in rows], bool)
@@ -64,8 +68,9 @@ def arithmetic_findings(
         coarsest = order[places[int(NEARLY_ALL * (len(places) - 1))]]
         fine = order[: order.index(coarsest) + 1]
         mine = of_dtype & left & np.array([name in fine for name in held])
-        numbers = _numbers_of(coarsest, parts, len(rows))
-        one_type = int((numbers & of_dtype).sum()) > MOST * of_dtype.sum()
+        numbers = _numbers_of(coarsest, parts, len(rows)) & of_dtype
+        one_type = int(numbers.sum()) > MOST * of_dtype.sum()
+        one_type &= not _on_a_grid(coarsest, parts, numbers)
         if one_type:
             mine &= numbers
         tight = sound(dtype, coarsest)
@@ -82,7 +87,16 @@ def arithmetic_findings(
             about = f"{dtype} computed in arithmetic as coarse as {coarsest}"
         elif _units_off(coarsest, parts, mine) <= ROUNDED:
             about = f"{dtype} outputs rounded to {coarsest}, or computed in it near the end"
-        yield Finding((coarsest,), "arithmetic", about, int(mine.sum()), len(rows)), mine
+        certain = tight or one_type or errors_go_together(local, mine)
+        count = int(mine.sum())
+        yield Finding((coarsest,), "arithmetic", about, count, len(rows), certain=certain), mine
+
+
+def no_larger(one: Finding) -> str:
+    """What is known where errors are as small as those of a class, and do not go with its roundings."""
+    return (
+        f"errors are no larger than those of {one.names[0]} arithmetic, but are not its roundings"
+    )
 
 
 def _units_off(name: str, parts: Sequence[FailingBlock], which: Array) -> float:
@@ -114,6 +128,22 @@ def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
             found[start : start + len(part)] &= whole
         start += len(part)
     return found
+
+
+def _on_a_grid(name: str, parts: Sequence[FailingBlock], which: Array) -> bool:
+    """Whether all that was observed in the cases `which` (n,) are multiples of one number, small numbers too:
+    a type with an exponent has finer ones there."""
+    if name not in FLOAT_TYPES:
+        return False
+    step, found = 2.0 ** -(FLOAT_TYPES[name].precision + 1), 0
+    for part, rows in by_part(parts, which):
+        for array in part.observed.values():
+            values = np.abs(array[rows].astype(np.float64))
+            small = values[(values > 0) & (values < GRID_SMALL)]
+            if (small % step != 0).any():
+                return False
+            found += small.size
+    return found >= GRID_FEWEST
 
 
 def rounded(local: Local, which: Array) -> bool:

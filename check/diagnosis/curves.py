@@ -33,16 +33,19 @@ FEWEST = 24
 """A curve is fitted to no fewer wrong states, and held against no fewer."""
 MOST_STEPS, MOST_STATES = 24, 4000
 """The steps of so many groups of cases are looked at, and so many of their states."""
+ALIKE = 0.3
+"""Two halves of the steps agree on a height if they differ by no more than this share of it."""
 FLAT = 0.03
 """Where a curve is lower than this share of its height, the function is right."""
 
 
 def fitted_curve(
     steps: Sequence[Steps], suspects: Container[str] = ()
-) -> tuple[Variant, str] | None:
-    """The function with a curve that takes the error away from the steps, and the function's name; None if no
-    function's does, or those of several do. Of `suspects` less is asked: that all cases fail that
-    ask for one, and no others, speaks for it already."""
+) -> tuple[Variant, str, Variant] | None:
+    """The function with a curve that takes the error away from the steps, the function's name, and the curve
+    as the other half of the steps has it; None if no function's takes it away, or those of several do. Of
+    `suspects` less is asked: that all cases fail that ask for one, and no others, speaks for it already.
+    """
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
     found = []
@@ -51,14 +54,16 @@ def fitted_curve(
         fit, held = ([half for one in mine for half in _halves(one, which)] for which in (0, 1))
         if min(sum(int(one.wrong.sum()) for one in some) for some in (fit, held)) >= FEWEST:
             variant = _fit(asked, fit)
-            found.append((_left(variant, held), variant, asked))
+            found.append((_left(variant, held), variant, asked, held))
     found.sort(key=lambda one: one[0])
     if not found:
         return None
-    left, variant, asked = found[0]
+    left, variant, asked, held = found[0]
     others = min((one[0] for one in found[1:]), default=1.0)
     believed = SUSPECTED if asked in suspects else BELIEVED
-    return (variant, asked) if left <= min(believed, others / 2) else None
+    if left > min(believed, others / 2):
+        return None
+    return variant, asked, _fit(asked, held)
 
 
 def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block]) -> set[str]:
@@ -143,17 +148,24 @@ def _left(variant: Variant, steps: Sequence[Steps]) -> float:
     return float(np.abs(after).sum() / max(np.abs(before).sum(), 1e-300))
 
 
-def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
-    """By how much the function that was computed is off where it is most so, and beyond where it is right."""
-    seen = _seen(asked, steps)
-    heights = np.where(seen, heights_of(variant.name)[1], 0.0)
+def in_words(asked: str, variant: Variant, again: Variant, steps: Sequence[Steps]) -> str:
+    """By how much the function that was computed is off where it is most so, and beyond where it is right:
+    as far as both halves of the steps say so, and it is one function."""
+    told = f"{asked} computed as another function"
+    each = [heights_of(one.name)[1] for one in (variant, again)]
+    larger = np.max(np.abs(each), axis=0)
+    apart = np.abs(np.subtract(*each))
+    seen = _seen(asked, steps) & (apart <= np.maximum(ALIKE * larger, FLAT * larger.max()))
+    heights = np.where(seen, np.mean(each, axis=0), 0.0)
     most = int(np.argmax(np.abs(heights)))
     high = abs(heights[most])
+    if (
+        high < larger[_seen(asked, steps)].max(initial=0.0) / 2
+        or len(_parameters(asked, steps)) > 1
+    ):
+        return told
     word = "large" if heights[most] > 0 else "small"
-    told = (
-        f"{asked} computed as another function: by about {high:.2g} too {word} where its argument is near "
-        f"{KNOTS[most]:g}"
-    )
+    told += f": by about {high:.2g} too {word} where its argument is near {KNOTS[most]:g}"
     off = np.flatnonzero(np.abs(heights) > FLAT * high)
     known = np.flatnonzero(seen)
     first, last = KNOTS[max(off[0] - 1, 0)], KNOTS[min(off[-1] + 1, len(KNOTS) - 1)]
@@ -162,6 +174,13 @@ def in_words(asked: str, variant: Variant, steps: Sequence[Steps]) -> str:
     if KNOTS[known[-1]] > last + 0.5:
         told += f", right where it is above {last:g}"
     return told
+
+
+def _parameters(asked: str, steps: Sequence[Steps]) -> set[tuple[float, float]]:
+    """The alpha and beta that the function is asked for with."""
+    semantics = [one.stack.semantics for one in steps]
+    functions = (f for s in semantics for some in (*s.f, *s.g) for f in some)
+    return {(f.alpha, f.beta) for f in functions if f.name == asked}
 
 
 def _seen(asked: str, steps: Sequence[Steps]) -> Array:

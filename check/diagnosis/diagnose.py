@@ -17,7 +17,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.known import has_number
-from .arithmetic import arithmetic_findings, sound
+from .arithmetic import arithmetic_findings, no_larger, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import CLOSE, HELPED, fitted_curve, in_words, suspected
@@ -66,13 +66,15 @@ def diagnose(
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, which, coarse, np.array(narrow))
-    found = explanations(search, placed, passing, which)
+    found = explanations(search, placed, passing, which, local)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, again = _asked_again(parts, chosen, replies)
     explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
     coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
+    doubtful = [one for one in coarser if not one[0].certain]
+    coarser = [one for one in coarser if one[0].certain]
     explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = _curved(search, local, which & ~explained & ~fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
@@ -87,7 +89,10 @@ def diagnose(
         findings=findings,
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
-        hints=_known(parts, left, passing, local, replies, again) if seen_whole else again,
+        hints=[
+            *(_known(parts, left, passing, local, replies, again) if seen_whole else again),
+            *(no_larger(finding) for finding, cases in doubtful if (cases & left).any()),
+        ],
         by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
@@ -176,7 +181,7 @@ def _curved(
     found = fitted_curve(steps, suspected(search.parts, left, passing.blocks))
     if found is None:
         return []
-    variant, asked = found
+    variant, asked, again = found
     explained = left & local.helped([variant], HELPED)
     if not explained.any():
         return []
@@ -184,7 +189,7 @@ def _curved(
     finding = Finding(
         names=(variant.name,),
         kind="misreading",
-        about=in_words(asked, variant, steps),
+        about=in_words(asked, variant, again, steps),
         explains=int(explained.sum()),
         of=len(left),
         certain=not against,

@@ -11,13 +11,15 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_number
+from ...gen.variants.known import has_number, variant_called
+from ...gen.variants.restricted import can_be_restricted
 from .arithmetic import MOST_PASSING
 from .asked import what_tells_apart
 from .contradictions import Passing
+from .emulations import errors_go_together
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
-from .local import Explained
+from .local import Explained, Local
 from .search import Search
 
 ALONE, ALONE_SHARE = 2, 0.02
@@ -65,7 +67,7 @@ class Explanation:
 
 
 def explanations(
-    search: Search, placed: Sequence[Explained], passing: Passing, which: Array
+    search: Search, placed: Sequence[Explained], passing: Passing, which: Array, local: Local
 ) -> list[Explanation]:
     """All that explains failing cases of `which` (n,), as far as passing cases let it be believed: what the
     search found of whole cases, and what was `placed` one step at a time. The better ones come first."""
@@ -76,7 +78,7 @@ def explanations(
     for names, mask in masks.items():
         near = float(np.median(search.distances[names][mask]))
         count = max(against[name] for name in names)
-        if names in search.loose and not _coarse(search.parts, mask, passing):
+        if names in search.loose and not _coarse(search.parts, names, mask, passing, local):
             found.append(Explanation(names, mask, near, count, certain=False))
             continue
         if count <= PARTLY * mask.sum():
@@ -91,13 +93,18 @@ def explanations(
     return sorted(found, key=lambda one: one.rank)
 
 
-def _coarse(parts: Sequence[FailingBlock], mask: Array, passing: Passing) -> bool:
-    """Whether hardly a case passed of a dtype of some failing ones: then all of it is computed coarsely."""
+def _coarse(
+    parts: Sequence[FailingBlock], names: Names, mask: Array, passing: Passing, local: Local
+) -> bool:
+    """Whether hardly a case passed of a dtype of some failing ones, and what variants leave of the errors of
+    steps goes with an emulation: then all of it is computed coarsely."""
     failed = Counter(part.block.dtype for part in parts for _ in range(len(part)))
     mine = {part.block.dtype for part, rows in by_part(parts, mask) if rows.any()}
-    return any(
+    hardly = any(
         passing.counts[one] <= MOST_PASSING * (passing.counts[one] + failed[one]) for one in mine
     )
+    base = [v for v in map(variant_called, names) if can_be_restricted(v)]
+    return hardly and errors_go_together(local, mask, base)
 
 
 def _add(found: list[Explanation], placed: Explained, which: Array) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.expressions import QUANTITIES
-from .apart import Condition, Feature, Words, nearest_condition
+from .apart import Condition, Feature, Words, enough, nearest_condition
 from .steps import Steps
 
 GROUPS = (4, 8, 16, 32)
@@ -81,7 +81,24 @@ def _nearest(known: Sequence[_Known], exceptions: float) -> Condition | None:
         Feature(np.concatenate([one[number].values for one in each]), first.words, first.real)
         for number, first in enumerate(each[0])
     ]
+    starts = _first_states(known)
+    of_cases = [np.logical_or.reduceat(some, starts) for some in (inside, ~inside)]
+    if not enough(*(int(some.sum()) for some in of_cases), len(features)):
+        features = [replace(f, words={}) if _of_cases(f, starts) else f for f in features]
     return nearest_condition(features, inside, exceptions)
+
+
+def _first_states(known: Sequence[_Known]) -> Array:
+    """The places of each case's first state, among the states of all."""
+    cases = [np.flatnonzero(one.all) // one.all[0].size for one in known]
+    each = [np.diff(some, prepend=-1) != 0 for some in cases]
+    return np.flatnonzero(np.concatenate(each))
+
+
+def _of_cases(feature: Feature, starts: Array) -> bool:
+    """Whether it is the same for all states of a case: then there are no more of it than cases."""
+    least, most = (of.reduceat(feature.values, starts) for of in (np.minimum, np.maximum))
+    return bool((least == most).all())
 
 
 def _held(place: Condition, known: Sequence[_Known], exceptions: float) -> bool:

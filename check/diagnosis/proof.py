@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import catches
-from ...gen.variants.known import variant_called
+from ...gen.variants.known import has_number, variant_called
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .asked import what_tells_apart
@@ -49,11 +49,20 @@ class Proof:
             chosen, self._found = fewest(found), found
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
-                return [self._believed(one, chosen) for one in chosen]
+                return self._all_believed(chosen)
             held = {id(one): self._held(one) for one in new}
             self._proven |= {id(one): one for one in held.values()}
             found = [held.get(id(one), one) for one in found]
             found.sort(key=lambda one: one.rank)
+
+    def _all_believed(self, chosen: list[Explanation]) -> list[Explanation]:
+        """The chosen explanations, each held against what the others leave: where one is believed no more,
+        the others anew."""
+        while True:
+            believed = [self._believed(one, chosen) for one in chosen]
+            if [one.certain for one in believed] == [one.certain for one in chosen]:
+                return believed
+            chosen = believed
 
     def _passed(self, names: Names) -> list[tuple[Block, Array]]:
         """The cases that passed and that variants exclude, by blocks: looked for once."""
@@ -73,17 +82,25 @@ class Proof:
         catalogue, and explains few."""
         if not one.certain:
             return one
+        if one.explains < SOME and any(map(_of_few_bits, one.names)):
+            return replace(one, certain=False)
         beyond = [name for name in one.names if name not in CATALOGUE]
         alone = {other.names[0]: other.explains for other in self._found if len(other.names) == 1}
         new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
         if new and one.explains < PUT_TOGETHER * len(one.mask):
             return replace(one, certain=False)
-        with_it = [other.mask for other in self._found if {*other.names} >= {*one.names}]
+        doubted = {other.names for other in chosen if not other.certain}
+        with_it = [
+            other.mask
+            for other in self._found
+            if {*other.names} >= {*one.names} and other.certain and other.names not in doubted
+        ]
         others = self._which & ~any_of(with_it, len(self._which))
         otherwise = self._otherwise(one, others, [other for other in chosen if other.certain])
         left = others & ~any_of((other.mask for other in chosen if other.certain), len(others))
         variants = _variants(one.names)
-        if left.any() and all(variant.within_a_step for variant in variants):
+        fitted = any(map(has_number, one.names))
+        if left.any() and not fitted and all(variant.within_a_step for variant in variants):
             left &= ~self._local.helped(variants, NEARER)
         left = self._shown(one.names, left)
         count = int(left.sum())
@@ -93,7 +110,7 @@ class Proof:
             return one
         passed = self._passed(one.names)
         placed = self._placed(one, passed, otherwise | left)
-        few = count <= max(0 if beyond else SOME, OTHERWISE * one.explains)
+        few = count <= (0 if beyond else SOME)
         if placed.certain or not few:
             return placed
         return self._placed(one, passed, otherwise) if otherwise.any() else one
@@ -156,6 +173,11 @@ class Proof:
             if held is not None and held.certain:
                 return replace(one, mask=one.mask & held.cases, where=held.where)
         return replace(one, certain=False)
+
+
+def _of_few_bits(name: str) -> bool:
+    """Whether it is a loss of precision, or in no catalogue: of so many one fits a case of wide limits."""
+    return name not in CATALOGUE or CATALOGUE[name].kind == "precision"
 
 
 def _variants(names: Iterable[str]) -> tuple[Variant, ...]:
