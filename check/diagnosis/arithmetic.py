@@ -130,6 +130,19 @@ def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
     return found
 
 
+def of_a_coarser_type(parts: Sequence[FailingBlock], which: Array) -> bool:
+    """Whether all that was observed in the cases `which` (n,) are numbers of a coarser type than the finest
+    that is asked for."""
+    asked = {part.block.dtype for part, rows in by_part(parts, which) if rows.any()}
+    finest = max((FLOAT_TYPES[one].precision for one in asked), default=0)
+    return any(
+        one.precision < finest
+        and bool(_numbers_of(one.name, parts, len(which))[which].all())
+        and not _on_a_grid(one.name, parts, which)
+        for one in FLOAT_TYPES.values()
+    )
+
+
 def _on_a_grid(name: str, parts: Sequence[FailingBlock], which: Array) -> bool:
     """Whether all that was observed in the cases `which` (n,) are multiples of one number, small numbers too:
     a type with an exponent has finer ones there."""

@@ -13,7 +13,7 @@ from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import has_number, variant_called
 from ...gen.variants.restricted import can_be_restricted
-from .arithmetic import MOST_PASSING
+from .arithmetic import MOST_PASSING, of_a_coarser_type
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .emulations import errors_go_together
@@ -96,15 +96,15 @@ def explanations(
 def _coarse(
     parts: Sequence[FailingBlock], names: Names, mask: Array, passing: Passing, local: Local
 ) -> bool:
-    """Whether hardly a case passed of a dtype of some failing ones, and what variants leave of the errors of
-    steps goes with an emulation: then all of it is computed coarsely."""
+    """Whether hardly a case passed of a dtype of some failing ones, and all numbers are of a coarser type, or
+    what variants leave of the errors of steps goes with an emulation: then all of it is computed coarsely."""
     failed = Counter(part.block.dtype for part in parts for _ in range(len(part)))
     mine = {part.block.dtype for part, rows in by_part(parts, mask) if rows.any()}
     hardly = any(
         passing.counts[one] <= MOST_PASSING * (passing.counts[one] + failed[one]) for one in mine
     )
     base = [v for v in map(variant_called, names) if can_be_restricted(v)]
-    return hardly and errors_go_together(local, mask, base)
+    return hardly and (of_a_coarser_type(parts, mask) or errors_go_together(local, mask, base))
 
 
 def _add(found: list[Explanation], placed: Explained, which: Array) -> None:

@@ -94,7 +94,7 @@ def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -
         f"{v.about_for(OPERATORS[operator])}{ACCEPTED if v.kind == 'reading' else ''}"
         for v in variants
     )
-    if one.names in search.loose:
+    if one.names in search.loose and not one.stepwise:
         tight = search.loose[one.names]
         how = "in coarse arithmetic" if one.certain else "besides smaller errors"
         about += f", some of it {how}" if tight else f", {how}"

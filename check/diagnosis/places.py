@@ -82,8 +82,8 @@ def _nearest(known: Sequence[_Known], exceptions: float) -> Condition | None:
         for number, first in enumerate(each[0])
     ]
     starts = _first_states(known)
-    of_cases = [np.logical_or.reduceat(some, starts) for some in (inside, ~inside)]
-    if not enough(*(int(some.sum()) for some in of_cases), len(features)):
+    members, others = (int(np.logical_or.reduceat(s, starts).sum()) for s in (inside, ~inside))
+    if not enough(members, others, len(features)):
         features = [replace(f, words={}) if _of_cases(f, starts) else f for f in features]
     return nearest_condition(features, inside, exceptions)
 

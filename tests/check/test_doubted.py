@@ -1,0 +1,153 @@
+"""What fits, and is not so: small errors that are no roundings, places of few cases, what other failures refute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from diagnosis.kernel import Array, Kernel
+
+from grucible import verify
+from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis.curves import in_words
+from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.places import where
+from grucible.check.diagnosis.steps import Steps, steps_of
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.gen.variants.curves import KNOTS, with_curve
+from grucible.vectors.block import Block
+
+from .diagnosing import BlockRuntime, core_blocks, report_on, variants_run
+
+CELL = "openvino.GRUCell-3"
+SEQUENCE = "openvino.GRUSequence-5"
+REQUIRED = chosen_criteria()["float32"]
+
+
+class Leaking(Kernel):
+    """A fraction of the next row's state is in that which the candidate reads."""
+
+    share = 0.002
+
+    def candidate(self, x: Array, h: Array, r: Array, p: object) -> Array:
+        return super().candidate(x, h + self.share * np.roll(h, 1, axis=0), r, p)  # type: ignore[arg-type]
+
+
+class LeakingAndFlipped(Leaking):
+    """And zt and 1 - zt are exchanged."""
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        return super().blend(1.0 - z, t, h)
+
+
+def spread(block: Block) -> Arrays:
+    """Right but for a share of each number, as large as bfloat16's roundings and with both signs."""
+    rng = np.random.default_rng(3)
+    return {
+        name: (right * (1 + 1e-3 * rng.normal(size=right.shape))).astype(right.dtype)
+        for name, right in block.answer.outputs.items()
+    }
+
+
+def test_small_errors_of_both_signs_are_no_roundings_where_they_go_with_no_emulation() -> None:
+    found = report_on(core_blocks(CELL, "float32"), spread).diagnosis
+    assert (found.findings, found.unexplained) == ([], found.failed)
+    assert any("but are not its roundings" in hint for hint in found.hints)
+
+
+@pytest.mark.parametrize("name", ["bfloat16-products", "float16-state", "tf32-products"])
+def test_those_of_an_arithmetic_that_is_emulated_are(name: str) -> None:
+    found = report_on(core_blocks(CELL, "float32"), variants_run(name)).diagnosis
+    assert found.unexplained <= 2
+    assert all(one.certain for one in found.findings)
+    assert not any("not its roundings" in hint for hint in found.hints)
+
+
+def test_numbers_on_a_grid_are_no_float32() -> None:
+    def fixed_point(block: Block) -> Arrays:
+        outputs = block.answer.outputs.items()
+        return {name: np.rint(right * 2.0**23) * 2.0**-23 for name, right in outputs}
+
+    found = report_on(core_blocks(CELL, "float64"), fixed_point).diagnosis
+    assert found.failed > 50
+    assert not any("float32" in one.about for one in found.findings)
+
+
+def except_for(name: str, share: int) -> BlockRuntime:
+    """A variant, with something else besides in one of so many cases."""
+    run = variants_run(name)
+
+    def whole(block: Block) -> Arrays:
+        rows = np.arange(len(block)) % share == share - 1
+        outputs = {name: array.copy() for name, array in run(block).items()}
+        for array in outputs.values():
+            array[rows] += np.float32(0.01) * np.sin(np.arange(array[rows].size)).reshape(
+                array[rows].shape
+            )
+        return outputs
+
+    return whole
+
+
+@pytest.mark.parametrize(("share", "certain"), [(6, False), (10**6, True)])
+def test_what_other_failures_refute_is_no_more_certain(share: int, certain: bool) -> None:
+    name = "z-scaled=0.5"
+    found = report_on(core_blocks(CELL, "float32"), except_for(name, share)).diagnosis
+    [finding] = [one for one in found.findings if one.names == (name,)]
+    assert finding.certain is certain
+    assert finding.explains > 0.5 * found.failed
+
+
+def test_one_case_of_wide_tolerances_makes_no_loss_of_precision_certain() -> None:
+    block = core_blocks(SEQUENCE, "float16")[0]
+    wrong = variants_run("wr-in-bfloat16")(block)
+    right = dict(block.answer.outputs)
+
+    def run(asked: Block) -> Arrays:
+        outputs = {name: array.copy() for name, array in asked.answer.outputs.items()}
+        if asked.path == block.path:
+            off = np.abs(wrong["Y"].astype(float) - right["Y"]).reshape(len(block), -1).max(axis=1)
+            for name, array in outputs.items():
+                array[np.argmax(off)] = wrong[name][np.argmax(off)]
+        return outputs
+
+    found = report_on(core_blocks(SEQUENCE, "float16"), run).diagnosis
+    assert found.failed <= 1
+    assert not any(one.certain for one in found.findings)
+
+
+def steps() -> Steps:
+    """Those of the cases of one block, all right."""
+    block = core_blocks(CELL, "float32")[0]
+    return steps_of(FailingBlock(block, dict(block.answer.outputs), REQUIRED))[0]
+
+
+def test_two_cases_have_no_place_that_is_one_of_cases() -> None:
+    """However many states they have: those of a case are no witnesses of each other."""
+    one = steps()
+    assert len(one.seen) > 6
+    for cases in (1, 2):
+        group = np.zeros(one.seen.shape, bool)
+        group[:cases] = True
+        assert where([one], [group], [~group]) == ""
+    group = np.zeros(one.seen.shape, bool)
+    group[..., -1] = True
+    assert where([one], [group], [~group]) == "in hidden unit 5"
+
+
+def test_a_curve_is_told_as_far_as_two_halves_agree_on_it() -> None:
+    one = steps()
+    bump = 0.02 * np.exp(-((KNOTS - 0.5) ** 2))
+    edge = np.where(KNOTS[np.argmin(np.abs(KNOTS + 2))] == KNOTS, 0.5, 0.0)
+    first, second = with_curve("tanh", bump.tolist()), with_curve("tanh", (bump + edge).tolist())
+    assert "by about 0.02 too large where its argument is near 0.5" in in_words(
+        "tanh", first, first, [one]
+    )
+    assert in_words("tanh", first, second, [one]) == "tanh computed as another function"
+
+
+def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size() -> None:
+    for kernel in (Leaking(), LeakingAndFlipped()):
+        found = verify(runtime=kernel, select=[f"{SEQUENCE}/core/float32/*"]).diagnosis
+        assert found.failed > 50
+        assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
+        assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)
