@@ -83,13 +83,16 @@ def judge(
     recompute_share: float = 0.0,
     strict: bool = False,
     allow_stale: bool = False,
+    asked: str = "",
+    outputs: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
     what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew. Where
-    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases.
+    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases. `asked` is what the
+    user called the runtime, or `outputs` the outputs.
     """
     if not diagnosis:
         check_diagnosed(expectations)
@@ -114,7 +117,8 @@ def judge(
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
     report = _report(vectors, source, seen, interrupted=interrupted)
-    return replace(foretold(report, expectations, vectors, select), allow_stale=allow_stale)
+    found = foretold(report, expectations, vectors, select)
+    return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
 
 
 def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:

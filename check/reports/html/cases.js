@@ -171,9 +171,15 @@ function body(runtime, i, told) {
     parts.push(section("What it asks", asked(i)));
     if (runtime.verdicts[i] === "f") parts.push(make("p", { class: "note" }, "The values of this case are not in this page: it holds those of the plainest failures that were kept for the diagnosis. A report of this case alone has them: check with --select and its id."));
   }
-  const vectors = runtime.vectors ? `${quoted(runtime.vectors)} ` : "", id = quoted(cases.id(i)), name = quoted(runtime.asked);
-  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, `grucible show ${vectors}${id}\ngrucible trace ${vectors}${id} --runtime ${name}\ngrucible shrink ${vectors}${id} --runtime ${name}`)));
+  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, commands(runtime, cases.id(i)).join("\n"))));
   return make("div", { class: "body" }, ...parts);
+}
+
+/** What tells more of a case. A runtime is named as the user did: what it calls itself may be any command. */
+function commands(runtime, id) {
+  const one = `${runtime.vectors ? `${quoted(runtime.vectors)} ` : ""}${quoted(id)}`, show = `grucible show ${one}`;
+  if (runtime.asked) return [show, ...["trace", "shrink"].map((name) => `grucible ${name} ${one} --runtime ${quoted(runtime.asked)}`)];
+  return runtime.outputs ? [show, `grucible trace ${one} --against ${quoted(runtime.outputs)}`] : [show];
 }
 
 /** A section of lines: long ones are folded away. */

@@ -1,0 +1,80 @@
+"""What an attack found in names, ids and messages: those of strangers, and very long ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import pytest
+
+from grucible.vectors.hdf5.attributes import write_text_attribute
+
+from .conftest import HERE, Command
+from .made import make_block, write_vectors
+from .pages import held
+
+CELL = "openvino.GRUCell-3/made/float32"
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+STRANGE = "exec: sh -c 'touch PWNED'"
+"""What a stranger may give as its own name."""
+
+
+def other_runtime(folder: Path, name: str = "wrong", said: str = "") -> str:
+    """A runtime of the user's that is wrong, or says something."""
+    file = folder / f"{name}.py"
+    what = f"raise ValueError({said!r})" if said else "return {k: a + 1 for k, a in gru(q).items()}"
+    file.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
+        f"from numpy_gru import run as gru\ndef run(q): {what}\n"
+    )
+    return f"{file}:run"
+
+
+def sections(page: Path, runtime: int = 0) -> dict[str, list[str]]:
+    """The sections of the first failing case of a page, by title."""
+    told = held(page.read_text(encoding="utf-8"), f"chunk-{runtime}-0")[0]["sections"]
+    return {one["title"]: one["lines"] for one in told}
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_outputs_call_their_runtime_is_put_into_no_script(
+    tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("jinja2")
+    vectors, outputs, page = (tmp_path / name for name in ("v.h5", "o.h5", "page.html"))
+    write_vectors(vectors, make_block(["a"]))
+    command("run", vectors, "--runtime", other_runtime(tmp_path), "-o", outputs)
+    with h5py.File(outputs, "r+") as file:
+        write_text_attribute(file, "runtime", STRANGE)
+    ended = command("check", vectors, "--outputs", outputs, "--report", f"html={page}")
+    assert ended.status == 1
+    assert list(sections(page)) == ["Where it leaves the exact states"]
+    [runtime] = held(page.read_text(encoding="utf-8"))["runtimes"]
+    assert (runtime["asked"], runtime["outputs"]) == ("", str(outputs))
+
+
+@pytest.mark.parametrize("name", [STRANGE, "x" * 8000])
+def test_a_script_of_the_page_asks_what_the_user_named(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    """A program may call itself anything; of several, each has its own."""
+    pytest.importorskip("jinja2")
+    vectors, page = tmp_path / "v.h5", tmp_path / "page.html"
+    write_vectors(vectors, make_block(["a"]))
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
+        "from programs import header, question, say, zeros\nheader()\n"
+        f"say('grucible 1\\nname ' + {name!r} + '\\nend\\n')\nwhile True: zeros(question())\n"
+    )
+    given = (f"exec: python3 {program}", other_runtime(tmp_path))
+    both = [word for one in given for word in ("--runtime", one)]
+    ended = command("check", vectors, *both, "--report", f"html={page}")
+    assert (ended.status, ended.err) == (1, "")
+    runtimes = held(page.read_text(encoding="utf-8"))["runtimes"]
+    assert [one["asked"] for one in runtimes] == [*given]
+    for number, called in enumerate((str(["python3", str(program)]), other_runtime(tmp_path))):
+        script = "\n".join(sections(page, number)["A script for a bug report"])
+        compile(script, "script", "exec")
+        assert "PWNED" not in script
+        assert called.replace("'", '"') in script.replace("'", '"')
