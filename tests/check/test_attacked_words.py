@@ -7,12 +7,16 @@ from pathlib import Path
 import h5py
 import pytest
 
+from grucible.cases.errors import GrucibleError, RuntimeNotUsable
+from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors
 from .pages import held
 
+LONG = "x" * 300
+PLAIN = "openvino.GRUCell-3/plain/float32/lbr"
 CELL = "openvino.GRUCell-3/made/float32"
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 STRANGE = "exec: sh -c 'touch PWNED'"
@@ -78,3 +82,33 @@ def test_a_script_of_the_page_asks_what_the_user_named(
         compile(script, "script", "exec")
         assert "PWNED" not in script
         assert called.replace("'", '"') in script.replace("'", '"')
+
+
+@pytest.mark.parametrize("name", [LONG, f"{LONG}.py", f"{LONG}.py:run"])
+def test_no_file_has_a_runtimes_name_of_more_letters_than_a_name_may_have(name: str) -> None:
+    with pytest.raises(RuntimeNotUsable, match=f"^runtime .*{LONG}.*; .*expected ") as raised:
+        load_runtime(name)
+    assert "\n" not in str(raised.value)
+    assert "OSError" not in str(raised.value)
+
+
+@pytest.mark.parametrize("line", [f"check --runtime {LONG}", f"trace {PLAIN} --runtime {LONG}",
+                                  f"show {PLAIN} --script {LONG}"])  # fmt: skip
+def test_a_long_name_of_a_runtime_is_an_error_of_one_line(line: str, command: Command) -> None:
+    said = command(*line.split()).said_in_one_line()
+    assert f"runtime '{LONG}' is unknown; expected one of " in said
+
+
+def test_a_program_with_a_long_name_is_not_started(command: Command) -> None:
+    for name in (LONG, f"./{LONG}.py", f"./{LONG}.c"):
+        ended = command("probe", f"exec: {name}")
+        assert (ended.status, ended.err) == (1, "")
+        assert "cannot be started: File name too long" in ended.out
+
+
+@pytest.mark.parametrize("given", [{"vectors": LONG}, {"expect": LONG}])
+def test_a_long_name_of_a_file_is_an_error_of_ours(given: dict[str, str]) -> None:
+    from grucible.check.pytest_plugin.suite import load
+
+    with pytest.raises(GrucibleError, match=f"^{LONG}: "):
+        load(**given)  # type: ignore[arg-type]
