@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
 from ..cases.selection import PLAIN, globs, may_select, nothing_selected
 from .case import Case
@@ -67,7 +68,7 @@ def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:
 def _files(root: Path) -> list[tuple[Path, str]]:
     if not os.path.exists(root):  # noqa: PTH110, for no file has too long a name
         raise VectorFileError(
-            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
+            f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
         )
     if root.is_file():
         return [(root, root.name)]
@@ -75,9 +76,13 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(
-            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
+            f"{root}: holds no vector file (*.h5); make some with: {_made_by(root)}"
         )
     return found
+
+
+def _made_by(root: Path) -> str:
+    return command_line("gen", (), ["-o", root])
 
 
 def _plain_first(file: Path) -> tuple[bool, Path]:

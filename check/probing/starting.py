@@ -25,8 +25,9 @@ def not_started(command: Sequence[str], error: OSError) -> Cause:
     program, path = command[0], Path(command[0])
     what = f"{program} cannot be started: {error.strerror or error}"
     if path.suffix in _SOURCES and is_file(program):
-        build = _SOURCES[path.suffix].format(stem=path.stem, name=shlex.quote(str(path)))
-        return Cause(f"{what}; it is a source", f"build it: {build}; then: exec: ./{path.stem}")
+        stem, name = shlex.quote(path.stem), shlex.quote(str(path))
+        build = _SOURCES[path.suffix].format(stem=stem, name=name)
+        return Cause(f"{what}; it is a source", f"build it: {build}; then: exec: ./{stem}")
     if path.suffix in _INTERPRETERS and is_file(program):
         words = shlex.join([_INTERPRETERS[path.suffix], *command])
         return Cause(what, f"name what runs it: exec: {words}")
@@ -48,8 +49,9 @@ def not_started(command: Sequence[str], error: OSError) -> Cause:
 
 
 def _not_found(program: str) -> str:
+    here = shlex.quote(f"./{program}")
     if is_file(program) and "/" not in program:
-        return f"it is not on the PATH, but in this directory: exec: ./{program}"
+        return f"it is not on the PATH, but in this directory: exec: {here}"
     if is_file(program):
         return (
             "the file is there, so its interpreter or loader is not: see its first line, or what `file` "
@@ -57,4 +59,4 @@ def _not_found(program: str) -> str:
         )
     if "/" in program:
         return f"was it built, and is the path right? It is looked for from {Path.cwd()}"
-    return f"no program of this name is on the PATH; one in this directory is named ./{program}"
+    return f"no program of this name is on the PATH; one in this directory is named {here}"

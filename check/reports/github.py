@@ -65,7 +65,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield from _failures(report)
     for line in first_to_look_at(report):
         command = line.removeprefix("start with: ")
-        yield f"Start with `{escaped(command).replace('`', '')}`" if command else ""
+        yield f"Start with {_code(command)}" if command else ""
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -89,12 +89,20 @@ def _failures(report: Report) -> Iterator[str]:
     yield f"<details><summary>{_failed_or_errors(wrong)}, the plainest first</summary>"
     yield ""
     for result in wrong[:_SHOWN]:
-        yield f"- `{escaped(result.id).replace('`', '')}`"
+        yield f"- {_code(result.id)}"
         yield from (f"  <br>{_markdown(line)}" for line in list(paragraph(report, result))[:-1])
     if len(wrong) > _SHOWN:
         yield f"- and {len(wrong) - _SHOWN} more"
     yield ""
     yield "</details>"
+
+
+def _code(text: str) -> str:
+    """A text as code, in which Markdown sees nothing else: between more backticks than follow one another."""
+    shown = escaped(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    space = " " * ("`" in shown or shown != shown.strip())
+    return f"{fence}{space}{shown}{space}{fence}"
 
 
 def _markdown(text: str) -> str:

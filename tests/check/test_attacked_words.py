@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import h5py
 import pytest
 
+from grucible.cases.commands.command_line import command_line
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
@@ -112,3 +115,55 @@ def test_a_long_name_of_a_file_is_an_error_of_ours(given: dict[str, str]) -> Non
 
     with pytest.raises(GrucibleError, match=f"^{LONG}: "):
         load(**given)  # type: ignore[arg-type]
+
+
+def words(text: str, command: str) -> list[str]:
+    """What a shell makes of the command of grucible's in a text, from there to the end of its line."""
+    _, begin, rest = text.partition(f"grucible {command}")
+    return shlex.split((begin + rest).partition("\n")[0])
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("name", ["$(touch PWNED)", "`touch PWNED`; 'x", "a b"])
+def test_a_command_that_shows_a_case_holds_its_id_as_one_word(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    vectors, summary = tmp_path / "my $(vectors).h5", tmp_path / "summary.md"
+    write_vectors(vectors, make_block([name]))
+    ended = command(
+        "check", vectors, "--runtime", other_runtime(tmp_path), "--report", f"github={summary}"
+    )
+    assert words(ended.out, "show") == ["grucible", "show", str(vectors), f"{CELL}/{name}"]
+    [line] = [one for one in summary.read_text().splitlines() if one.startswith("Start with ")]
+    [code] = re.findall(r"^Start with (`+)( ?)(.*?)\2\1$", line)
+    assert words(code[2], "show") == ["grucible", "show", str(vectors), f"{CELL}/{name}"]
+    assert max(map(len, re.findall("`+", code[2])), default=0) < len(code[0])
+
+
+def test_commands_of_messages_hold_file_names_as_one_word(tmp_path: Path, command: Command) -> None:
+    place = tmp_path / "my $(vectors)"
+    made = ["grucible", "gen", "-o", str(place)]
+    assert words(command("check", place, "--runtime", NUMPY).err, "gen") == made
+    place.mkdir()
+    assert words(command("check", place, "--runtime", NUMPY).err, "gen") == made
+
+
+def test_a_command_line_for_a_shell() -> None:
+    assert command_line("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
+    said = command_line("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
+    assert said == "grucible trace 'v 1.h5' a --runtime 'exec: ./my gru'"
+    dashed = command_line("show", ["v.h5", "--script=exec: x"], ["--full"])
+    assert dashed == "grucible show --full -- v.h5 '--script=exec: x'"
+
+
+def test_what_may_be_meant_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = Path("my gru")
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for name, meant in (
+        (str(program), "'exec: '\"'\"'my gru'\"'\"''"),
+        ("a b.py", "'./a b.py:run'"),
+    ):
+        with pytest.raises(RuntimeNotUsable, match=re.escape(f"did you mean {meant}? ")):
+            load_runtime(name)

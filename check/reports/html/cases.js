@@ -177,9 +177,10 @@ function body(runtime, i, told) {
 
 /** What tells more of a case. A runtime is named as the user did: what it calls itself may be any command. */
 function commands(runtime, id) {
-  const one = `${runtime.vectors ? `${quoted(runtime.vectors)} ` : ""}${quoted(id)}`, show = `grucible show ${one}`;
-  if (runtime.asked) return [show, ...["trace", "shrink"].map((name) => `grucible ${name} ${one} --runtime ${quoted(runtime.asked)}`)];
-  return runtime.outputs ? [show, `grucible trace ${one} --against ${quoted(runtime.outputs)}`] : [show];
+  const operands = [...(runtime.vectors ? [runtime.vectors] : []), id], dashed = operands.some((word) => word.startsWith("-"));
+  const line = (name, ...options) => ["grucible", name, ...(dashed ? [...options, "--", ...operands] : [...operands, ...options])].map(quoted).join(" ");
+  if (runtime.asked) return [line("show"), line("trace", "--runtime", runtime.asked), line("shrink", "--runtime", runtime.asked)];
+  return runtime.outputs ? [line("show"), line("trace", "--against", runtime.outputs)] : [line("show")];
 }
 
 /** A section of lines: long ones are folded away. */
