@@ -167,3 +167,13 @@ def test_what_may_be_meant_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ):
         with pytest.raises(RuntimeNotUsable, match=re.escape(f"did you mean {meant}? ")):
             load_runtime(name)
+
+
+def test_gen_starts_no_more_processes_than_it_has_work_for(
+    tmp_path: Path, command: Command
+) -> None:
+    some = ("gen", "-o", tmp_path, "--select", PLAIN)
+    for jobs in (10**10, 10**30):
+        ended = command(*some, "--jobs", str(jobs), "--seed", str(jobs % 7))
+        assert (ended.status, ended.err) == (0, "")
+        assert "made 1 file with 1 cases" in ended.out
