@@ -10,14 +10,14 @@ import numpy as np
 
 from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.errors import GrucibleError
-from ..cases.selection import globs, nothing_selected, selected
-from ..vectors.find import case_ids, find_vectors
+from ..cases.selection import globs, nothing_selected
+from ..vectors.find import case_tiers, find_vectors
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .expecting.held import check_diagnosed
 from .foretold import foretold
-from .judging.case_result import CaseResult
+from .judging.case_result import DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, must_support
 from .judging.grade import Grade
@@ -97,7 +97,8 @@ def judge(
     if not diagnosis:
         check_diagnosed(expectations)
     if require:
-        check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
+        tiers = case_tiers(vectors, select)
+        check_require(require, ((one, tier in DECIDING) for one, tier in tiers))
     files = find_vectors(vectors, select)
     seen = _Seen(criteria, require, diagnosis, recompute_share)
     interrupted = False

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
-from ..cases.selection import PLAIN, globs, may_select, nothing_selected
+from ..cases.selection import PLAIN, globs, may_select, nothing_selected, selected
 from .case import Case
 from .reader import open_vectors
 
@@ -63,6 +63,15 @@ def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:
         with open_vectors(file, relative) as vectors:
             for ids in vectors.ids(select).values():
                 yield from ids
+
+
+def case_tiers(path: Path | None, select: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """The selected cases of the vector files at `path`: the id of each, and its tier as the file has it."""
+    for file, relative in find_vectors(path, select):
+        with open_vectors(file, relative) as vectors:
+            for block, ids in vectors.ids(select).items():
+                tier = str(vectors.groups[block].attribute("tier"))
+                yield from ((one, tier) for one in ids if selected(one, select))
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
