@@ -177,3 +177,9 @@ def test_gen_starts_no_more_processes_than_it_has_work_for(
         ended = command(*some, "--jobs", str(jobs), "--seed", str(jobs % 7))
         assert (ended.status, ended.err) == (0, "")
         assert "made 1 file with 1 cases" in ended.out
+
+
+@pytest.mark.parametrize("name", ["my_gru:class", "./my_gru.py:None", "my_gru:a b"])
+def test_there_is_no_script_of_what_no_function_can_be_called(name: str, command: Command) -> None:
+    said = command("show", PLAIN, "--script", name).said_in_one_line()
+    assert f"{name.rpartition(':')[2]!r} is not the name of a function" in said
