@@ -18,6 +18,9 @@ MOST_ANNOTATIONS = 10
 """As many as GitHub shows of a step."""
 _SHOWN = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~>])")
+_WORD = re.compile(r"[^\s`|]+")
+_LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
+"""What GitHub makes a link of in a word, or a message to somebody, escaped or not."""
 
 
 def workflow_commands(report: Report) -> Iterator[str]:
@@ -106,5 +109,14 @@ def _code(text: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """A text as Markdown shows it, whatever a runtime or a file writes into it."""
-    return _SPECIAL.sub(r"\\\1", html.escape(escaped(text), quote=False))
+    """A text as Markdown shows it, whatever a runtime or a file writes into it. A word that would be a link
+    is code."""
+    shown, done, parts = escaped(text), 0, []
+    for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
+        parts += [_plain(shown[done : word.start()]), f"`{word[0]}`"]
+        done = word.end()
+    return "".join([*parts, _plain(shown[done:])])
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", html.escape(text, quote=False))

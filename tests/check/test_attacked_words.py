@@ -183,3 +183,21 @@ def test_gen_starts_no_more_processes_than_it_has_work_for(
 def test_there_is_no_script_of_what_no_function_can_be_called(name: str, command: Command) -> None:
     said = command("show", PLAIN, "--script", name).said_in_one_line()
     assert f"{name.rpartition(':')[2]!r} is not the name of a function" in said
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_a_runtime_says_becomes_no_link_and_calls_nobody(
+    tmp_path: Path, command: Command
+) -> None:
+    vectors, summary = tmp_path / "v.h5", tmp_path / "summary.md"
+    write_vectors(vectors, make_block(["a"]))
+    linked = ["https://x.example/?a=1|2", "www.x.example", "me@x.example", "@octocat", "(see-#12)",
+              "HTTPS://y.example/<b>", "gh-7"]  # fmt: skip
+    runtime = other_runtime(tmp_path, said=f"`{'` *'.join(linked)} plain * text")
+    assert command("check", vectors, "--runtime", runtime, "--report", f"github={summary}").status
+    told = summary.read_text().partition("<details>")[2]
+    outside = re.sub(r"(?<!\\)`[^`]*`", "", told.replace(r"\`", ""))
+    assert not re.search(r"://|www\.|@|#\d|gh-\d|<b>", outside, re.IGNORECASE)
+    assert r" plain \* text" in outside
+    for word in ("*@octocat", "*www.x.example", "*HTTPS://y.example/<b>"):
+        assert f"`{word}`" in told
