@@ -11,6 +11,8 @@ import pytest
 
 from grucible.cases.commands.command_line import command_line
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
+from grucible.cases.selection import matches
+from grucible.check.expecting.globs import literal
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
 
@@ -201,3 +203,36 @@ def test_what_a_runtime_says_becomes_no_link_and_calls_nobody(
     assert r" plain \* text" in outside
     for word in ("*@octocat", "*www.x.example", "*HTTPS://y.example/<b>"):
         assert f"`{word}`" in told
+
+
+GLOBS = ["*", "[*]", "[**]", "?", "a*", "[!a]*", "a[b]", "a & b", "a & *", "x", "]"]
+"""What cases of a stranger's may be called."""
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("right", [(), ("[*]", "?"), ("*", "a & *"), ("x",)])
+def test_a_list_that_was_just_written_names_each_case(
+    right: tuple[str, ...], tmp_path: Path, command: Command
+) -> None:
+    """Those that pass are named by none of its entries, though they are called as a glob is."""
+    vectors, listed, runtime = tmp_path / "v.h5", tmp_path / "known.yaml", tmp_path / "r.py"
+    write_vectors(vectors, make_block(GLOBS))
+    runtime.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as gru\n"
+        f"def run(q):\n    if q.id.split('/', 3)[3] in {right!r}: return gru(q)\n"
+        "    return {name: array + 1 for name, array in gru(q).items()}\n"
+    )
+    asked = ("check", vectors, "--runtime", f"{runtime}:run")
+    command(*asked, "--write-expect", listed)
+    ended = command(*asked, "--expect", listed, "--json")
+    assert (ended.status, ended.err) == (0, "")
+    wrong = [case["id"] for case in ended.report["cases"] if case["verdict"] == "failed"]
+    assert len(wrong) == len(GLOBS) - len(right)
+    gone = command("check", vectors, "--runtime", NUMPY, "--expect", listed, "--allow-stale")
+    assert gone.status == 0
+
+
+def test_a_glob_of_a_text_alone() -> None:
+    assert literal("a/b[1]") == "a/b[[]1]"
+    for one in GLOBS:
+        assert [other for other in GLOBS if matches(other, literal(one, GLOBS))] == [one]
