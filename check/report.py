@@ -59,6 +59,10 @@ class Report:
     """What each expectation is good for; without `strict`, of those of invalid questions nothing is said."""
     allow_stale: bool = False
     """Whether stale expectations leave the exit status alone."""
+    asked: str = ""
+    """What the user gave as `--runtime`; a runtime names itself, and may name itself anything (`runtime`)."""
+    outputs: str = ""
+    """What the user gave as `--outputs`."""
 
     def __repr__(self) -> str:
         counts = self.counts

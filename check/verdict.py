@@ -10,14 +10,14 @@ import numpy as np
 
 from ..cases.commands.interrupts import stop_if_interrupted
 from ..cases.errors import GrucibleError
-from ..cases.selection import globs, nothing_selected, selected
-from ..vectors.find import case_ids, find_vectors
+from ..cases.selection import globs, nothing_selected
+from ..vectors.find import case_tiers, find_vectors
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .expecting.held import check_diagnosed
 from .foretold import foretold
-from .judging.case_result import CaseResult
+from .judging.case_result import DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, must_support
 from .judging.grade import Grade
@@ -83,18 +83,22 @@ def judge(
     recompute_share: float = 0.0,
     strict: bool = False,
     allow_stale: bool = False,
+    asked: str = "",
+    outputs: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
 
     Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
     what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew. Where
-    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases.
+    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases. `asked` is what the
+    user called the runtime, or `outputs` the outputs.
     """
     if not diagnosis:
         check_diagnosed(expectations)
     if require:
-        check_require(require, (one for one in case_ids(vectors, select) if selected(one, select)))
+        tiers = case_tiers(vectors, select)
+        check_require(require, ((one, tier in DECIDING) for one, tier in tiers))
     files = find_vectors(vectors, select)
     seen = _Seen(criteria, require, diagnosis, recompute_share)
     interrupted = False
@@ -114,7 +118,8 @@ def judge(
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
     report = _report(vectors, source, seen, interrupted=interrupted)
-    return replace(foretold(report, expectations, vectors, select), allow_stale=allow_stale)
+    found = foretold(report, expectations, vectors, select)
+    return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
 
 
 def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
-from ..cases.selection import PLAIN, globs, may_select, nothing_selected
+from ..cases.selection import PLAIN, globs, may_select, nothing_selected, selected
 from .case import Case
 from .reader import open_vectors
 
@@ -64,10 +65,19 @@ def case_ids(path: Path | None, select: Sequence[str] = ()) -> Iterator[str]:
                 yield from ids
 
 
+def case_tiers(path: Path | None, select: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """The selected cases of the vector files at `path`: the id of each, and its tier as the file has it."""
+    for file, relative in find_vectors(path, select):
+        with open_vectors(file, relative) as vectors:
+            for block, ids in vectors.ids(select).items():
+                tier = str(vectors.groups[block].attribute("tier"))
+                yield from ((one, tier) for one in ids if selected(one, select))
+
+
 def _files(root: Path) -> list[tuple[Path, str]]:
-    if not root.exists():
+    if not os.path.exists(root):  # noqa: PTH110, for no file has too long a name
         raise VectorFileError(
-            f"{root}: no such file or directory; make vectors with: grucible gen -o {root}"
+            f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
         )
     if root.is_file():
         return [(root, root.name)]
@@ -75,9 +85,13 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(
-            f"{root}: holds no vector file (*.h5); make some with: grucible gen -o {root}"
+            f"{root}: holds no vector file (*.h5); make some with: {_made_by(root)}"
         )
     return found
+
+
+def _made_by(root: Path) -> str:
+    return command_line("gen", (), ["-o", root])
 
 
 def _plain_first(file: Path) -> tuple[bool, Path]:

@@ -64,9 +64,9 @@ class Document:
 
 def read_text(path: Path) -> str:
     """The UTF-8 text of a YAML file; SpecError if it cannot be had."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise SpecError(f"{path}: is no regular file; expected a YAML file")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise SpecError(f"{path}: is no regular file; expected a YAML file")
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
     except IsADirectoryError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
 from .options import SELECT, VECTORS, progress_over_cases
@@ -44,9 +45,8 @@ def _say_what_next(
     written: Sequence[Asked], vectors: Path | None, out: Path, select: Sequence[str]
 ) -> None:
     """Say how a file is answered, and what judges the answers."""
-    words = ["grucible", "check", *([str(vectors)] if vectors else []), "--outputs", str(out)]
-    for glob in select:
-        words += ["--select", glob]
+    selects = [word for glob in select for word in ("--select", glob)]
+    judged = command_line("check", [vectors] if vectors else [], ["--outputs", out, *selects])
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)
         say("answer it with a program (see check/protocol/README.md):")
@@ -57,7 +57,7 @@ def _say_what_next(
         say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")
         say('  do ./my_gru < "$q" > "${q%.questions}.answers"; done')
     say("then judge the answers:")
-    say(f"  {shlex.join(words)}")
+    say(f"  {judged}")
 
 
 def _size(count: int) -> str:

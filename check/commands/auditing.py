@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
@@ -34,7 +34,7 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     if out:
         check_replaceable(out, PAGE)
     found = [audited(_suite(text)) for text in suites]
-    command = shlex.join(["grucible", "audit", *(Path(text).name for text in suites)])
+    command = command_line("audit", (Path(text).name for text in suites))
     lines = list(audit_lines(found, command))
     if out:
         replace_text(out, "".join(f"{line}\n" for line in lines), PAGE)

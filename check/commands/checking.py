@@ -97,7 +97,7 @@ def check_command(
                     vectors, source, criteria, select, expectations,
                     require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
                     allow_stale=allow_stale, recompute_share=recompute or 0.0,
-                    advance=progress.advance,
+                    asked=runtime or "", outputs=str(outputs or ""), advance=progress.advance,
                 ))  # fmt: skip
             if reports[-1].interrupted:
                 break

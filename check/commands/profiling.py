@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
@@ -92,7 +92,6 @@ def _command(
     vectors: Path | None, runtimes: tuple[str, ...], select: tuple[str, ...], page: Path
 ) -> str:
     """The command that makes a page again."""
-    words = [str(vectors)] if vectors else []
-    words += [word for name in runtimes for word in ("--runtime", name)]
+    words = [word for name in runtimes for word in ("--runtime", name)]
     words += [word for glob in select for word in ("--select", glob)]
-    return shlex.join(["grucible", "profile", *words, "--page", page.name])
+    return command_line("profile", [vectors] if vectors else [], [*words, "--page", page.name])

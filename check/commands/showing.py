@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.terminal import put, say
 from ...cases.selection import FEATURES
 from .case_words import CASE_WORDS, vectors_and_case
@@ -52,8 +52,8 @@ def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
     block, _ = find_case(vectors, wanted)
     case = block.case(0)
     refuse_large(case)
-    words = [str(vectors)] if vectors else []
-    made_by = shlex.join(["grucible", "show", *words, case.id, "--script", name])
+    words = [vectors] if vectors else []
+    made_by = command_line("show", [*words, case.id], ["--script", name])
     put(script(case, name, observed_lines(case, name, TIMEOUT_SECONDS), made_by))
 
 

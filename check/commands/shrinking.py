@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
 from ...cases.commands.terminal import put, say
@@ -106,7 +107,7 @@ def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[st
     yield from wrapped(
         f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
     )
-    yield f"see: grucible show {out} '*'"
+    yield f"see: {command_line('show', [out, '*'])}"
 
 
 def _told(left_out: Sequence[str]) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 
-from ...cases.selection import matches
+from ...cases.selection import AND, matches
 
 MOST_GLOBS = 60
 """So many globs are sought for a group; what they do not match is named one by one."""
@@ -21,7 +21,8 @@ _TRIED = 25
 """So many of the best globs are held against every id."""
 _WORD = re.compile(r"[A-Za-z]+")
 _MANY = re.compile(r"(?<![^/])\*(/\*)+")
-_WILD = re.compile(r"[*?[]")
+_WILD = re.compile(rf"[*?[]|{AND[0]}(?={AND[1:]})")
+"""What does not mean itself in a glob; of AND, to mean itself, it takes the first character."""
 
 
 @dataclass(frozen=True)
@@ -166,9 +167,17 @@ def _segments(case_id: str) -> list[str]:
     return [*found[:3], f"/{found[3]}\n"]
 
 
-def literal(text: str) -> str:
-    """A glob that matches the text alone."""
-    return _WILD.sub(lambda wild: f"[{wild[0]}]", text)
+def literal(text: str, others: Collection[str] = ()) -> str:
+    """A glob that matches the text and none of `others`, of which one may be spelled as such a glob is."""
+    glob, often = text, 0
+    while not often or (glob != text and glob in others):
+        often += 1
+        glob = _WILD.sub(partial(_class_of, often), text)
+    return glob
+
+
+def _class_of(often: int, wild: re.Match[str]) -> str:
+    return f"[{wild[0] * often}]"
 
 
 def _evenly(items: Sequence[str], most: int) -> list[str]:

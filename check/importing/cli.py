@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
 from ...cases.errors import GrucibleError
@@ -60,7 +61,8 @@ def import_command(
     for one in made:
         say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
     if any(one.outputs for one in made):
-        say(f"what they expect: grucible check {out} --outputs {outputs_place(out)}")
+        judged = command_line("check", [out], ["--outputs", outputs_place(out)])
+        say(f"what they expect: {judged}")
 
 
 def _suite(

@@ -107,11 +107,18 @@ def must_support(case_id: str, require: Sequence[str]) -> bool:
     return any(matches(case_id, glob) for glob in require)
 
 
-def check_require(require: Sequence[str], case_ids: Iterable[str]) -> None:
-    """Raise GrucibleError for a glob of `require` that matches no case: it would demand nothing."""
-    ids = list(case_ids)
+def check_require(require: Sequence[str], cases: Iterable[tuple[str, bool]]) -> None:
+    """Raise GrucibleError for a glob of `require` that matches none of the cases, each an id and whether it
+    decides, or none that decides: it would demand nothing."""
+    told = list(cases)
     for glob in require:
-        if not any(matches(case_id, glob) for case_id in ids):
+        matching = [decides for case_id, decides in told if matches(case_id, glob)]
+        if matching and not any(matching):
+            raise GrucibleError(
+                f"--require {glob!r} would demand nothing: no case that it matches decides, all are of the "
+                "tier nonportable; name others too, or leave it out"
+            )
+        if not matching:
             raise GrucibleError(
                 f"no case that is judged matches --require {glob!r}; "
                 "see the ids with: grucible cases --list"

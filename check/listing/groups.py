@@ -45,7 +45,8 @@ class Group:
         globs, left = ([], self.ids) if self.one_by_one else covering(self.ids, others)
         short = [glob for glob in globs if len(glob) <= MOST_GLOB]
         left = left if len(short) == len(globs) else self.ids
-        for cases in (*short, *map(literal, left)):
+        known = {*self.ids, *others}
+        for cases in (*short, *(literal(one, known) for one in left)):
             yield replace(self.expected, cases=cases)
 
 

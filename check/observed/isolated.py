@@ -16,6 +16,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from ...cases.commands.command_line import command_line
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
@@ -139,7 +140,9 @@ class IsolatedRuntime:
         if self._late >= self._patience.late and not self._answered:
             why = f"the runtime never answered, {self._patience.late} times"
             if self._spec.startswith(EXEC):
-                why += f"; is its standard output flushed? grucible probe {self._spec!r} tells"
+                why += (
+                    f"; is its standard output flushed? {command_line('probe', [self._spec])} tells"
+                )
             return why
         return ""
 

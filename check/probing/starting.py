@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..runtimes.runtime import is_file
 from .step import Cause
 
 _SOURCES = {
@@ -23,14 +24,17 @@ def not_started(command: Sequence[str], error: OSError) -> Cause:
     """Why the first word of a command did not start, and what to do."""
     program, path = command[0], Path(command[0])
     what = f"{program} cannot be started: {error.strerror or error}"
-    if path.suffix in _SOURCES and path.is_file():
-        build = _SOURCES[path.suffix].format(stem=path.stem, name=shlex.quote(str(path)))
-        return Cause(f"{what}; it is a source", f"build it: {build}; then: exec: ./{path.stem}")
-    if path.suffix in _INTERPRETERS and path.is_file():
+    if path.suffix in _SOURCES and is_file(program):
+        stem, name = shlex.quote(path.stem), shlex.quote(str(path))
+        build = _SOURCES[path.suffix].format(stem=stem, name=name)
+        return Cause(f"{what}; it is a source", f"build it: {build}; then: exec: ./{stem}")
+    if path.suffix in _INTERPRETERS and is_file(program):
         words = shlex.join([_INTERPRETERS[path.suffix], *command])
         return Cause(what, f"name what runs it: exec: {words}")
     if error.errno == errno.ENOENT:
-        return Cause(what, _not_found(program, path))
+        return Cause(what, _not_found(program))
+    if error.errno == errno.ENAMETOOLONG:
+        return Cause(what, "no file has such a name: is a space missing in it?")
     if path.is_dir():
         return Cause(f"{what}: it is a directory", "name the program in it")
     if error.errno == errno.EACCES:
@@ -44,14 +48,15 @@ def not_started(command: Sequence[str], error: OSError) -> Cause:
     return Cause(what, "see whether it starts in your shell")
 
 
-def _not_found(program: str, path: Path) -> str:
-    if path.is_file() and "/" not in program:
-        return f"it is not on the PATH, but in this directory: exec: ./{program}"
-    if path.is_file():
+def _not_found(program: str) -> str:
+    here = shlex.quote(f"./{program}")
+    if is_file(program) and "/" not in program:
+        return f"it is not on the PATH, but in this directory: exec: {here}"
+    if is_file(program):
         return (
             "the file is there, so its interpreter or loader is not: see its first line, or what `file` "
             "and `ldd` say of it"
         )
     if "/" in program:
         return f"was it built, and is the path right? It is looked for from {Path.cwd()}"
-    return f"no program of this name is on the PATH; one in this directory is named ./{program}"
+    return f"no program of this name is on the PATH; one in this directory is named {here}"

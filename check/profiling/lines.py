@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ...cases.commands.command_line import command_line
 from ...cases.operators.known import OPERATORS
 from ..refusals.refusal import Refusal
 from ..reports.json import refusal_value
@@ -48,7 +49,7 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     yield ""
     yield from (f"{word:11}{told}" for word, told in _LEGEND.items())
     first = next((r for r in profile.rows if r.status == "wrong"), profile.rows[0])
-    yield f"what is asked: grucible show {first.cases[0]}"
+    yield f"what is asked: {command_line('show', first.cases[:1])}"
 
 
 def _refusals(found: Sequence[Refusal]) -> Iterator[str]:

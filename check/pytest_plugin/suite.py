@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -22,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from ...cases.commands.command_line import command_line
 from ...cases.selection import globs
 from ...vectors.case import Case
 from ..expecting.reading import load_expectations
@@ -182,7 +182,7 @@ class Vectors:
     def _judge(self, case_id: str) -> Judge:
         case = self._stored.case(case_id)
         vectors = [str(self._path)] if self._path else []
-        show = shlex.join(["grucible", "show", *vectors, case_id])
+        show = command_line("show", [*vectors, case_id])
         return Judge(case, self._criteria[case.dtype], show)
 
 

@@ -18,6 +18,9 @@ MOST_ANNOTATIONS = 10
 """As many as GitHub shows of a step."""
 _SHOWN = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~>])")
+_WORD = re.compile(r"[^\s`|]+")
+_LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
+"""What GitHub makes a link of in a word, or a message to somebody, escaped or not."""
 
 
 def workflow_commands(report: Report) -> Iterator[str]:
@@ -65,7 +68,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield from _failures(report)
     for line in first_to_look_at(report):
         command = line.removeprefix("start with: ")
-        yield f"Start with `{escaped(command).replace('`', '')}`" if command else ""
+        yield f"Start with {_code(command)}" if command else ""
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -89,7 +92,7 @@ def _failures(report: Report) -> Iterator[str]:
     yield f"<details><summary>{_failed_or_errors(wrong)}, the plainest first</summary>"
     yield ""
     for result in wrong[:_SHOWN]:
-        yield f"- `{escaped(result.id).replace('`', '')}`"
+        yield f"- {_code(result.id)}"
         yield from (f"  <br>{_markdown(line)}" for line in list(paragraph(report, result))[:-1])
     if len(wrong) > _SHOWN:
         yield f"- and {len(wrong) - _SHOWN} more"
@@ -97,6 +100,23 @@ def _failures(report: Report) -> Iterator[str]:
     yield "</details>"
 
 
+def _code(text: str) -> str:
+    """A text as code, in which Markdown sees nothing else: between more backticks than follow one another."""
+    shown = escaped(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    space = " " * ("`" in shown or shown != shown.strip())
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
 def _markdown(text: str) -> str:
-    """A text as Markdown shows it, whatever a runtime or a file writes into it."""
-    return _SPECIAL.sub(r"\\\1", html.escape(escaped(text), quote=False))
+    """A text as Markdown shows it, whatever a runtime or a file writes into it. A word that would be a link
+    is code."""
+    shown, done, parts = escaped(text), 0, []
+    for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
+        parts += [_plain(shown[done : word.start()]), f"`{word[0]}`"]
+        done = word.end()
+    return "".join([*parts, _plain(shown[done:])])
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", html.escape(text, quote=False))

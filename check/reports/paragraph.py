@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 
+from ...cases.commands.command_line import command_line
 from ..judging.case_result import CaseResult
 from ..report import CORE, Report
 from .diagnosis import sentence
@@ -43,5 +43,5 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
 
 def show_command(report: Report, case_id: str) -> str:
     """The command that shows a case."""
-    vectors = "" if report.vectors == CORE else f"{shlex.quote(report.vectors)} "
-    return f"grucible show {vectors}{case_id}"
+    vectors = [] if report.vectors == CORE else [report.vectors]
+    return command_line("show", [*vectors, case_id])

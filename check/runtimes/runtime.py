@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
+import shlex
 import sys
 import sysconfig
 import traceback
@@ -89,9 +90,9 @@ def load_runtime(name: str) -> Runtime:
 def _near(name: str, known: Iterable[str]) -> str:
     """What the user may have meant: a function in a file, or a name that is much like it."""
     if name.endswith(".py"):
-        return f"did you mean ./{Path(name)}:run? "
-    if Path(name).is_file() and os.access(name, os.X_OK):
-        return f"did you mean 'exec: {name}'? "
+        return f"did you mean {shlex.quote(f'./{Path(name)}:run')}? "
+    if is_file(name) and os.access(name, os.X_OK):
+        return f"did you mean {shlex.quote(f'exec: {shlex.quote(name)}')}? "
     near = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {near[0]}? " if near else ""
 
@@ -128,9 +129,14 @@ def _load_registered(name: str) -> Any:
         ) from error
 
 
+def is_file(place: str) -> bool:
+    """Whether there is a file at a place; none is at one with a name that no file can have: a longer one."""
+    return os.path.isfile(place)  # noqa: PTH113
+
+
 def _load_file(place: str) -> Any:
     path = Path(place)
-    if not path.is_file():
+    if not is_file(place):
         raise RuntimeNotUsable(f"runtime {place}: no such file; expected ./file.py:function")
     name = f"grucible_runtime_{path.stem}"  # shadows no module of the same name
     spec = importlib.util.spec_from_file_location(name, path)

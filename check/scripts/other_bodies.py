@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 from ...cases.dtypes import dtype_name
@@ -54,7 +55,7 @@ def function_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
         found = f"runpy.run_path({literal(place)})[{literal(attribute)}]"
     else:
         found = f"importlib.import_module({literal(place)}).{attribute}"
-    if not attribute.isidentifier():
+    if not attribute.isidentifier() or iskeyword(attribute):
         raise RuntimeNotUsable(f"runtime {name}: {attribute!r} is not the name of a function")
     question = asked.question
     lines = [

@@ -136,12 +136,12 @@ def make_files(
 ) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
-    With `jobs` > 1 as many processes evaluate cases, and this one writes. Memory is bounded by the
-    chunks in flight. Raises GrucibleError where a process is killed; whatever stops it leaves only whole
-    files.
+    With `jobs` > 1 as many processes evaluate cases, as far as there is work for them, and this one writes.
+    Memory is bounded by the chunks in flight. Raises GrucibleError where a process is killed; whatever stops
+    it leaves only whole files.
     """
     with contextlib.ExitStack() as stack:
-        results = stack.enter_context(_in_order(_tasks(plans), jobs))
+        results = stack.enter_context(_in_order(list(_tasks(plans)), jobs))
         for plan in plans:
             yield _made_file(plan, results, advance)
 
@@ -214,8 +214,8 @@ def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
 
 
 @contextlib.contextmanager
-def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Chunk]]:
-    """The results of `tasks`, in their order, made by `jobs` processes."""
+def _in_order(tasks: Sequence[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Chunk]]:
+    """The results of `tasks`, in their order, made by `jobs` processes, and no more than there are tasks."""
     if jobs == 1:
         with threadpool_limits(1):  # matrices are small: more threads would wait for each other
             yield (make_chunk(cases, seed) for cases, seed in tasks)
@@ -225,12 +225,13 @@ def _in_order(tasks: Iterator[tuple[list[CaseSpec], int]], jobs: int) -> Iterato
             f"this user cannot start {sys.executable or 'Python'}, so there are no other processes; "
             "--jobs 1 needs none"
         )
+    most = max(1, min(jobs, len(tasks)))
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with _starting_processes():
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+        pool = ProcessPoolExecutor(most, mp_context=context, initializer=_start_worker)
     try:
-        yield _windowed(pool, tasks, most=AHEAD_BYTES * jobs)
+        yield _windowed(pool, tasks, most=AHEAD_BYTES * most)
     except BrokenProcessPool:
         raise GrucibleError(
             "a process that evaluates cases was killed, perhaps for lack of memory; "
@@ -275,7 +276,7 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _windowed(
-    pool: ProcessPoolExecutor, tasks: Iterator[tuple[list[CaseSpec], int]], most: int
+    pool: ProcessPoolExecutor, tasks: Sequence[tuple[list[CaseSpec], int]], most: int
 ) -> Iterator[Chunk]:
     """The results in order; while the first is written, up to `most` bytes of others are under way."""
     running: deque[tuple[Future[Chunk], int]] = deque()

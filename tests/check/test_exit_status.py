@@ -45,6 +45,17 @@ def test_2_for_require_of_nothing(vectors: Path, command: Command) -> None:
     assert "no case that is judged matches --require 'z*'; see the ids with:" in said
 
 
+def test_2_for_require_of_what_does_not_decide(tmp_path: Path, command: Command) -> None:
+    vectors = tmp_path / "cell.h5"
+    write_vectors(vectors, make_block(["a-bad"]), make_block(["b", "c"], tier="nonportable"))
+    asked = ("check", vectors, "--runtime", UNSUPPORTED)
+    said = command(*asked, "--require", "*/a*", "--require", "*/[bc]").said_in_one_line()
+    assert "--require '*/[bc]' would demand nothing: no case that it matches decides" in said
+    assert command(*asked, "--require", "*").status == 1
+    said = command(*asked, "--select", "*/b", "--require", "*/a*").said_in_one_line()
+    assert "no case that is judged matches --require '*/a*'" in said
+
+
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), AssertionError()])
 def test_70_is_an_error_of_grucibles_own(
     error: Exception, vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch

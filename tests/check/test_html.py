@@ -189,10 +189,10 @@ def test_of_many_failures_the_plainest_are_whole(monkeypatch: pytest.MonkeyPatch
 def test_a_failing_case_has_its_trace_and_where_there_is_one_its_script(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The plainest have both; of a runtime that no script can name, there is the trace alone."""
+    """The plainest have both; where the user named no runtime, there is the trace alone."""
     monkeypatch.setattr(details_module, "WITH_SECTIONS", 2)
     monkeypatch.setattr(details_module, "_TOGETHER", 1)
-    report = replace(wrong_report(), runtime="openvino")
+    report = replace(wrong_report(), asked="openvino")
     found, page = details(report), html_page([report])
     told = [
         (one, held(page, f"chunk-0-{n}")[at]["sections"]) for one, (n, at) in found.places.items()

@@ -171,9 +171,16 @@ function body(runtime, i, told) {
     parts.push(section("What it asks", asked(i)));
     if (runtime.verdicts[i] === "f") parts.push(make("p", { class: "note" }, "The values of this case are not in this page: it holds those of the plainest failures that were kept for the diagnosis. A report of this case alone has them: check with --select and its id."));
   }
-  const vectors = runtime.vectors ? `${quoted(runtime.vectors)} ` : "", id = quoted(cases.id(i)), name = quoted(runtime.asked);
-  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, `grucible show ${vectors}${id}\ngrucible trace ${vectors}${id} --runtime ${name}\ngrucible shrink ${vectors}${id} --runtime ${name}`)));
+  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, commands(runtime, cases.id(i)).join("\n"))));
   return make("div", { class: "body" }, ...parts);
+}
+
+/** What tells more of a case. A runtime is named as the user did: what it calls itself may be any command. */
+function commands(runtime, id) {
+  const operands = [...(runtime.vectors ? [runtime.vectors] : []), id], dashed = operands.some((word) => word.startsWith("-"));
+  const line = (name, ...options) => ["grucible", name, ...(dashed ? [...options, "--", ...operands] : [...operands, ...options])].map(quoted).join(" ");
+  if (runtime.asked) return [line("show"), line("trace", "--runtime", runtime.asked), line("shrink", "--runtime", runtime.asked)];
+  return runtime.outputs ? [line("show"), line("trace", "--against", runtime.outputs)] : [line("show")];
 }
 
 /** A section of lines: long ones are folded away. */

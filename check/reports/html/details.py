@@ -57,8 +57,8 @@ def details(report: Report, most: int = MOST_BYTES) -> Details:
     places: dict[str, tuple[int, int]] = {}
     for start in range(0, len(order), _TOGETHER):
         ids = order[start : start + _TOGETHER]
-        runtime = report.runtime if start < WITH_SECTIONS else ""
-        chunk = packed([_case(*kept[case_id], runtime) for case_id in ids])
+        told = report if start < WITH_SECTIONS else None
+        chunk = packed([_case(*kept[case_id], told) for case_id in ids])
         most -= len(chunk)
         if most < 0:
             break
@@ -80,8 +80,8 @@ def _in_turn(report: Report) -> list[CaseResult]:
     return [entry[-1] for entry in sorted(order, key=lambda entry: entry[:3])]
 
 
-def _case(part: FailingBlock, row: int, runtime: str) -> dict[str, Any]:
-    """The case of a row; with its trace and a script, where the runtime's name is given."""
+def _case(part: FailingBlock, row: int, report: Report | None) -> dict[str, Any]:
+    """The case of a row; with its trace and a script, where the report is given."""
     one = part.rows(np.array([row]))
     block, answer = one.block, one.block.answer
     admitted = one.criterion.admitted(block, STORED)
@@ -103,7 +103,7 @@ def _case(part: FailingBlock, row: int, runtime: str) -> dict[str, Any]:
         "readings": len(block.answers) - 1,
         "sections": [
             {"title": section.title, "lines": [escaped(line) for line in section.lines]}
-            for section in (more_sections(part, row, runtime) if runtime else ())
+            for section in (more_sections(part, row, report) if report else ())
         ],
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from ....cases.errors import GrucibleError
 from ....vectors.case import Case
 from ...diagnosis.failing import FailingBlock
+from ...report import Report
 from ...scripts.script import script
 from ...tracing.observing import Traced
 from ...tracing.part import WHOLE
@@ -30,16 +31,19 @@ class Section:
     lines: tuple[str, ...]
 
 
-def more_sections(part: FailingBlock, row: int, runtime: str) -> Iterator[Section]:
-    """The trace of the failing case of a row, and the script that asks `runtime` for it, as far as it is
-    small enough and there is one."""
+def more_sections(part: FailingBlock, row: int, report: Report) -> Iterator[Section]:
+    """The trace of the failing case of a row, and a script that asks what the user named as the runtime for
+    it, as far as it is small enough and there is one.
+
+    What a runtime calls itself names nothing that is run: it would choose the command.
+    """
     one = part.rows(np.array([row]))
     case = one.block.case(0)
-    yield from _trace(one, case, runtime)
+    yield from _trace(one, case, report.runtime)
     numbers = sum(array.size for array in (*case.inputs.values(), *case.answer.outputs.values()))
-    if numbers <= MOST_NUMBERS:
+    if report.asked and numbers <= MOST_NUMBERS:
         try:
-            lines = script(case, runtime).splitlines()
+            lines = script(case, report.asked).splitlines()
         except GrucibleError:  # of this runtime there is none
             return
         yield Section("A script for a bug report", tuple(lines))
