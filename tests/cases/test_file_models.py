@@ -38,7 +38,7 @@ def import_models() -> None:
 def models() -> list[type[BaseModel]]:
     """All models of grucible."""
     import_models()
-    found = [spec_model(name) for name in OPERATORS]
+    found: list[type[BaseModel]] = [spec_model(name) for name in OPERATORS]
     left: list[type[BaseModel]] = [BaseModel]
     while left:
         left += (model := left.pop()).__subclasses__()
@@ -71,7 +71,7 @@ def careless(schema: Any, few: bool = False, yaml: bool = False) -> Iterator[str
 
 
 def anything(schema: dict[str, Any], key: str) -> bool:
-    return schema.get(key, {}).get("type", "any") == "any"
+    return bool(schema.get(key, {}).get("type", "any") == "any")
 
 
 def test_no_model_makes_an_error_for_each_of_very_many_elements() -> None:
