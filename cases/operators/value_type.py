@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
+from ..file_model import FIRST_WRONG
+
 
 @dataclass(frozen=True, eq=False)
 class ValueType:
@@ -69,7 +71,8 @@ def either(*types: Any) -> Any:
 
 def list_of(entries: Any, *lengths: int) -> Any:
     """The type of lists of `entries`, of one of some lengths; with none, of any length."""
-    found = GenericAlias(list, (entries,))
+    lists: Any = GenericAlias(list, (entries,))
+    found: Any = Annotated[lists, FIRST_WRONG]
     return (
         either(*(Annotated[found, Field(min_length=n, max_length=n)] for n in lengths))
         if lengths

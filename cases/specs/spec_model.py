@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from ..file_model import FIRST_WRONG
 from ..operators.known import OPERATORS
 from ..operators.value_type import either, list_of, one_of
 from .factors import factors, key
@@ -47,21 +48,21 @@ class Product(_Strict, Generic[Values, Match]):
     """Every combination of some factors' values, but for those that an `exclude` entry matches."""
 
     product: Values
-    exclude: list[Match] = []
+    exclude: Annotated[list[Match], FIRST_WRONG] = []
 
 
 class Covering(_Strict, Generic[Values, Match]):
     """A covering array: rows that hold every pair of some factors' values."""
 
     covering: Values
-    rows: list[list[Any]]
-    exclude: list[Match] = []
+    rows: Annotated[list[list[Any]], FIRST_WRONG]
+    exclude: Annotated[list[Match], FIRST_WRONG] = []
 
 
 class Listing(_Strict, Generic[Single]):
     """Cases one by one."""
 
-    list: list[Single]
+    list: Annotated[list[Single], FIRST_WRONG]
 
 
 Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any]
@@ -81,7 +82,7 @@ class SpecModel(_Strict):
     dtypes: Annotated[list[Any], Field(min_length=1)]
     sizes: Assignment
     fixed: Assignment
-    cases: list[Entry]
+    cases: Annotated[list[Entry], FIRST_WRONG]
 
 
 @functools.cache

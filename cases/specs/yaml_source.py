@@ -28,6 +28,8 @@ _MOST_VALUES = 250_000
 Location = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
+_MOST_KEYS = 1000
+"""A mapping has no more; an operator has some twenty factors."""
 
 _KEY = -1
 """In the place of a key or index: the key itself, whose place nobody asks for."""
@@ -169,6 +171,8 @@ class _Reader:
                 raise self.error(event, f"key {key!r} is not a string")
             if key in found:
                 raise self.error(event, f"duplicate key {key!r}")
+            if len(found) == _MOST_KEYS:
+                raise self.error(event, f"more than {_MOST_KEYS:,} keys in a mapping")
             found[key] = self.value(next(self.events), (*location, key))
             stop = self.places[*location, key].stop
         self.note(location, start, _stop(event) if start.flow_style else stop)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ...cases.errors import GrucibleError
+from ...cases.file_model import FIRST_WRONG, FewKeys, json_value
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.block_reader import TIERS
 from ..judging.case_result import DECIDING
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = 80 << 20
 """So large a report may be: that of 20,000 cases has some 10 MB."""
+MOST_CASES, MOST_FINDINGS = 200_000, 10_000
+"""So many cases may be in a report, or invalid questions, and so many findings."""
+_MOST_ALTERNATIVES = 1000
 _MOST_SAID = 300
 
 Text = Annotated[str, Field(max_length=1000)]
@@ -43,7 +47,7 @@ class Worst(_Stored):
 class StoredGrade(_Stored):
     """What was seen of a dtype."""
 
-    required: Text | dict[Text, float | None]
+    required: Text | Annotated[dict[Text, float | None], FewKeys]
     observed: Text | None
     compared: Count
     worst: Worst
@@ -62,12 +66,16 @@ def _known(grades: dict[str, StoredGrade]) -> dict[str, StoredGrade]:
 class StoredFinding(_Stored):
     """An explanation of failures."""
 
-    names: Annotated[list[Text], Field(min_length=1, max_length=100)]
+    names: Annotated[list[Text], FIRST_WRONG, Field(min_length=1, max_length=100)]
     about: Long
     explains: Count
     where: Long = ""
     certain: bool = True
-    alternatives: list[list[Text]] = []
+    alternatives: Annotated[
+        list[Annotated[list[Text], FIRST_WRONG, Field(max_length=100)]],
+        FIRST_WRONG,
+        Field(max_length=_MOST_ALTERNATIVES),
+    ] = []
 
 
 class StoredCase(_Stored):
@@ -104,11 +112,11 @@ class StoredReport(_Stored):
     verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
     interrupted: bool
     runtime: Runtime
-    arithmetic: Annotated[dict[Text, StoredGrade], AfterValidator(_known)]
-    diagnosis: list[StoredFinding]
+    arithmetic: Annotated[dict[Text, StoredGrade], FewKeys, AfterValidator(_known)]
+    diagnosis: Annotated[list[StoredFinding], FIRST_WRONG, Field(max_length=MOST_FINDINGS)]
     unexplained: Count
-    cases: list[StoredCase]
-    refusals: list[StoredRefusal] = []
+    cases: Annotated[list[StoredCase], FIRST_WRONG, Field(max_length=MOST_CASES)]
+    refusals: Annotated[list[StoredRefusal], FIRST_WRONG, Field(max_length=MOST_CASES)] = []
 
     @property
     def by_id(self) -> dict[str, StoredCase]:
@@ -125,19 +133,33 @@ def stored_report(path: Path) -> StoredReport:
     if len(raw) > MOST_BYTES:
         raise GrucibleError(f"{path}: is larger than {MOST_BYTES >> 20} MiB; no report is")
     try:
-        report = StoredReport.model_validate_json(raw)
-    except ValidationError as error:
+        report = StoredReport.model_validate(_object(path, raw))
+    except ValueError as error:
+        why = _first(error) if isinstance(error, ValidationError) else str(error)[:_MOST_SAID]
         raise GrucibleError(
-            f"{path}: is no report that `grucible check --report json=FILE` writes: {_first(error)}"
+            f"{path}: is no report that `grucible check --report json=FILE` writes: {why}"
         ) from None
     if len(report.by_id) != len(report.cases):
         raise GrucibleError(f"{path}: has a case twice; no report of `grucible check` does")
     return report
 
 
+def _object(path: Path, raw: bytes) -> dict[str, Any]:
+    """The object of a JSON text; ValueError where it is something else. The model is not given the text: in
+    its errors it would copy the whole for each field that is missing."""
+    try:
+        told = json_value(path, raw)
+    except ValueError as error:
+        raise ValueError(f"Invalid JSON: {error}") from None
+    if not isinstance(told, dict):
+        raise ValueError("it should be an object")
+    return told
+
+
 def _first(error: ValidationError) -> str:
     """The first thing that is wrong, with its place."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
-    said = " ".join(f"{place + ': ' if place else ''}{first['msg']}".split())
+    message = first["msg"].partition(" or instance of ")[0]
+    said = " ".join(f"{place + ': ' if place else ''}{message}".split())
     return said[:_MOST_SAID]

@@ -91,7 +91,7 @@ def covering(
     left = dict.fromkeys(inside.ids)
     globs: list[str] = []
     hopeless: set[str] = set()
-    while len(globs) < most:
+    while len(globs) < most and len(left) > 1:
         seeds = _evenly([one for one in left if one not in hopeless], _SEEDS)
         if not seeds:
             break
@@ -122,9 +122,8 @@ def _best(
     order = sorted(found, key=lambda s: (-found[s], s.demands, -len("".join(s.parts)), s.parts))
     for shape in order[:_TRIED]:
         for glob in shape.globs:
-            if any(matches(one, glob) for one in outside.ids):
-                continue
-            if sum(matches(one, glob) for one in left) > 1:
+            several = sum(matches(one, glob) for one in left) > 1
+            if several and not any(matches(one, glob) for one in outside.ids):
                 return glob
     return None
 

@@ -7,7 +7,6 @@ says how to get them as JSON.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -20,9 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
+from ...cases.file_model import FIRST_WRONG, FewKeys, json_value
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
-from ...vectors.exchange.manifest import MANIFEST, check_parts
+from ...vectors.exchange.manifest import MANIFEST
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
@@ -31,6 +31,8 @@ MOST_BYTES = 64 << 20
 """The largest file that is read."""
 MOST_ELEMENTS = 4 << 20
 """So many numbers may be in a tensor: a case has at most 32 MiB in float64."""
+_MOST_COMMAS = 6_000_000
+"""So many may be in a file: a number has less than another part."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
@@ -42,25 +44,25 @@ class _Lenient(BaseModel):
 
 
 class _Descriptor(_Lenient):
-    shape: Annotated[list[Annotated[int, Field(ge=1, lt=2**24)]], Field(max_length=8)]
+    shape: Annotated[list[Annotated[int, Field(ge=1, lt=2**24)]], FIRST_WRONG, Field(max_length=8)]
     dataType: str
 
 
 class _Tensor(_Lenient):
-    data: list[float] | float
+    data: Annotated[list[float], FIRST_WRONG] | float
     descriptor: _Descriptor
 
 
 class _Call(_Lenient):
     name: str
-    arguments: list[dict[str, Any]]
-    outputs: list[str] | str
+    arguments: Annotated[list[dict[str, Any]], FIRST_WRONG]
+    outputs: Annotated[list[str], FIRST_WRONG] | str
 
 
 class _Graph(_Lenient):
-    inputs: dict[str, _Tensor]
-    operators: list[_Call]
-    expectedOutputs: dict[str, _Tensor]
+    inputs: Annotated[dict[str, _Tensor], FewKeys]
+    operators: Annotated[list[_Call], FIRST_WRONG]
+    expectedOutputs: Annotated[dict[str, _Tensor], FewKeys]
 
 
 class _Test(_Lenient):
@@ -78,7 +80,10 @@ class _Options(_Lenient):
     returnSequence: bool = False
     direction: Literal["forward", "backward", "both"] = "forward"
     layout: Literal["zrn", "rzn"] = "zrn"
-    activations: Annotated[list[str], Field(min_length=2, max_length=2)] = ["sigmoid", "tanh"]
+    activations: Annotated[list[str], FIRST_WRONG, Field(min_length=2, max_length=2)] = [
+        "sigmoid",
+        "tanh",
+    ]
 
 
 def suite_of_webnn(place: Path) -> Suite:
@@ -102,10 +107,8 @@ def _tests(file: Path) -> list[_Test]:
     try:
         if not file.is_file() or file.stat().st_size > MOST_BYTES:
             raise GrucibleError(f"{file}: is no file of at most {MOST_BYTES >> 20} MiB")
-        raw = file.read_bytes()
-        check_parts(file, raw)
-        found = json.loads(raw)
-    except (OSError, ValueError, RecursionError) as error:
+        found = json_value(file, file.read_bytes(), _MOST_COMMAS)
+    except (OSError, ValueError) as error:
         said = str(error).partition("\n")[0][:200]
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):

@@ -26,6 +26,8 @@ _BEGINNING, _END = 40, 40
 """Messages are alike whose first and last characters are, so many of them, but for numbers and dtypes."""
 _MOST_TEXTS = 20
 """So many different messages of a group are looked at for what they share."""
+_MOST_OTHERS = 200
+"""So many other groups are looked at for what they do not share."""
 _MOST_SAID = 600
 """So much of a message's end is looked at."""
 _NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:\.\d+)*")
@@ -103,10 +105,9 @@ def _by_message(results: Sequence[CaseResult]) -> Iterator[Group]:
         said = masked(" ".join(result.message.split()))
         ends = f"{said[:_BEGINNING]}\n{said[-_END:]}"
         alike.setdefault((result.verdict, ends), []).append(result)
+    some = [found[0] for found in alike.values()][: _MOST_OTHERS + 1]
     for (verdict, _), cases in alike.items():
-        others = [
-            r.message for key, found in alike.items() if found is not cases for r in found[:1]
-        ]
+        others = [one.message for one in some if one is not cases[0]][:_MOST_OTHERS]
         part = shared([r.message for r in cases], others)
         what = {"error": "an error", "failed": "wrong"}.get(verdict, verdict)
         said = " ".join(cases[0].message.split())

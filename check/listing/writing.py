@@ -20,6 +20,8 @@ _ANYTHING = re.compile(b"")
 _COMMENT = re.compile(r"#.*")
 _END = re.compile(r"^\.\.\.[ \t]*", re.MULTILINE)
 _WIDTH = 100
+_MOST_SOUGHT = 100
+"""So many groups get globs, the largest; cases of others are named one by one."""
 MOST_BYTES = 4 << 20
 """A list may be so long, for it must be read again."""
 
@@ -129,10 +131,15 @@ def _only(group: Group, ids: set[str]) -> Group:
 
 def _entries(found: Sequence[Group], others: Sequence[str]) -> list[Expectation]:
     """The entries of groups; none of them names cases of `others`, or of a group behind its own."""
+    by_size = sorted(range(len(found)), key=lambda place: -len(found[place].ids))
+    sought = {place for place in by_size[:_MOST_SOUGHT] if len(found[place].ids) > 1}
     made: list[Expectation] = []
     for place, group in enumerate(found):
-        behind = [one for later in found[place + 1 :] for one in later.ids]
-        made += group.entries([*others, *behind])
+        if place in sought:
+            behind = [one for later in found[place + 1 :] for one in later.ids]
+            made += group.entries([*others, *behind])
+        else:
+            made += replace(group, one_by_one=True).entries(())
     return made
 
 

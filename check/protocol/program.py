@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ...cases.question import Question
@@ -11,6 +12,8 @@ from ..runtimes.runtime import bounded, last_frames, one_line
 from .header import SPARE_BYTES, Announced, ProtocolError, announced, check_hello, parsed
 
 _Said = Literal["ok", "unsupported", "error"]
+_MOST_NAMED, _MOST_NAME = 5, 60
+"""Of what a hello names so many are said, each in so many characters; grucible knows fewer."""
 _SAID: dict[str, _Said] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}
 
 
@@ -32,10 +35,19 @@ class Hello:
     def refuses(self, question: Question) -> str:
         """Why the program need not be asked; "" if it must."""
         if self.operators and question.operator not in self.operators:
-            return f"no {question.operator}: its hello names {', '.join(sorted(self.operators))}"
+            return f"no {question.operator}: its hello names {_named(self.operators)}"
         if self.dtypes and question.dtype not in self.dtypes:
-            return f"no {question.dtype}: its hello names {', '.join(sorted(self.dtypes))}"
+            return f"no {question.dtype}: its hello names {_named(self.dtypes)}"
         return ""
+
+
+@lru_cache(maxsize=16)
+def _named(names: frozenset[str]) -> str:
+    """The first of what a hello names, and how many more there are."""
+    first = [one_line(name) for name in sorted(names)[:_MOST_NAMED]]
+    told = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name in first]
+    more = len(names) - len(told)
+    return ", ".join(told) + (f", and {more} more" if more else "")
 
 
 def hello_of(lines: Sequence[str]) -> Hello:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grucible import GrucibleError, Question, Report, Unsupported, verify
+from grucible.check.expecting import globs
 from grucible.check.expecting.globs import covering
 from grucible.check.expecting.held import Held
 from grucible.check.expecting.reading import load_expectations
@@ -249,6 +250,11 @@ def test_few_globs_match_all_and_nothing_else() -> None:
     [glob], left = covering(odd, ["op/p/x/a1-b"])
     assert left == []
     assert Expectations([Expectation(glob, "r")]).of("op/p/x/a1-b") is None
+
+
+def test_no_glob_is_sought_for_one_id_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(globs, "_best", None)
+    assert globs.covering(["op/p/x/a"], ["op/p/x/b"]) == ([], ["op/p/x/a"])
 
 
 @pytest.mark.parametrize("file", sorted(KNOWN.glob("*.yaml")), ids=lambda file: file.stem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,11 @@ from printed import sentence_of
 
 from grucible import GrucibleError, verify
 from grucible.check.diagnosis.finding import Diagnosis, Finding
+from grucible.check.expecting.globs import covering
 from grucible.check.expecting.reading import UNEXPLAINED, load_expectations
+from grucible.check.judging.expectations import says
+from grucible.check.listing import groups as grouping
+from grucible.check.listing import writing
 from grucible.check.listing.groups import groups, shared
 from grucible.gen.variants.curves import KNOTS, with_curve
 
@@ -355,3 +360,38 @@ def test_what_messages_share() -> None:
         == ": no clip"
     )
     assert shared(["1", "2"], []) == ""
+
+
+def test_cases_that_each_say_something_else_are_listed_without_seeking_globs(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought: list[int] = []
+    asked: list[str] = []
+
+    def counted(ids: Sequence[str], others: Sequence[str]) -> tuple[list[str], list[str]]:
+        sought.append(len(ids))
+        return covering(ids, others)
+
+    def said(message: str, parts: Sequence[str]) -> bool:
+        asked.append(message)
+        return says(message, parts)
+
+    monkeypatch.setattr(grouping, "covering", counted)
+    monkeypatch.setattr(grouping, "says", said)
+    monkeypatch.setattr(grouping, "_MOST_OTHERS", 5)
+    monkeypatch.setattr(writing, "_MOST_SOUGHT", 2)
+    file = tmp_path / "each.py"
+    file.write_text(
+        "from hashlib import sha256\n"
+        "def run(question):\n"
+        "    number = int(sha256(question.id.encode()).hexdigest(), 16) % 30\n"
+        "    raise ValueError('bad tensor ' + 'abcdefghijklmnopqrstuvwxyz-:;!'[number] * 9)\n"
+    )
+    written = command(
+        "check", PLAIN_FILE, "--runtime", f"{file}:run", "--write-expect", tmp_path / "e.yaml"
+    )
+    assert written.status == 0
+    found = load_expectations(tmp_path / "e.yaml")
+    assert len(sought) == 2
+    assert min(sought) > 1
+    assert len(asked) < 20 * len(found)

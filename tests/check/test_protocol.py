@@ -29,7 +29,7 @@ from grucible.check.protocol.header import (
     question_of,
     question_parts,
 )
-from grucible.check.protocol.program import answer_head
+from grucible.check.protocol.program import Hello, answer_head
 from grucible.check.runtimes.runtime import described
 
 from .programs import PROGRAMS
@@ -204,3 +204,15 @@ def test_what_it_started_ends_with_it(program: IsolatedRuntime) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("the process that it forked lives on")
+
+
+def test_a_hello_of_many_names_refuses_in_one_sentence() -> None:
+    [case, *_] = core_cases()
+    many = frozenset(f"x{number}" + "A" * 7000 for number in range(9))
+    said = Hello(operators=many).refuses(case.question)
+    assert said.startswith(f"no {case.operator}: its hello names x0AAA")
+    assert said.endswith("…, and 4 more")
+    assert len(said) < 500
+    said = Hello(dtypes=frozenset(f"x{number}" for number in range(9))).refuses(case.question)
+    assert said == f"no {case.dtype}: its hello names x0, x1, x2, x3, x4, and 4 more"
+    assert "its hello names a b" in Hello(dtypes=frozenset(["a\x1cb"])).refuses(case.question)

@@ -1,0 +1,60 @@
+"""What the types of all that a stranger's file holds have in common: few errors, and a bounded size.
+
+pydantic makes an error of some thousand bytes for each element that is wrong. So lists have `FIRST_WRONG`,
+which ends them at the first; mappings have no such thing in every version that serves, and have few keys.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, FailFast, model_validator
+from pydantic_core import from_json
+
+from .errors import GrucibleError
+
+MOST_KEYS = 1000
+"""A mapping may have so many keys; an operator has some ten tensors."""
+MOST_PARTS = 3_000_000
+"""So many commas may be in a JSON text, and half as many brackets. The manifest of all shipped cases has 1.9
+million, and as many colons."""
+_MOST_COLONS = 2_750_000
+"""What is read takes up to 150 bytes for a key; a dict of 2.8 million keys is made twice as large."""
+
+
+class _FailFast(FailFast):
+    """pydantic's own, which has no hash and so cannot stand in a union."""
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+FIRST_WRONG = _FailFast()
+
+
+def few_keys(value: Any) -> Any:
+    """The value; ValueError for a mapping of more than MOST_KEYS keys."""
+    if isinstance(value, dict) and len(value) > MOST_KEYS:
+        raise ValueError(f"has {len(value):,} keys; expected at most {MOST_KEYS:,}")
+    return value
+
+
+FewKeys = BeforeValidator(few_keys)
+
+
+class ClosedModel(BaseModel):
+    """A model that allows no other fields: each would be an error, so they are few."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, value: Any) -> Any:
+        return few_keys(value)
+
+
+def json_value(path: Path, raw: bytes, most_commas: int = MOST_PARTS) -> Any:
+    """The value of a JSON text. Raises ValueError for what is none, GrucibleError for too many parts."""
+    keys, brackets = raw.count(b":"), raw.count(b"{") + raw.count(b"[")
+    if raw.count(b",") > most_commas or keys > _MOST_COLONS or brackets > MOST_PARTS // 2:
+        raise GrucibleError(f"{path}: has more parts than any export or test or report")
+    return from_json(raw)
