@@ -17,7 +17,7 @@ from grucible.check.observed.isolated import MOST_DEATHS
 from grucible.check.protocol.header import question_parts
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import SEQUENCE, make_block, write_vectors
 
 EXAMPLES = Path(grucible.__file__).parent / "check/protocol/examples"
 SEQUENCES = "openvino.GRUSequence-5/"
@@ -237,14 +237,12 @@ AT_THE_END = {
 }
 
 
-@pytest.mark.parametrize("what", AT_THE_END)
-def test_what_a_program_does_after_its_last_answer_is_seen(
-    what: str, tmp_path: Path, command: Command
-) -> None:
-    does, says = AT_THE_END[what]
-    vectors, program = tmp_path / "cell.h5", tmp_path / "ends.py"
+def ending(folder: Path, ids: list[str], does: str, last: str = "") -> tuple[Path, str]:
+    """Vectors of some cases, and a program that answers them and then does something; or when it has
+    answered the case `last`, kills itself."""
+    vectors, program = folder / "cell.h5", folder / "ends.py"
     zeros = np.zeros((2, 2, 2), np.float32)
-    write_vectors(vectors, make_block(["a", "b"], outputs={"Ho": zeros}))
+    write_vectors(vectors, make_block(ids, outputs={"Ho": zeros}))
     program.write_text(f"""
 import os, signal, sys, time
 sys.path.insert(0, {str(HERE)!r})
@@ -258,13 +256,66 @@ try:
             if line.startswith("input "):
                 sys.stdin.buffer.read(int(line.split()[-1]))
         zeros(lines)
-        if {what == "dies_at_once"} and lines[0].endswith("/b"):
+        if lines[0].endswith("/" + ({last!r} or "none")):
             os.kill(os.getpid(), signal.SIGKILL)
 except SystemExit:
     {does or "pass"}
 """)
-    ended = command("check", vectors, "--runtime", f"exec: {sys.executable} {program}", "--json")
+    return vectors, f"exec: {sys.executable} {program}"
+
+
+@pytest.mark.parametrize("what", AT_THE_END)
+def test_what_a_program_does_after_its_last_answer_is_seen(
+    what: str, tmp_path: Path, command: Command
+) -> None:
+    does, says = AT_THE_END[what]
+    last = "b" if what == "dies_at_once" else ""
+    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
+    ended = command("check", vectors, "--runtime", runtime, "--json")
     a, b = ended.cases["a"], ended.cases["b"]
     assert a["verdict"] == "passed"
     assert (b["verdict"], b["message"].endswith(says)) == ("error" if says else "passed", True)
     assert ended.status == (1 if says else 0)
+
+
+@pytest.mark.parametrize("what", ["dies", "writes", "exits"])
+def test_what_it_does_then_is_kept_with_its_outputs(
+    what: str, tmp_path: Path, command: Command
+) -> None:
+    does, says = AT_THE_END[what]
+    vectors, runtime = ending(tmp_path, ["a", "b"], does)
+    out = tmp_path / "out.h5"
+    ran = command("run", vectors, "--runtime", runtime, "-o", out)
+    again = [f"{out}, when the runtime had ended: 1 ok, 1 error"] if says else []
+    assert ran.out.splitlines() == [f"{out}: 2 ok", *again]
+    direct = command("check", vectors, "--runtime", runtime, "--json")
+    stored = command("check", vectors, "--outputs", out, "--json")
+    assert (stored.status, stored.report["verdict"]) == (direct.status, direct.report["verdict"])
+    told = ("id", "verdict", "message", "worst_ratio")
+    for one, other in zip(stored.report["cases"], direct.report["cases"], strict=True):
+        assert [one[name] for name in told] == [other[name] for name in told]
+
+
+def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
+    tmp_path: Path, command: Command
+) -> None:
+    """The other file's operator is none that its hello names."""
+    first, runtime = ending(tmp_path, ["a", "b"], "os.abort()")
+    (tmp_path / "v").mkdir()
+    first.rename(tmp_path / "v/cell.h5")
+    sequences = make_block(["c"], operator=SEQUENCE)
+    write_vectors(tmp_path / "v/sequence.h5", sequences, operator=SEQUENCE)
+    source = (tmp_path / "ends.py").read_text()
+    named = source.replace("grucible 1\\n", "grucible 1\\noperator openvino.GRUCell-3\\n")
+    (tmp_path / "ends.py").write_text(named)
+    out = tmp_path / "out"
+    ran = command("run", tmp_path / "v", "--runtime", runtime, "-o", out)
+    assert ran.err == ""
+    assert ran.out.splitlines() == [
+        f"{out / 'cell.h5'}: 2 ok",
+        f"{out / 'sequence.h5'}: 1 unsupported",
+        f"{out / 'cell.h5'}, when the runtime had ended: 1 ok, 1 error",
+    ]
+    ended = command("check", tmp_path / "v", "--outputs", out, "--json")
+    verdicts = {name: case["verdict"] for name, case in ended.cases.items()}
+    assert verdicts == {"a": "passed", "b": "error", "c": "unsupported"}
