@@ -13,8 +13,10 @@ from printed import sentence_of
 from shipped import core_cases
 
 import grucible
+from grucible.check.observed import pool
 from grucible.check.observed.isolated import MOST_DEATHS
 from grucible.check.protocol.header import question_parts
+from grucible.check.protocol.program import hello_of
 
 from .conftest import HERE, Command
 from .made import SEQUENCE, make_block, write_vectors
@@ -319,3 +321,51 @@ def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
     ended = command("check", tmp_path / "v", "--outputs", out, "--json")
     verdicts = {name: case["verdict"] for name, case in ended.cases.items()}
     assert verdicts == {"a": "passed", "b": "error", "c": "unsupported"}
+
+
+HELLO = 'say("grucible 1\\nend\\n")'
+OTHER_HELLOS = {
+    "name": ("name x", "name x, and before not said"),
+    "operators": ("operator onnx.GRU-14", "operators onnx.GRU-14, and before not said"),
+    "dtypes": ("dtype float16", "dtypes float16, and before not said"),
+}
+
+
+@pytest.mark.parametrize("what", OTHER_HELLOS)
+@pytest.mark.parametrize("where", ["beside the first", "after its death"])
+def test_another_hello_than_the_first_is_an_error_of_what_is_asked_then(
+    what: str, where: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "WORTH_A_CHILD", 1)
+    ids = [f"{number:03}" for number in range(100)]
+    alone = where == "after its death"
+    vectors, runtime = ending(tmp_path, ids, "pass", "001" if alone else "")
+    line, says = OTHER_HELLOS[what]
+    program = tmp_path / "ends.py"
+    source = program.read_text()
+    assert source.count(HELLO) == 1
+    program.write_text(source.replace(HELLO, f"""
+flag = {str(tmp_path / "flag")!r}
+first = not os.path.exists(flag)
+open(flag if first else flag + "2", "w").close()
+say("grucible 1\\n" + ("" if first else "{line}\\n") + "end\\n")
+while first and not {alone} and not os.path.exists(flag + "2"):
+    time.sleep(0.01)
+"""))  # fmt: skip
+    jobs = ("--jobs", "1" if alone else "2")
+    ended = command("check", vectors, "--runtime", runtime, "--json", *jobs)
+    wrong = [case for case in ended.report["cases"] if case["verdict"] != "passed"]
+    assert 0 < len(wrong) < len(ids)
+    other = wrong[1:] if alone else wrong  # the death is told of the next one
+    assert {case["verdict"] for case in wrong} == {"error"}
+    assert {(case["message"], case["fault"]["kind"]) for case in other} == {(
+        "the runtime broke the protocol: its hello is another than that of its first process: " + says,
+        "malformed",
+    )}  # fmt: skip
+    assert ended.status == 1
+
+
+def test_another_version_or_order_is_the_same_hello() -> None:
+    one = hello_of(["grucible 1", "version 1", "dtype float32", "dtype float64"])
+    other = hello_of(["grucible 2", "dtype float64", "parallel yes", "dtype float32"])
+    assert one.differs(other) == ""
