@@ -29,8 +29,8 @@ def no_command_in_xml(text: str) -> str:
     return _written(text, "&#58;", "&#91;")
 
 
-def no_command_in_python(text: str) -> str:
-    """A program that has such texts in comments and in literals that are not raw: these stay equal."""
+def no_command_in_source(text: str) -> str:
+    """Python or YAML: comments are written out, and quoted texts, none of them raw, stay equal."""
     return text.replace("##[", r"##\x5b")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...cases.commands.no_command import no_command_in_python
+from ...cases.commands.no_command import no_command_in_source
 from ...cases.commands.terminal import escaped
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError
@@ -40,7 +40,7 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     parts = [*body.definitions, *_asking(asked, body, verbatim)]
     head = [f"# {line}".rstrip() for line in _head(asked, body, observed, made_by)]
     whole = ["\n".join([*head, "", *_imports(verbatim), "", *data]), *parts]
-    return no_command_in_python("\n\n\n".join(whole) + "\n")
+    return no_command_in_source("\n\n\n".join(whole) + "\n")
 
 
 def _imports(verbatim: Verbatim) -> Iterator[str]:

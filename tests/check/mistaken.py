@@ -222,14 +222,15 @@ def unknown_lines_end_it() -> None:
         right(q)
 
 
-def right_and_then(ends: Callable[[], object]) -> Callable[[], None]:
+def right_and_then(*ends: Callable[[], object]) -> Callable[[], None]:
     def talk() -> None:
         try:
             greet()
             for q in questions():
                 right(q)
         except SystemExit:
-            ends()
+            for do in ends:
+                do()
 
     return talk
 
@@ -266,7 +267,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "stays": right_and_then(lambda: time.sleep(60)),
     "ends_with_7": right_and_then(lambda: sys.exit(7)),
     "writes_at_its_end": right_and_then(lambda: write("more\n")),
-    "writes_at_its_end_and_stays": right_and_then(lambda: (write("more\n"), time.sleep(60))),
+    "writes_at_its_end_and_stays": right_and_then(lambda: write("more\n"), lambda: time.sleep(60)),
     "dies_at_its_end": right_and_then(lambda: os.kill(os.getpid(), signal.SIGSEGV)),
     # hellos
     "hello_prose": greeting("Hello, world\n"),

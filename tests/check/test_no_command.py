@@ -13,9 +13,10 @@ import pytest
 
 from grucible.cases.commands.no_command import (
     json_text,
-    no_command_in_python,
+    no_command_in_source,
     no_command_in_xml,
 )
+from grucible.cases.specs.yaml_source import parse
 
 from .conftest import HERE, Command
 from .made import CELL
@@ -40,9 +41,11 @@ def test_who_reads_it_reads_the_same() -> None:
     as_xml = no_command_in_xml(ElementTree.tostring(root, "unicode"))
     read = ElementTree.fromstring(as_xml)
     assert (read.attrib["name"], read.text) == (COMMANDS, root.text)
-    program = no_command_in_python(f"# {SAID}\n[{COMMANDS!r}, {SAID.encode()!r}]\n")
+    program = no_command_in_source(f"# {SAID}\n[{COMMANDS!r}, {SAID.encode()!r}]\n")
     assert ast.literal_eval(program) == [COMMANDS, SAID.encode()]
-    for text in (written, as_xml, program):
+    lists = no_command_in_source(f'# {SAID}\n- "{SAID}"\n')
+    assert parse("lists", lists, list).value == [SAID]
+    for text in (written, as_xml, program, lists):
         assert not READS_AS_COMMAND.search(text)
 
 
@@ -54,6 +57,7 @@ def test_who_reads_it_reads_the_same() -> None:
         "check {vectors} --runtime {runtime} --quiet --report json={file}",
         "check {vectors} --runtime {runtime} --quiet --report junit={file}",
         "check {vectors} --runtime {runtime} --quiet --report html={file}",
+        "check {vectors} --runtime {runtime} --quiet --write-expect {file}",
         "compare {before} {before} --json",
         "profile --runtime {runtime} --select openvino.GRUCell-3/plain/float32/default --json",
         "trace {vectors} {case} --runtime {runtime} --json",
