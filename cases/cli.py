@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .commands.given_path import GivenPath
+from .commands.no_command import json_text
 from .commands.terminal import put, say
 
 if TYPE_CHECKING:
@@ -87,14 +88,12 @@ def _extend(specs: list[CaseSpecFile]) -> None:
 
 
 def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:
-    import json
-
     from .expansion.pairs import pair_coverage
 
     cases = [case for _, members in expanded for case in members]
     coverage = pair_coverage(cases)
     if as_json:
-        put(json.dumps(_summary(cases, coverage), indent=1) + "\n")
+        put(json_text(_summary(cases, coverage)))
         return
     _print_themes(expanded)
     say()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import unicodedata
 
 import click
+
+from .no_command import no_command
 
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or draws nothing for: controls and escape sequences, marks
@@ -17,7 +18,6 @@ that turn the direction of writing, halves of surrogates, separators of lines an
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable that is set in a run of GitHub Actions: it names the job summary."""
-_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[")
 
 
 def escaped(text: str) -> str:
@@ -30,13 +30,6 @@ def escaped(text: str) -> str:
         else character
         for character in text
     )
-
-
-def no_command(line: str) -> str:
-    r"""A line that is no workflow command to GitHub Actions: neither `::error::…`, which begins a line, nor
-    `##[error]…`, which may stand anywhere in it. The character that makes one is written out: \x3a, or \x5b.
-    """
-    return _COMMAND.sub(lambda found: rf"{found[1]}\x3a" if found[1] is not None else r"\x5b", line)
 
 
 def say(line: str = "", *, err: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.no_command import json_text
 from ...cases.commands.terminal import put, say
 from ...cases.selection import FEATURES
 from .case_words import CASE_WORDS, vectors_and_case
@@ -120,8 +121,6 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
     What each can do, feature by feature: `grucible profile`, and check/RUNTIMES.md.
     """
-    import json
-
     from ...cases.errors import RuntimeNotUsable
     from ..runtimes.runtime import load_runtime, registered_runtimes
 
@@ -137,7 +136,7 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
         except RuntimeNotUsable as error:
             rows.append({"name": point.name, "version": "", "about": str(error)})
     if as_json:
-        put(json.dumps(rows, indent=1) + "\n")
+        put(json_text(rows))
         return
     for row in rows:
         say(f"{row['name']}  {row['version'] or 'not installed'}")

@@ -108,8 +108,7 @@ def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
     from ..reports.terminal import quiet_lines, report_lines
 
     if printed == "json":
-        text = report_json(report)
-        put(text.replace("##[", r"##\u005b") if guarded else text)  # the same value
+        put(report_json(report))
         return
     lines = quiet_lines(report) if printed == "quiet" else report_lines(report)
     with _guard() if guarded else contextlib.nullcontext():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ...cases.commands.no_command import json_text
 from ..reports.wrapping import wrapped
 from .compare import BETTER, OTHER, WORSE, CaseChange, Compared, GradeChange
 from .stored import Number, StoredFinding, StoredReport
@@ -166,7 +166,7 @@ def compared_json(found: Compared) -> str:
         "new_cases": list(found.new_cases),
         "gone_cases": list(found.gone_cases),
     }  # fmt: skip
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+    return json_text(value)
 
 
 def _side(report: StoredReport) -> dict[str, Any]:

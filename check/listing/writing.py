@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...cases.commands.no_command import no_command_in_source
 from ...cases.commands.text_file import replace_text
 from ...cases.errors import GrucibleError, SpecError
 from ...cases.specs.yaml_source import Document, parse, read_text
@@ -212,7 +213,7 @@ def _joined(parts: Sequence[str], newline: str) -> str:
 def _head(report: Report) -> str:
     version = f" {report.runtime_version}" if report.runtime_version else ""
     name = "".join(c if c.isprintable() else " " for c in f"{report.runtime}{version}")[:_WIDTH]
-    return (
+    return no_command_in_source(
         f"# What {name} is known to do otherwise.\n"
         "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
     )
@@ -226,7 +227,7 @@ def _entry(one: Expectation, newline: str) -> str:
             value = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
             lines.append(f"  {field}: {value}")
     lines += [f"  reason: {_quoted(one.reason)}", '  link: ""']
-    return newline.join(lines) + newline
+    return no_command_in_source(newline.join(lines) + newline)
 
 
 def _quoted(text: str) -> str:

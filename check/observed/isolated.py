@@ -47,6 +47,22 @@ class Patience(NamedTuple):
     late: float = MOST_LATE
 
 
+class OtherHello(RuntimeNotUsable):
+    """A process of a runtime says another hello than the first one did."""
+
+
+class Greeted:
+    """The hello of a runtime's first process, which the hellos of its others are held against."""
+
+    def __init__(self) -> None:
+        self._first: Hello | None = None
+
+    def differs(self, hello: Hello) -> str:
+        """How a hello differs from the first one; "" where it does not, or is the first."""
+        self._first = self._first or hello
+        return self._first.differs(hello)
+
+
 USUAL = Patience()
 ENDLESS = Patience(math.inf, math.inf)
 """For who looks for a smaller question that kills the runtime, or lets it hang, too."""
@@ -56,16 +72,24 @@ class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
     A question may take `timeout` seconds, the address space of the process `memory` bytes. Where it does not
-    answer, `patience` says when it is asked no more. One thread asks at a time; any may close.
+    answer, `patience` says when it is asked no more. Where its hello is another than was `greeted`, every
+    question is an error. One thread asks at a time; any may close.
     """
 
     def __init__(
-        self, name: str, timeout: float, memory: int | None = None, patience: Patience = USUAL
+        self,
+        name: str,
+        timeout: float,
+        memory: int | None = None,
+        patience: Patience = USUAL,
+        greeted: Greeted | None = None,
     ) -> None:
         self.name, self.version, self.parallel = name, "", False
         self._patience = patience
         self._spec, self._timeout, self._memory = name, timeout, memory
-        self._gone, self._ready, self._closed = "", False, False
+        self._gone: Reply | None = None
+        self._greeted = greeted or Greeted()
+        self._ready, self._closed = False, False
         self._deaths, self._late, self._answered = 0, 0, False
         self._last = ""
         self._hello = Hello()
@@ -109,6 +133,13 @@ class IsolatedRuntime:
         if hello.unusable:
             self._drop()
             raise RuntimeNotUsable(hello.unusable)
+        if differs := self._greeted.differs(hello):
+            self._drop()
+            said = f"its hello is another than that of its first process: {bounded(differs)}"
+            self._gone = Reply(
+                "error", {}, f"the runtime broke the protocol: {said}", Fault("malformed")
+            )
+            raise OtherHello(f"runtime {self._spec}: {said}")
         self.name, self.version = hello.name or self._spec, hello.version
         self.parallel, self._hello = hello.parallel, hello
         self._ready = True
@@ -120,10 +151,13 @@ class IsolatedRuntime:
             if not self._gone:
                 try:
                     self.ready()
+                except OtherHello:
+                    pass  # it is told of each question
                 except RuntimeNotUsable as error:
-                    self._gone = f"the runtime does not come back: {error}"
+                    said = f"the runtime does not come back: {error}"
+                    self._gone = Reply("error", {}, said, Fault("crashed"))
             if self._gone:
-                return Reply("error", {}, self._gone, Fault("crashed"))
+                return self._gone
             if refused := self._hello.refuses(question):
                 return Reply("unsupported", {}, refused)
             if why := self._pointless():

@@ -7,7 +7,8 @@ The same block paths as the vector file, each with `id` and `outputs/<name>`, an
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -195,15 +196,39 @@ class OutputsWriter:
 
     def write(self, block: Block, ids: list[str], parts: list[tuple[Block, Observed]]) -> None:
         """Write a block: `ids` of all its rows, and the observed outputs of each slice."""
-        group = self._file.create_group(block.path)
-        write_texts(group, "id", ids)
-        write_texts(group, "status", [s for _, observed in parts for s in observed.status])
-        write_texts(group, "message", [m for _, observed in parts for m in observed.messages])
+        observed = [one for _, one in parts]
+        status = [said for one in observed for said in one.status]
+        messages = [said for one in observed for said in one.messages]
+        self._write(block.path, ids, status, messages, [one.outputs for one in observed])
+
+    def write_again(self, path: str, stored: Folder, errors: Mapping[str, str]) -> Counter[str]:
+        """Write a block as it is `stored` in another file, but for `errors`: of cases that were answered,
+        by id, why they are errors all the same. Gives how many cases have each status."""
+        ids, status, messages = (stored.dataset(n).texts() for n in ("id", "status", "message"))
+        for row, case_id in enumerate(ids):
+            if case_id in errors and status[row] in ("ok", "unsupported"):
+                status[row], messages[row] = "error", errors[case_id]
+        outputs = stored.group("outputs")
+        arrays = {name: outputs.dataset(name).read(0, len(ids)) for name in outputs.names}
+        self._write(path, ids, status, messages, [arrays])
+        return Counter(status)
+
+    def _write(
+        self,
+        path: str,
+        ids: list[str],
+        status: Sequence[str],
+        messages: Sequence[str],
+        slices: Sequence[Arrays],
+    ) -> None:
+        group = self._file.create_group(path)
+        for name, texts in (("id", ids), ("status", status), ("message", messages)):
+            write_texts(group, name, texts)
         start = 0
-        for part, observed in parts:
-            for name, array in observed.outputs.items():
+        for outputs in slices:
+            for name, array in outputs.items():
                 write_array(group.require_group("outputs"), name, start, array, len(ids))
-            start += len(part)
+            start += max(map(len, outputs.values()), default=0)
 
 
 def check_outputs_place(path: Path) -> None:
@@ -227,3 +252,21 @@ def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[Outputs
         write_text_attribute(file, "runtime", runtime)
         write_text_attribute(file, "runtime_version", version)
         yield OutputsWriter(file)
+
+
+def with_errors(path: Path, errors: Mapping[str, str]) -> Counter[str]:
+    """Replace an outputs file by one in which cases are errors, by id with the reason, that had been
+    answered. Gives how many cases have each status; nothing where it has none of those cases."""
+    with open_file(path, OUTPUTS) as root:
+        blocks = {
+            f"{dtype}/{name}": root.group(dtype).group(name)
+            for dtype in root.names
+            for name in root.group(dtype).names
+        }
+        ids = {one for stored in blocks.values() for one in stored.dataset("id").texts()}
+        if not ids & errors.keys():
+            return Counter()
+        who = [str(root.attribute(name) or "") for name in ("runtime", "runtime_version")]
+        with new_outputs_file(path, *who) as writer:
+            counts = [writer.write_again(name, one, errors) for name, one in blocks.items()]
+    return sum(counts, Counter())

@@ -18,7 +18,7 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
 from ...vectors.reader import VectorFile
-from .isolated import USUAL, IsolatedRuntime, Patience
+from .isolated import USUAL, Greeted, IsolatedRuntime, OtherHello, Patience
 from .source import Observed, Reply, stacked
 
 RUN = 32
@@ -53,7 +53,7 @@ class RuntimePool:
         patience: Patience = USUAL,
     ) -> None:
         self._spec, self._timeout, self._wanted, self._memory = name, timeout, jobs, memory
-        self._patience = patience
+        self._patience, self._greeted = patience, Greeted()
         self._children = [self._another()]
         self._threads: list[threading.Thread] = []
         self._work: SimpleQueue[_Work | None] = SimpleQueue()
@@ -61,7 +61,9 @@ class RuntimePool:
         self._changing = threading.Lock()
 
     def _another(self) -> IsolatedRuntime:
-        return IsolatedRuntime(self._spec, self._timeout, self._memory, self._patience)
+        return IsolatedRuntime(
+            self._spec, self._timeout, self._memory, self._patience, self._greeted
+        )
 
     @property
     def name(self) -> str:
@@ -148,6 +150,8 @@ class RuntimePool:
                 child = self._another()
                 self._children.append(child)
             child.ready()
+        except OtherHello:
+            pass  # every case asked of it is an error
         except (RuntimeNotUsable, OSError):
             return  # the first answers all there is
         self._serve(child)

@@ -11,8 +11,8 @@ from pathlib import Path
 from ...cases.selection import nothing_selected
 from ...vectors.find import find_vectors
 from .observations import observations
-from .outputs_file import OutputsWriter, check_outputs_place, new_outputs_file
-from .source import Source
+from .outputs_file import OutputsWriter, check_outputs_place, new_outputs_file, with_errors
+from .source import Ending, Source
 
 
 def record(
@@ -26,8 +26,10 @@ def record(
 
     A single vector file gives the single file `out`, a directory (or the core) a directory with the
     same relative paths. Each file appears whole, and files that are done stay where another fails.
+    What goes wrong when the source ends is an error of the last case that was answered: a file is yielded
+    again that has it.
     """
-    nothing = True
+    written: list[Path] = []
     for file, relative in find_vectors(vectors, select):
         path = out if vectors is not None and vectors.is_file() else out / relative
         if path.is_file():
@@ -45,7 +47,12 @@ def record(
                 writer.write(parts[0][0], ids, parts)
                 counts.update(status for _, observed in parts for status in observed.status)
         if counts:
-            nothing = False
+            written.append(path)
             yield str(path), counts
-    if nothing:
+    if not written:
         raise nothing_selected(select)
+    if isinstance(source, Ending):
+        errors = {case_id: reply.message for case_id, reply in source.finish().items()}
+        for path in written if errors else ():
+            if counts := with_errors(path, errors):
+                yield f"{path}, when the runtime had ended", counts

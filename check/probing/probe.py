@@ -17,6 +17,7 @@ from .greeting import Hello, hello_step
 from .message import carriage_returns, wrong_step
 from .plausible import byte_order, remarkable
 from .questions import of_other_sizes, plainest_first, sent_lines
+from .silence import LOOK
 from .starting import not_started
 from .step import Probed, Step
 
@@ -43,6 +44,7 @@ _STATE = "keep nothing from one question to the next (the last state?), and init
 _ENDING = (
     "where no further line can be read (fgets gives NULL), end with status 0, and write nothing"
 )
+_NOTHING = ("nothing, and an end with status 0",)
 _UNKNOWN = tuple(UNKNOWN_LINES.decode().splitlines())
 _PASS_OVER = "pass over header lines whose keyword you do not know: a later version may say more"
 
@@ -245,16 +247,22 @@ class _Probing:
             self._ask(case)
         assert self._program is not None
         heard = self._program.end()
-        if heard.how == "late":
+        if heard.data:
+            said = f"after its last answer it wrote '{line_of_text(heard.data)}'"
+            self._add(
+                Step("end of input", "wrong", said, (), dumped(heard.data), _NOTHING, _ENDING)
+            )
+        elif heard.ended.startswith("crashed"):
+            said = f"when its input ended it {heard.ended}"
+            self._add(Step("end of input", "wrong", said, (), (), _NOTHING, f"{_ENDING}; {LOOK}"))
+        elif heard.how == "late":
             said = f"it still runs {ENDING_SECONDS:g} s after the end of its input, and was stopped"
-        elif heard.data:
-            said = f"after the end of its input it wrote '{line_of_text(heard.data)}'"
+            self._add(Step("end of input", "remark", said, remedy=_ENDING))
         elif "(exit status 0)" not in heard.ended:
             said = f"when its input ended it {heard.ended}"
+            self._add(Step("end of input", "remark", said, remedy=_ENDING))
         else:
             self._add(Step("end of input", "ok", f"it {heard.ended}"))
-            return
-        self._add(Step("end of input", "remark", said, remedy=_ENDING))
 
 
 def _pairs(hello: Hello) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ _READ = (
 )
 _FIRST = "say hello as soon as the program starts: the lines that are expected"
 _AT_ONCE = "read standard input, and answer as soon as a question and its bytes are read"
-_LOOK = "see what it wrote to standard error; a debugger shows where it ended"
+LOOK = "see what it wrote to standard error; a debugger shows where it ended"
 
 
 What = Literal["hello", "answer"]
@@ -58,7 +58,7 @@ def silent(heard: Heard, what: What, timeout: float) -> Cause:
 
 def _gone(heard: Heard, what: What) -> Cause:
     if "crashed" in heard.ended:
-        return Cause(f"instead of its {what} it {heard.ended}", _LOOK)
+        return Cause(f"instead of its {what} it {heard.ended}", LOOK)
     if heard.answers and "(exit status 0)" in heard.ended:
         many = "one answer" if heard.answers == 1 else f"{heard.answers} answers"
         return Cause(f"after {many} it {heard.ended}", _LOOP)
@@ -69,4 +69,4 @@ def _gone(heard: Heard, what: What) -> Cause:
         )
     if "closed its connection" in heard.ended:
         return Cause(f"instead of its {what} it {heard.ended}", "keep standard output open")
-    return Cause(f"instead of its {what} it {heard.ended}", _LOOK)
+    return Cause(f"instead of its {what} it {heard.ended}", LOOK)

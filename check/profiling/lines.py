@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.no_command import json_text
 from ...cases.operators.known import OPERATORS
 from ..refusals.refusal import Refusal
 from ..reports.json import refusal_value
@@ -132,7 +132,7 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
             for one in profiles
         ],
     }
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+    return json_text(value)
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -32,6 +32,15 @@ class Hello:
     dtypes: frozenset[str] = frozenset()
     unusable: str = ""
 
+    def differs(self, other: Hello) -> str:
+        """What another process of the same program says else of what it is and answers; "" where nothing."""
+        told = []
+        for what in ("name", "operators", "dtypes"):
+            here, there = _words(getattr(self, what)), _words(getattr(other, what))
+            if here != there:
+                told.append(f"{what} {there}, and before {here}")
+        return "; ".join(told)
+
     def refuses(self, question: Question) -> str:
         """Why the program need not be asked; "" if it must."""
         if self.operators and question.operator not in self.operators:
@@ -48,6 +57,11 @@ def _named(names: frozenset[str]) -> str:
     told = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name in first]
     more = len(names) - len(told)
     return ", ".join(told) + (f", and {more} more" if more else "")
+
+
+def _words(told: str | frozenset[str]) -> str:
+    """What a hello names, as a person reads it."""
+    return (told if isinstance(told, str) else _named(told)) or "not said"
 
 
 def hello_of(lines: Sequence[str]) -> Hello:

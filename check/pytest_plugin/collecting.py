@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
 
@@ -71,7 +71,27 @@ class Cases(pytest.Collector):
         pool = RuntimePool(name, TIMEOUT_SECONDS)
         self.config.add_cleanup(pool.close)
         _ = pool.name  # raises where it does not load
+        self.config.pluginmanager.register(_AtTheEnd(pool))
         return lambda question: _answered(pool, question)
+
+
+class _AtTheEnd:
+    """What lets a program end after the last test that asks it: what goes wrong then is an error there."""
+
+    def __init__(self, pool: RuntimePool) -> None:
+        self._pool = pool
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """After the last test, end the program."""
+        __tracebackhide__ = is_users
+        done = yield
+        if isinstance(item, _Test) and not isinstance(nextitem, _Test):
+            for case_id, reply in self._pool.finish().items():
+                _fail(reply, f"{case_id}: {reply.message}")
+        return done
 
 
 class _Test(pytest.Function):
@@ -127,9 +147,14 @@ def _answered(pool: RuntimePool, question: Question) -> Any:
     if reply.status == "unsupported":
         raise Unsupported(reply.message)
     if reply.status != "ok":
-        lines = [*wrapped(reply.message, indent=0), *_traceback(reply)]
-        pytest.fail("\n".join(map(escaped, lines)), pytrace=False)
+        _fail(reply, reply.message)
     return reply.outputs
+
+
+def _fail(reply: Reply, said: str) -> NoReturn:
+    __tracebackhide__ = True
+    lines = [*wrapped(said, indent=0), *_traceback(reply)]
+    pytest.fail("\n".join(map(escaped, lines)), pytrace=False)
 
 
 def _traceback(reply: Reply) -> Sequence[str]:

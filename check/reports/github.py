@@ -6,7 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...cases.commands.terminal import escaped, no_command
+from ...cases.commands.no_command import no_command
+from ...cases.commands.terminal import escaped
 from ..judging.case_result import CaseResult
 from ..report import Report
 from .diagnosis import sentence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
+from ...cases.commands.no_command import json_text
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Finding
 from ..expecting.use import Use
@@ -22,7 +22,7 @@ _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
 def report_json(report: Report) -> str:
     """The report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
-    return json.dumps(report_value(report), indent=1, allow_nan=False) + "\n"
+    return json_text(report_value(report))
 
 
 def report_value(report: Report) -> dict[str, Any]:

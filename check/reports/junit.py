@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from ...cases.commands.no_command import no_command_in_xml
 from ...cases.commands.terminal import escaped
 from ..judging.case_result import CaseResult
 from ..refusals.refusal import Refusal
@@ -38,7 +39,7 @@ def report_junit(report: Report) -> str:
         _count(suite)
     _count(root)
     indent(root, " ")
-    return tostring(root, "unicode", xml_declaration=True) + "\n"
+    return no_command_in_xml(tostring(root, "unicode", xml_declaration=True)) + "\n"
 
 
 def _suite(result: CaseResult) -> tuple[str, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from ...cases.commands.no_command import json_text
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.case import REQUIRED
@@ -98,4 +98,4 @@ def score_json(found: Score) -> str:
             for operator, rows in found.caught.items()
         },
     }
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+    return json_text(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...cases.commands.no_command import no_command_in_source
 from ...cases.commands.terminal import escaped
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError
@@ -38,12 +39,8 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     data = list(_data(asked, body, verbatim))
     parts = [*body.definitions, *_asking(asked, body, verbatim)]
     head = [f"# {line}".rstrip() for line in _head(asked, body, observed, made_by)]
-    return (
-        "\n".join([*head, "", *_imports(verbatim), "", *data])
-        + "\n\n\n"
-        + "\n\n\n".join(parts)
-        + "\n"
-    )
+    whole = ["\n".join([*head, "", *_imports(verbatim), "", *data]), *parts]
+    return no_command_in_source("\n\n\n".join(whole) + "\n")
 
 
 def _imports(verbatim: Verbatim) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...cases.commands.no_command import json_text
 from ...cases.dtypes import Array, Arrays
 from ...gen.exact.trace import DirectionTrace
 from ...gen.gru import Step
@@ -43,7 +43,7 @@ def npz_bytes(traced: Traced) -> bytes:
 
 def trace_json(traced: Traced, part: Part = WHOLE) -> str:
     """Part of a trace as a JSON text; infinities and NaN are the strings "inf", "-inf" and "nan"."""
-    return json.dumps(trace_value(traced, part), indent=1, allow_nan=False) + "\n"
+    return json_text(trace_value(traced, part))
 
 
 def trace_value(traced: Traced, part: Part = WHOLE) -> dict[str, Any]:

@@ -222,22 +222,17 @@ def unknown_lines_end_it() -> None:
         right(q)
 
 
-def stays() -> None:
-    try:
-        greet()
-        for q in questions():
-            right(q)
-    except SystemExit:
-        time.sleep(60)
+def right_and_then(*ends: Callable[[], object]) -> Callable[[], None]:
+    def talk() -> None:
+        try:
+            greet()
+            for q in questions():
+                right(q)
+        except SystemExit:
+            for do in ends:
+                do()
 
-
-def ends_with_7() -> None:
-    try:
-        greet()
-        for q in questions():
-            right(q)
-    except SystemExit:
-        sys.exit(7)
+    return talk
 
 
 def flood() -> None:
@@ -264,11 +259,16 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     f.__name__: f
     for f in (
         one_question, crash, exit_3, never_flushed, lines_flushed, reads_to_the_end, reads_too_much,
-        reads_nothing, computes_on, hangs, fixed_sizes, keeps_state, unknown_lines_end_it, stays,
-        ends_with_7, flood,
+        reads_nothing, computes_on, hangs, fixed_sizes, keeps_state, unknown_lines_end_it, flood,
     )
 } | {
     "right": answering(right),
+    # ends
+    "stays": right_and_then(lambda: time.sleep(60)),
+    "ends_with_7": right_and_then(lambda: sys.exit(7)),
+    "writes_at_its_end": right_and_then(lambda: write("more\n")),
+    "writes_at_its_end_and_stays": right_and_then(lambda: write("more\n"), lambda: time.sleep(60)),
+    "dies_at_its_end": right_and_then(lambda: os.kill(os.getpid(), signal.SIGSEGV)),
     # hellos
     "hello_prose": greeting("Hello, world\n"),
     "hello_silent": lambda: sys.exit(0),

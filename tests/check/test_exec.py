@@ -13,11 +13,13 @@ from printed import sentence_of
 from shipped import core_cases
 
 import grucible
+from grucible.check.observed import pool
 from grucible.check.observed.isolated import MOST_DEATHS
 from grucible.check.protocol.header import question_parts
+from grucible.check.protocol.program import hello_of
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import SEQUENCE, make_block, write_vectors
 
 EXAMPLES = Path(grucible.__file__).parent / "check/protocol/examples"
 SEQUENCES = "openvino.GRUSequence-5/"
@@ -237,14 +239,12 @@ AT_THE_END = {
 }
 
 
-@pytest.mark.parametrize("what", AT_THE_END)
-def test_what_a_program_does_after_its_last_answer_is_seen(
-    what: str, tmp_path: Path, command: Command
-) -> None:
-    does, says = AT_THE_END[what]
-    vectors, program = tmp_path / "cell.h5", tmp_path / "ends.py"
+def ending(folder: Path, ids: list[str], does: str, last: str = "") -> tuple[Path, str]:
+    """Vectors of some cases, and a program that answers them and then does something; or when it has
+    answered the case `last`, kills itself."""
+    vectors, program = folder / "cell.h5", folder / "ends.py"
     zeros = np.zeros((2, 2, 2), np.float32)
-    write_vectors(vectors, make_block(["a", "b"], outputs={"Ho": zeros}))
+    write_vectors(vectors, make_block(ids, outputs={"Ho": zeros}))
     program.write_text(f"""
 import os, signal, sys, time
 sys.path.insert(0, {str(HERE)!r})
@@ -258,13 +258,114 @@ try:
             if line.startswith("input "):
                 sys.stdin.buffer.read(int(line.split()[-1]))
         zeros(lines)
-        if {what == "dies_at_once"} and lines[0].endswith("/b"):
+        if lines[0].endswith("/" + ({last!r} or "none")):
             os.kill(os.getpid(), signal.SIGKILL)
 except SystemExit:
     {does or "pass"}
 """)
-    ended = command("check", vectors, "--runtime", f"exec: {sys.executable} {program}", "--json")
+    return vectors, f"exec: {sys.executable} {program}"
+
+
+@pytest.mark.parametrize("what", AT_THE_END)
+def test_what_a_program_does_after_its_last_answer_is_seen(
+    what: str, tmp_path: Path, command: Command
+) -> None:
+    does, says = AT_THE_END[what]
+    last = "b" if what == "dies_at_once" else ""
+    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
+    ended = command("check", vectors, "--runtime", runtime, "--json")
     a, b = ended.cases["a"], ended.cases["b"]
     assert a["verdict"] == "passed"
     assert (b["verdict"], b["message"].endswith(says)) == ("error" if says else "passed", True)
     assert ended.status == (1 if says else 0)
+
+
+@pytest.mark.parametrize("what", ["dies", "writes", "exits"])
+def test_what_it_does_then_is_kept_with_its_outputs(
+    what: str, tmp_path: Path, command: Command
+) -> None:
+    does, says = AT_THE_END[what]
+    vectors, runtime = ending(tmp_path, ["a", "b"], does)
+    out = tmp_path / "out.h5"
+    ran = command("run", vectors, "--runtime", runtime, "-o", out)
+    again = [f"{out}, when the runtime had ended: 1 ok, 1 error"] if says else []
+    assert ran.out.splitlines() == [f"{out}: 2 ok", *again]
+    direct = command("check", vectors, "--runtime", runtime, "--json")
+    stored = command("check", vectors, "--outputs", out, "--json")
+    assert (stored.status, stored.report["verdict"]) == (direct.status, direct.report["verdict"])
+    told = ("id", "verdict", "message", "worst_ratio")
+    for one, other in zip(stored.report["cases"], direct.report["cases"], strict=True):
+        assert [one[name] for name in told] == [other[name] for name in told]
+
+
+def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
+    tmp_path: Path, command: Command
+) -> None:
+    """The other file's operator is none that its hello names."""
+    first, runtime = ending(tmp_path, ["a", "b"], "os.abort()")
+    (tmp_path / "v").mkdir()
+    first.rename(tmp_path / "v/cell.h5")
+    sequences = make_block(["c"], operator=SEQUENCE)
+    write_vectors(tmp_path / "v/sequence.h5", sequences, operator=SEQUENCE)
+    source = (tmp_path / "ends.py").read_text()
+    named = source.replace("grucible 1\\n", "grucible 1\\noperator openvino.GRUCell-3\\n")
+    (tmp_path / "ends.py").write_text(named)
+    out = tmp_path / "out"
+    ran = command("run", tmp_path / "v", "--runtime", runtime, "-o", out)
+    assert ran.err == ""
+    assert ran.out.splitlines() == [
+        f"{out / 'cell.h5'}: 2 ok",
+        f"{out / 'sequence.h5'}: 1 unsupported",
+        f"{out / 'cell.h5'}, when the runtime had ended: 1 ok, 1 error",
+    ]
+    ended = command("check", tmp_path / "v", "--outputs", out, "--json")
+    verdicts = {name: case["verdict"] for name, case in ended.cases.items()}
+    assert verdicts == {"a": "passed", "b": "error", "c": "unsupported"}
+
+
+HELLO = 'say("grucible 1\\nend\\n")'
+OTHER_HELLOS = {
+    "name": ("name x", "name x, and before not said"),
+    "operators": ("operator onnx.GRU-14", "operators onnx.GRU-14, and before not said"),
+    "dtypes": ("dtype float16", "dtypes float16, and before not said"),
+}
+
+
+@pytest.mark.parametrize("what", OTHER_HELLOS)
+@pytest.mark.parametrize("where", ["beside the first", "after its death"])
+def test_another_hello_than_the_first_is_an_error_of_what_is_asked_then(
+    what: str, where: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "WORTH_A_CHILD", 1)
+    ids = [f"{number:03}" for number in range(100)]
+    alone = where == "after its death"
+    vectors, runtime = ending(tmp_path, ids, "pass", "001" if alone else "")
+    line, says = OTHER_HELLOS[what]
+    program = tmp_path / "ends.py"
+    source = program.read_text()
+    assert source.count(HELLO) == 1
+    program.write_text(source.replace(HELLO, f"""
+flag = {str(tmp_path / "flag")!r}
+first = not os.path.exists(flag)
+open(flag if first else flag + "2", "w").close()
+say("grucible 1\\n" + ("" if first else "{line}\\n") + "end\\n")
+while first and not {alone} and not os.path.exists(flag + "2"):
+    time.sleep(0.01)
+"""))  # fmt: skip
+    jobs = ("--jobs", "1" if alone else "2")
+    ended = command("check", vectors, "--runtime", runtime, "--json", *jobs)
+    wrong = [case for case in ended.report["cases"] if case["verdict"] != "passed"]
+    assert 0 < len(wrong) < len(ids)
+    other = wrong[1:] if alone else wrong  # the death is told of the next one
+    assert {case["verdict"] for case in wrong} == {"error"}
+    assert {(case["message"], case["fault"]["kind"]) for case in other} == {(
+        "the runtime broke the protocol: its hello is another than that of its first process: " + says,
+        "malformed",
+    )}  # fmt: skip
+    assert ended.status == 1
+
+
+def test_another_version_or_order_is_the_same_hello() -> None:
+    one = hello_of(["grucible 1", "version 1", "dtype float32", "dtype float64"])
+    other = hello_of(["grucible 2", "dtype float64", "parallel yes", "dtype float32"])
+    assert one.differs(other) == ""

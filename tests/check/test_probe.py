@@ -108,6 +108,11 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "unknown_lines_end_it": ("unknown lines", "it last wrote: what is seconds?", "not a byte", "pass over header lines"),
     "big_endian": (FIRST, "Y has the bytes of each number in the wrong order", "63  bf 08 65 e9", "little-endian"),
 }  # fmt: skip
+ENDS = {
+    "writes_at_its_end": (r"after its last answer it wrote 'more\n'", r"0  more\n"),
+    "writes_at_its_end_and_stays": (r"after its last answer it wrote 'more\n'", r"0  more\n"),
+    "dies_at_its_end": ("when its input ended it crashed (SIGSEGV)", ""),
+}
 REMARKS: dict[str, tuple[str, str, str, str]] = {
     "hello_loading": ("hello", "printed 'loading weights…' to standard output before", "loading", "stderr"),
     "hello_crlf": ("hello", r"its lines end with \r\n", r"grucible 1\r\n", "_O_BINARY"),
@@ -129,7 +134,7 @@ def holds(step: Step, says: str, seen: str, remedy: str) -> None:
 
 
 def test_every_mistake_is_looked_for() -> None:
-    assert {*WRONG, *REMARKS, "right", "escapes"} == set(PROGRAMS)
+    assert {*WRONG, *ENDS, *REMARKS, "right", "escapes"} == set(PROGRAMS)
 
 
 @pytest.fixture(autouse=True)
@@ -164,6 +169,17 @@ def test_a_mistake_is_named(mistake: str) -> None:
         assert last.startswith("then ")
     if name not in ("unknown lines", "end of input"):
         assert names(found)[-1] == name  # what comes next would tell nothing
+
+
+@pytest.mark.parametrize("mistake", ENDS)
+def test_a_mistake_at_the_end_is_named(mistake: str) -> None:
+    found = probed(mistake)
+    says, seen = ENDS[mistake]
+    [wrong] = [step for step in found.steps if step.result == "wrong"]
+    assert wrong == found.steps[-1]
+    assert (wrong.name, wrong.expected) == ("end of input", ("nothing, and an end with status 0",))
+    holds(wrong, says, seen, "end with status 0, and write nothing")
+    assert not found.right
 
 
 @pytest.mark.parametrize("mistake", REMARKS)

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from grucible import Report
-from grucible.cases.commands.terminal import escaped, no_command
+from grucible.cases.commands.no_command import no_command
+from grucible.cases.commands.terminal import escaped
 from grucible.check.observed.source import Fault
 from grucible.check.reports.github import summary, workflow_commands
 from grucible.check.reports.junit import report_junit

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ....cases.commands.no_command import no_command_in_xml
 from ....cases.commands.terminal import escaped
 from ...judging.growth import Growth
 from ...report import CORE, Report
@@ -39,7 +40,7 @@ def html_page(reports: Sequence[Report]) -> str:
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     templates = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_no_command,
     )  # fmt: skip
     return templates.get_template("page.html.j2").render(
         runtimes=told,
@@ -51,6 +52,15 @@ def html_page(reports: Sequence[Report]) -> str:
         data=packed({"cases": cases.columns(), "runtimes": runtimes}),
         chunks=[(n, m, chunk) for n, one in enumerate(found) for m, chunk in enumerate(one.chunks)],
     )
+
+
+def _no_command(value: object) -> object:
+    """A text that is to stand in the page; style and script, which are marked as safe, stay as they are."""
+    from markupsafe import Markup, escape
+
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return Markup(no_command_in_xml(escape(value)))
 
 
 def _runtime(
