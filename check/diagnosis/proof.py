@@ -18,7 +18,7 @@ from .asked import what_tells_apart
 from .contradictions import Passing, twice
 from .explanations import Explanation, fewest
 from .failing import FailingBlock, any_of, by_part
-from .finding import Names
+from .finding import PARTLY, Names
 from .local import Local
 
 NEARER = 0.4
@@ -110,7 +110,7 @@ class Proof:
             return one
         passed = self._passed(one.names)
         placed = self._placed(one, passed, otherwise | left)
-        few = count <= (0 if beyond else SOME)
+        few = count <= (0 if fitted else max(SOME, PARTLY * one.explains))
         if placed.certain or not few:
             return placed
         return self._placed(one, passed, otherwise) if otherwise.any() else one

@@ -195,6 +195,23 @@ def _with_old_state(name: str, number: Number) -> dict[str, Any]:
     return {"alter": bound}
 
 
+def _with_another_one(number: Number) -> dict[str, Any]:
+    """The new state as (number - zt) (.) ht + zt (.) Ht-1."""
+
+    def bound(_: StackedSemantics) -> Alter:
+        known: dict[str, Array] = {}
+
+        def alter(quantity: str, value: Array) -> Array:
+            known[quantity] = value
+            return (
+                value + (_times(number, known["t"]) - known["t"]) if quantity == "state" else value
+            )
+
+        return alter
+
+    return {"alter": bound}
+
+
 def _hard_sigmoid(slope: Number) -> dict[str, Any]:
     return _instead("sigmoid", lambda _, k: Activation("hard-sigmoid", k, 0.5), slope)
 
@@ -223,6 +240,7 @@ FAMILIES: dict[str, Family] = {
         Family(
             "sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)
         ),
+        Family("one-less-z-scaled", "the 1 of 1 - zt", SCALED, _with_another_one),
         Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
     )
 }

@@ -52,7 +52,7 @@ a sentence that is said with certainty and is not true. What counts as naming a 
 The first two lists were looked at while the code was made. The third was judged before it was looked at: 19 right, 2 in part, 5 silent, 4 wrong; then
 the code was made to know more of them. The fourth was judged when all else was done: 10 right, 2 in part, 11 silent, 1 wrong. So of mistakes that nobody
 here thought of, about half are named. Of the 25 others 16 are said to be unexplained, 4 are named in part, and of 5 something is said that is not true.
-Two of the fourth have taught the hints since.
+Two of the fourth have taught the hints since, and one a family.
 
 Twice somebody tried to mislead the diagnosis. At d68558b, with 139 other kernels, of which 137 are on record: 28 right, 64 silent, 33 said to be perhaps,
 7 wrong, 5 said with certainty though passing cases speak against it; of 109 with a mistake where two conditions hold by chance, 16 were given a false place.
