@@ -21,7 +21,7 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
-from ..protocol.program import Hello, answer_head, hello_of
+from ..protocol.program import Greeted, Hello, answer_head, hello_of
 from ..runtimes.runtime import bounded, one_line
 from .child import Child, signal_name
 from .serve import COMMAND
@@ -49,18 +49,6 @@ class Patience(NamedTuple):
 
 class OtherHello(RuntimeNotUsable):
     """A process of a runtime says another hello than the first one did."""
-
-
-class Greeted:
-    """The hello of a runtime's first process, which the hellos of its others are held against."""
-
-    def __init__(self) -> None:
-        self._first: Hello | None = None
-
-    def differs(self, hello: Hello) -> str:
-        """How a hello differs from the first one; "" where it does not, or is the first."""
-        self._first = self._first or hello
-        return self._first.differs(hello)
 
 
 USUAL = Patience()

@@ -18,7 +18,8 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
 from ...vectors.reader import VectorFile
-from .isolated import USUAL, Greeted, IsolatedRuntime, OtherHello, Patience
+from ..protocol.program import Greeted
+from .isolated import USUAL, IsolatedRuntime, OtherHello, Patience
 from .source import Observed, Reply, stacked
 
 RUN = 32

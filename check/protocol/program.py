@@ -50,6 +50,18 @@ class Hello:
         return ""
 
 
+class Greeted:
+    """The hello of a runtime's first process, which the hellos of its others are held against."""
+
+    def __init__(self) -> None:
+        self._first: Hello | None = None
+
+    def differs(self, hello: Hello) -> str:
+        """How a hello differs from the first one; "" where it does not, or is the first."""
+        self._first = self._first or hello
+        return self._first.differs(hello)
+
+
 @lru_cache(maxsize=16)
 def _named(names: frozenset[str]) -> str:
     """The first of what a hello names, and how many more there are."""
