@@ -24,10 +24,10 @@ from .local import Local
 NEARER = 0.4
 """A case of which variants leave no more than this share of the errors of steps is nearer to them."""
 SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
-"""What explains fewer cases than this explains hardly anything, and so many unexplained cases need no reason,
-unless the explanation is in no catalogue. Of more of them than this share of those that it explains, an
-explanation owes one; if it explains no such share of both together, it is uncertain. And so large a share of
-all failures must be explained by what is put together of what is in no catalogue."""
+"""What explains fewer cases than this explains hardly anything; so many unexplained cases, or PARTLY of those
+that it explains, need no reason, unless a number was fitted. If it explains no such share of both together,
+it is uncertain. And so large a share of all failures must be explained by what is put together of what is in
+no catalogue."""
 
 
 class Proof:
