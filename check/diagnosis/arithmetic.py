@@ -80,23 +80,29 @@ def arithmetic_findings(
             many = passed.get(dtype, 0) > MOST_PASSING * (mine.sum() + passed.get(dtype, 0))
             if others or many or not (one_type or rounded(local, mine)):
                 continue
-        about = f"{dtype} computed in {coarsest} arithmetic, at least in part"
-        if tight:
-            about = f"{dtype} as good as {coarsest} arithmetic, but less than was demanded"
-        elif not one_type:
-            about = f"{dtype} computed in arithmetic as coarse as {coarsest}"
-        elif _units_off(coarsest, parts, mine) <= ROUNDED:
-            about = f"{dtype} outputs rounded to {coarsest}, or computed in it near the end"
+        units = _units_off(coarsest, parts, mine) if one_type else 0.0
+        about = _about(dtype, coarsest, tight=tight, one_type=one_type, units=units)
         certain = tight or one_type or errors_go_together(local, mine)
         count = int(mine.sum())
         yield Finding((coarsest,), "arithmetic", about, count, len(rows), certain=certain), mine
 
 
+def _about(dtype: str, name: str, *, tight: bool, one_type: bool, units: float) -> str:
+    """What is said of a class of arithmetic: it is as good as must be, or its numbers are of one type, and so
+    many units in the last place off at most."""
+    if tight:
+        return f"{dtype} as good as {name} arithmetic, but less than was demanded"
+    if not one_type:
+        return f"{dtype} computed in arithmetic as coarse as {name}"
+    if units <= ROUNDED:
+        return f"{dtype} outputs rounded to {name}, or computed in it near the end"
+    return f"{dtype} computed in {name} arithmetic, at least in part"
+
+
 def no_larger(one: Finding) -> str:
-    """What is known where errors are as small as those of a class, and do not go with its roundings."""
-    return (
-        f"errors are no larger than those of {one.names[0]} arithmetic, but are not its roundings"
-    )
+    """What is known where errors are as small as those of a class, and do not seem to be its roundings."""
+    told = f"errors are no larger than those of {one.names[0]} arithmetic"
+    return f"{told}; that they are its roundings is not seen"
 
 
 def _units_off(name: str, parts: Sequence[FailingBlock], which: Array) -> float:

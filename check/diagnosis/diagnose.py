@@ -72,9 +72,8 @@ def diagnose(
     explained = any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
-    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
-    doubtful = [one for one in coarser if not one[0].certain]
-    coarser = [one for one in coarser if one[0].certain]
+    small = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
+    coarser = [one for one in small if one[0].certain]
     explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = _curved(search, local, which & ~explained & ~fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
@@ -82,17 +81,15 @@ def diagnose(
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
     findings += [finding_of(search, one, found) for one in chosen]
     explained |= any_of((one.mask for one in chosen), len(rows))
-    findings = in_order(findings)
     left = ~explained
-    seen_whole = not left[len(rows) - len(left_out) :].any()
+    if not left[len(rows) - len(left_out) :].any():
+        again = _known(parts, left, passing, local, replies, again)
+    again += [no_larger(one) for one, cases in small if not one.certain and (cases & left).any()]
     return Diagnosis(
-        findings=findings,
+        findings=in_order(findings),
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
-        hints=[
-            *(_known(parts, left, passing, local, replies, again) if seen_whole else again),
-            *(no_larger(finding) for finding, cases in doubtful if (cases & left).any()),
-        ],
+        hints=again,
         by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )

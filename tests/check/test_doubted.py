@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from diagnosis.kernel import Array, Kernel
+from diagnosis.kernel import Array, Direction, Kernel
 
 from grucible import verify
 from grucible.cases.dtypes import Arrays
@@ -28,8 +28,8 @@ class Leaking(Kernel):
 
     share = 0.002
 
-    def candidate(self, x: Array, h: Array, r: Array, p: object) -> Array:
-        return super().candidate(x, h + self.share * np.roll(h, 1, axis=0), r, p)  # type: ignore[arg-type]
+    def candidate(self, x: Array, h: Array, r: Array, p: Direction) -> Array:
+        return super().candidate(x, h + self.share * np.roll(h, 1, axis=0), r, p)
 
 
 class LeakingAndFlipped(Leaking):
@@ -51,7 +51,7 @@ def spread(block: Block) -> Arrays:
 def test_small_errors_of_both_signs_are_no_roundings_where_they_go_with_no_emulation() -> None:
     found = report_on(core_blocks(CELL, "float32"), spread).diagnosis
     assert (found.findings, found.unexplained) == ([], found.failed)
-    assert any("but are not its roundings" in hint for hint in found.hints)
+    assert any("that they are its roundings is not seen" in hint for hint in found.hints)
 
 
 @pytest.mark.parametrize("name", ["bfloat16-products", "float16-state", "tf32-products"])
@@ -59,7 +59,7 @@ def test_those_of_an_arithmetic_that_is_emulated_are(name: str) -> None:
     found = report_on(core_blocks(CELL, "float32"), variants_run(name)).diagnosis
     assert found.unexplained <= 2
     assert all(one.certain for one in found.findings)
-    assert not any("not its roundings" in hint for hint in found.hints)
+    assert not any("is not seen" in hint for hint in found.hints)
 
 
 def test_numbers_on_a_grid_are_no_float32() -> None:
@@ -147,7 +147,7 @@ def test_a_curve_is_told_as_far_as_two_halves_agree_on_it() -> None:
 
 def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size() -> None:
     for kernel in (Leaking(), LeakingAndFlipped()):
-        found = verify(runtime=kernel, select=[f"{SEQUENCE}/core/float32/*"]).diagnosis
-        assert found.failed > 50
+        found = verify(runtime=kernel, select=[f"{CELL}/core/float32/*"]).diagnosis
+        assert found.failed > 20
         assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
         assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)

@@ -115,7 +115,11 @@ def test_cases_that_decide_nothing_are_no_part_of_the_reach(tmp_path: Path) -> N
     write_vectors(
         tmp_path / "cell.h5", make_block(["a"]), make_block(["special"], tier="nonportable")
     )
-    report = verify(tmp_path, but("special"), require=["*special"])
+    with pytest.raises(
+        GrucibleError, match="would demand nothing: no case that it matches decides"
+    ):
+        verify(tmp_path, but("special"), require=["*special"])
+    report = verify(tmp_path, but("special"))
     assert (report.verdict, report.exit_status) == ("conforms", 0)
     assert [(one.supported, one.cases) for one in report.reach] == [(1, 1)]
 

@@ -18,6 +18,7 @@ from grucible.gen.stacks import Stack
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import (
+    batches,
     can_be_caught,
     catches,
     stacks_of,
@@ -102,14 +103,16 @@ def test_without_a_variant_the_stored_answers_come_out() -> None:
         assert _right(block, _one(block, stacked, [])).all()
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_a_variant_changes_some_case_and_leaves_inputs_alone(name: str) -> None:
-    changed = 0
+def test_a_variant_changes_some_case_and_leaves_inputs_alone() -> None:
+    changed = dict.fromkeys(CATALOGUE, 0)
     for block, stacked in _stacked():
-        if name in _names_of(block.operator):
-            outputs = _one(block, stacked, [CATALOGUE[name]])
-            changed += int((~_right(block, outputs)).sum())
-    assert changed >= 3
+        meant = [CATALOGUE[name] for name in sorted(_names_of(block.operator))]
+        for some in batches(block, [[variant] for variant in meant]):
+            together = variant_outputs(block, stacked, some)
+            for place, [variant] in enumerate(some):
+                outputs = {name: array[place] for name, array in together.items()}
+                changed[variant.name] += int((~_right(block, outputs)).sum())
+    assert {name: count for name, count in changed.items() if count < 3} == {}
 
 
 def test_a_cell_has_no_variants_of_time() -> None:
