@@ -3,6 +3,7 @@ signals that are not ignored."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -20,3 +21,9 @@ def pytest_xdist_auto_num_workers() -> int:
     from grucible.cases.commands.usable_cpus import usable_cpus
 
     return usable_cpus() + 1
+
+
+def pytest_collection_finish() -> None:
+    """What is there by then stays to the end: the collector need not walk it again and again."""
+    gc.collect()
+    gc.freeze()
