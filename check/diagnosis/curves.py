@@ -25,6 +25,8 @@ BELIEVED, SUSPECTED = 0.15, 0.45
 cases ask for, and no others."""
 HELPED = 0.4
 """What may be left of the error of a case that the curve explains."""
+UNHELPED = 0.1
+"""To so many failing cases, by those that it explains, that ask for the function the curve may be no help."""
 CLOSE = 0.5
 """What the curve changes in a case is at least this share of what the function that was computed does."""
 ROUNDS, DIFFERENCE = 4, 1e-4
@@ -36,7 +38,7 @@ MOST_STEPS, MOST_STATES = 24, 4000
 ALIKE = 0.3
 """Two halves of the steps agree on a height if they differ by no more than this share of it."""
 FLAT = 0.03
-"""Where a curve is lower than this share of its height, the function is right."""
+"""They agree too where they differ by no more than this share of the greatest."""
 
 
 def fitted_curve(
@@ -76,6 +78,15 @@ def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block
     ]
     elsewhere = [f for block in passed for _, f in _functions(stacks_of(block))]
     return set.intersection(*failing) - set().union(*elsewhere) if failing else set()
+
+
+def asking_for(asked: str, parts: Sequence[FailingBlock]) -> Array:
+    """(n,) the failing cases that ask for a function; none of those that are not at hand."""
+    found = [np.zeros(len(part), bool) for part in parts]
+    for part, mine in zip(parts, found, strict=True):
+        for row, functions in _functions(part.stacked):
+            mine[row] = asked in functions
+    return np.concatenate(found)
 
 
 def _functions(stacked: Sequence[Stack]) -> Iterator[tuple[int, set[str]]]:
@@ -149,31 +160,21 @@ def _left(variant: Variant, steps: Sequence[Steps]) -> float:
 
 
 def in_words(asked: str, variant: Variant, again: Variant, steps: Sequence[Steps]) -> str:
-    """By how much the function that was computed is off where it is most so, and beyond where it is right:
-    as far as both halves of the steps say so, and it is one function."""
+    """By how much the function that was computed is off where it is most so, as far as both halves of the
+    steps say so, and it is one function. Where it is right is not said: few steps tell that."""
     told = f"{asked} computed as another function"
     each = [heights_of(one.name)[1] for one in (variant, again)]
     larger = np.max(np.abs(each), axis=0)
     apart = np.abs(np.subtract(*each))
-    seen = _seen(asked, steps) & (apart <= np.maximum(ALIKE * larger, FLAT * larger.max()))
-    heights = np.where(seen, np.mean(each, axis=0), 0.0)
+    seen = _seen(asked, steps)
+    alike = seen & (apart <= np.maximum(ALIKE * larger, FLAT * larger.max()))
+    heights = np.where(alike, np.mean(each, axis=0), 0.0)
     most = int(np.argmax(np.abs(heights)))
     high = abs(heights[most])
-    if (
-        high < larger[_seen(asked, steps)].max(initial=0.0) / 2
-        or len(_parameters(asked, steps)) > 1
-    ):
+    if high < larger[seen].max(initial=0.0) / 2 or len(_parameters(asked, steps)) > 1:
         return told
     word = "large" if heights[most] > 0 else "small"
-    told += f": by about {high:.2g} too {word} where its argument is near {KNOTS[most]:g}"
-    off = np.flatnonzero(np.abs(heights) > FLAT * high)
-    known = np.flatnonzero(seen)
-    first, last = KNOTS[max(off[0] - 1, 0)], KNOTS[min(off[-1] + 1, len(KNOTS) - 1)]
-    if KNOTS[known[0]] < first - 0.5:
-        told += f", right where it is below {first:g}"
-    if KNOTS[known[-1]] > last + 0.5:
-        told += f", right where it is above {last:g}"
-    return told
+    return f"{told}: by about {high:.2g} too {word} where its argument is near {KNOTS[most]:g}"
 
 
 def _parameters(asked: str, steps: Sequence[Steps]) -> set[tuple[float, float]]:

@@ -102,7 +102,8 @@ class Proof:
         fitted = any(map(has_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
             left &= ~self._local.helped(variants, NEARER)
-        left = self._shown(one.names, left)
+        if one.stepwise or not one.where:
+            left = self._shown(one.names, left)
         count = int(left.sum())
         if one.explains < OTHERWISE * (one.explains + count):
             return replace(one, certain=False)

@@ -138,7 +138,7 @@ def test_another_function_is_told_with_where_it_is_off() -> None:
     found = report_on(core_blocks(CELL, "float32"), flatter).diagnosis
     [finding] = found.findings
     assert finding.about.startswith("tanh computed as another function: by about 0.018 too large")
-    assert "near -1, right where it is below -2.75, right where it is above 0" in finding.about
+    assert finding.about.endswith("near -1")
     assert finding.explains > 0.9 * found.failed
 
 

@@ -128,7 +128,7 @@ SAID_OF_SOMEWHERE: dict[str, Said] = {
     ),
     "wrong-branch-of-sigmoid": Said(
         (
-            r"sigmoid.*(another function.*right where it is above (0|-0)|e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",
+            r"sigmoid.*(another function.*too small where its argument is near -|e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",
         ),
         r"negative|below (0|-0)",
     ),
