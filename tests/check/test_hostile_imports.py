@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grucible.check.importing.webnn_tests import suite_of_webnn
 from grucible.vectors.exchange import sums
 from grucible.vectors.exchange.manifest import ExportError
 from grucible.vectors.exchange.sums import read_sums
@@ -57,3 +62,67 @@ def test_the_bytes_that_are_read_count(
     monkeypatch.setattr(sums, "MOST_EXPORT_BYTES", 3 << 20)
     with pytest.raises(ExportError, match="with it the export has more than"):
         read_sums(folder).check(["zeros"])
+
+
+@contextlib.contextmanager
+def at_most(mebibytes: int) -> Iterator[None]:
+    """What runs inside has no more memory at once."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < mebibytes << 20
+    finally:
+        tracemalloc.stop()
+
+
+def tensor(*shape: int) -> dict[str, Any]:
+    return {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
+
+
+def webnn(
+    path: Path, inputs: dict[str, Any], hidden: int, name: str = "gru", tests: int = 1
+) -> Path:
+    """Tests whose operator takes x, w and r of some inputs."""
+    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": hidden}]
+    call = {"name": name, "arguments": [*arguments, {"hiddenState": "h"}], "outputs": ["o"]}
+    if "h" not in inputs:
+        call["arguments"] = arguments
+    graph = {"inputs": inputs, "operators": [call], "expectedOutputs": {}}
+    path.write_text(json.dumps([{"name": "t", "graph": graph}] * tests))
+    return path
+
+
+SMALL = {"x": tensor(1, 1, 3), "w": tensor(1, 12, 3), "r": tensor(1, 12, 4)}
+
+
+def test_webnn_tensors_that_no_operator_takes_are_not_made(tmp_path: Path) -> None:
+    unused = {f"a{i}": tensor(1 << 22) for i in range(8)}
+    with at_most(16):
+        suite = suite_of_webnn(webnn(tmp_path / "t.json", SMALL | unused, 4))
+    assert len(suite.cases) == 1
+    large = {"x": tensor(1 << 22), "w": tensor(1 << 22), "r": tensor(1 << 22)}
+    with at_most(16):
+        suite = suite_of_webnn(webnn(tmp_path / "t.json", large, 4))
+    assert [*suite.left_out] == [
+        "holds what no GRU takes: tensors of 12582912 numbers; expected at most 4194304"
+    ]
+
+
+def test_webnn_tensors_are_not_kept(tmp_path: Path) -> None:
+    inputs = {"x": tensor(1, 1, 2000), "w": tensor(1, 1536, 2000), "r": tensor(1, 1536, 512)}
+    file = webnn(tmp_path / "t.json", inputs, 512, tests=6)
+    with at_most(64):
+        cases = suite_of_webnn(file).cases
+        assert [case.question().inputs["W"].shape for case in cases] == [(1, 1536, 2000)] * 6
+    assert cases[0].question().id == cases[0].id == "onnx.GRU-14/t/float32/t"
+
+
+@pytest.mark.parametrize(("name", "inputs", "says"), [
+    ("gru", SMALL | {"w": tensor(3)}, "weight of 1 axes; expected 2 or more"),
+    ("gruCell", dict.fromkeys("xwrh", tensor()), "weight of 0 axes; expected 1 or more"),
+])  # fmt: skip
+def test_webnn_weights_of_too_few_axes(
+    name: str, inputs: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    suite = suite_of_webnn(webnn(tmp_path / "t.json", inputs, 4, name))
+    assert [*suite.left_out] == [f"holds what no GRU takes: {says}"]
