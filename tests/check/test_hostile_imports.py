@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import tracemalloc
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grucible.check.importing.webnn_tests import suite_of_webnn
 from grucible.vectors.exchange import sums
-from grucible.vectors.exchange.manifest import ExportError
+from grucible.vectors.exchange.manifest import ExportError, Place
+from grucible.vectors.exchange.npz_arrays import read_npz
 from grucible.vectors.exchange.sums import read_sums
+from grucible.vectors.exchange.tensors import read
 
 
 @pytest.fixture
@@ -126,3 +131,38 @@ def test_webnn_weights_of_too_few_axes(
 ) -> None:
     suite = suite_of_webnn(webnn(tmp_path / "t.json", inputs, 4, name))
     assert [*suite.left_out] == [f"holds what no GRU takes: {says}"]
+
+
+@pytest.mark.parametrize("header", [
+    "{'descr': (",
+    "{'descr': (), 'fortran_order': False, 'shape': (1,)}",
+    "{'descr': '( ,)f4', 'fortran_order': False, 'shape': (1,)}",
+    "{\n  1\n 2\n",
+])  # fmt: skip
+def test_headers_that_are_no_python(header: str, tmp_path: Path) -> None:
+    text = header.encode().ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as archive:
+        archive.writestr(
+            "X.npy", b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text + bytes(4)
+        )
+    cannot_be_read(tmp_path)
+
+
+def test_a_damaged_array_in_lzma(tmp_path: Path) -> None:
+    with io.BytesIO() as buffer:
+        np.save(buffer, np.arange(99.0))
+        with zipfile.ZipFile(tmp_path / "bad.npz", "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("X.npy", buffer.getvalue())
+    raw = bytearray((tmp_path / "bad.npz").read_bytes())
+    raw[raw.index(b"X.npy") + len("X.npy") + 4] = 0xFF  # the properties of the stream
+    (tmp_path / "bad.npz").write_bytes(raw)
+    cannot_be_read(tmp_path)
+
+
+def cannot_be_read(folder: Path) -> None:
+    """Neither as somebody's bad.npz, nor as a part of an export."""
+    with pytest.raises(ExportError, match=r"bad.npz: is no .npz file that can be read \(.+\)"):
+        read_npz(folder / "bad.npz")
+    place = Place(dtype="float64", shape=[99], file="bad.npz")
+    with pytest.raises(ExportError, match=r"bad.npz: X cannot be read \(.+\)"):
+        read(folder, {"X": place})
