@@ -17,6 +17,7 @@ import pytest
 
 from grucible.check.importing.webnn_tests import suite_of_webnn
 from grucible.vectors.exchange import sums
+from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.exchange.manifest import ExportError, Place
 from grucible.vectors.exchange.npz_arrays import read_npz
 from grucible.vectors.exchange.sums import read_sums
@@ -166,3 +167,53 @@ def cannot_be_read(folder: Path) -> None:
     place = Place(dtype="float64", shape=[99], file="bad.npz")
     with pytest.raises(ExportError, match=r"bad.npz: X cannot be read \(.+\)"):
         read(folder, {"X": place})
+
+
+ONNX = "onnx.GRU-14/core/float32/nodir-noact-nohidden_size"
+
+
+def test_onnx_initializers_are_not_kept_for_each_data_set(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    weights = {"W": (1, 1536, 1000), "R": (1, 1536, 512)}
+    floats = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("GRU", ["X", *weights], ["", "Y_h"], hidden_size=512)],
+        "g",
+        [onnx.helper.make_tensor_value_info("X", floats, [1, 1, 1000])],
+        [onnx.helper.make_tensor_value_info("Y_h", floats, [1, 1, 512])],
+        [onnx.numpy_helper.from_array(np.ones(s, "f4"), n) for n, s in weights.items()],
+    )
+    opset = [onnx.helper.make_opsetid("", 14)]
+    (tmp_path / "model.onnx").write_bytes(
+        onnx.helper.make_model(graph, opset_imports=opset).SerializeToString()
+    )
+    x = onnx.numpy_helper.from_array(np.ones((1, 1, 1000), "f4")).SerializeToString()
+    for number in range(8):
+        (tmp_path / f"test_data_set_{number}").mkdir()
+        (tmp_path / f"test_data_set_{number}/input_0.pb").write_bytes(x)
+    with at_most(64):
+        cases = suite_of_onnx(tmp_path).cases
+        assert [case.question().inputs["R"].shape for case in cases] == [weights["R"]] * 8
+    assert cases[3].question().id == cases[3].id
+
+
+@pytest.mark.parametrize(("dims", "numbers", "says"), [
+    ([3, 5, 4], 4_000_000, "says [3, 5, 4], and holds something else"),
+    ([5_000_000], 5_000_000, "has tensors of more than 4194304 numbers"),
+])  # fmt: skip
+def test_an_onnx_tensor_that_lies(dims: list[int], numbers: int, says: str, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    export_vectors(None, tmp_path / "x", "onnx", select=[ONNX])
+    [path] = (tmp_path / "x").rglob("input_0.pb")
+    packed, length = b"\x2a", numbers  # int32_data, each of one byte
+    while length > 127:
+        packed, length = packed + bytes([length & 127 | 128]), length >> 7
+    head = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT16, dims=dims).SerializeToString()
+    path.write_bytes(head + packed + bytes([length]) + b"\1" * numbers)
+    with at_most(40):
+        [why] = suite_of_onnx(tmp_path / "x").left_out
+    assert says in why
