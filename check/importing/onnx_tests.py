@@ -115,7 +115,11 @@ def _posed(model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Ar
     if len(inputs) != len(fed):
         raise NotAsked(f"has {len(inputs)} inputs for {len(fed)} of the model")
     held |= {port: np.asarray(array) for port, array in zip(fed, inputs, strict=True)}
-    given = {attribute.name: _value(attribute) for attribute in node.attribute}
+    given: dict[str, Any] = {}
+    for attribute in node.attribute:
+        if attribute.name in given:
+            raise NotAsked(f"gives the attribute {attribute.name[:80]!r} twice")
+        given[attribute.name] = _value(attribute)
     if any(port and port not in held for port in node.input):
         raise NotAsked("has an input that is neither fed nor an initializer")
     tensors = {

@@ -217,3 +217,16 @@ def test_an_onnx_tensor_that_lies(dims: list[int], numbers: int, says: str, tmp_
     with at_most(40):
         [why] = suite_of_onnx(tmp_path / "x").left_out
     assert says in why
+
+
+def test_an_onnx_attribute_stands_once(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    export_vectors(None, tmp_path / "x", "onnx", select=[ONNX])
+    [path] = (tmp_path / "x").rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    for clip in (1.0, 2.0):
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("clip", clip))
+    path.write_bytes(model.SerializeToString())
+    assert [*suite_of_onnx(tmp_path / "x").left_out] == ["gives the attribute 'clip' twice"]
