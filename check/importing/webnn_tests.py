@@ -23,6 +23,7 @@ from ...cases.file_model import FIRST_WRONG, FewKeys, json_value
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
+from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.manifest import MANIFEST
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
 from .foreign import ForeignCase, NotAsked, case_id
@@ -107,11 +108,10 @@ def suite_of_webnn(place: Path) -> Suite:
 
 
 def _tests(file: Path) -> list[_Test]:
+    raw = bounded_bytes(file, MOST_BYTES)
     try:
-        if not file.is_file() or file.stat().st_size > MOST_BYTES:
-            raise GrucibleError(f"{file}: is no file of at most {MOST_BYTES >> 20} MiB")
-        found = json_value(file, file.read_bytes(), _MOST_COMMAS)
-    except (OSError, ValueError) as error:
+        found = json_value(file, raw, _MOST_COMMAS)
+    except ValueError as error:
         said = str(error).partition("\n")[0][:200]
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):

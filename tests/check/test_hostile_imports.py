@@ -23,6 +23,8 @@ from grucible.vectors.exchange.npz_arrays import read_npz
 from grucible.vectors.exchange.sums import read_sums
 from grucible.vectors.exchange.tensors import read
 
+from .conftest import Command
+
 
 @pytest.fixture
 def export(tmp_path: Path) -> Callable[..., Path]:
@@ -230,3 +232,12 @@ def test_an_onnx_attribute_stands_once(tmp_path: Path) -> None:
         model.graph.node[0].attribute.append(onnx.helper.make_attribute("clip", clip))
     path.write_bytes(model.SerializeToString())
     assert [*suite_of_onnx(tmp_path / "x").left_out] == ["gives the attribute 'clip' twice"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="has no file that cannot be read")
+def test_what_cannot_be_read_is_named(tmp_path: Path, command: Command) -> None:
+    np.savez(tmp_path / "a.npz", X=np.zeros(1))
+    (tmp_path / "a.json").symlink_to("/proc/self/mem")
+    for source in ("npz", "webnn"):
+        asked = ["import", "--from", source, tmp_path, "-o", tmp_path / "v.h5"]
+        assert f"{tmp_path / 'a.json'}: cannot be read (" in command(*asked).said_in_one_line()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from .manifest import ExportError
@@ -13,7 +14,10 @@ def bounded_bytes(path: Path, most: int) -> bytes:
         if not path.is_file():
             raise ExportError(f"{path}: is no regular file")
         with path.open("rb") as file:
-            raw = file.read(most + 1)
+            said = os.fstat(file.fileno()).st_size
+            raw = file.read(min(said, most) + 1)
+            if len(raw) > said:
+                raw += file.read(most + 1 - len(raw))
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror or error})") from None
     if len(raw) > most:
