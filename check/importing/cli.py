@@ -48,8 +48,9 @@ def import_command(
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
     from ...cases.commands.progress import progress_over
-    from .importing import outputs_place, write_suite
+    from .importing import check_place, outputs_place, write_suite
 
+    check_place(out)
     suite = _suite(folder, source, operator, attributes)
     with progress_over("answering", len(suite.cases)) as progress:
         made = write_suite(suite, out, progress.advance)

@@ -241,3 +241,16 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, command: Command) -> None:
     for source in ("npz", "webnn"):
         asked = ["import", "--from", source, tmp_path, "-o", tmp_path / "v.h5"]
         assert f"{tmp_path / 'a.json'}: cannot be read (" in command(*asked).said_in_one_line()
+
+
+@pytest.mark.parametrize("name", ["v.h5", "v.outputs.h5", "v", "v-outputs"])
+def test_the_place_is_looked_at_before_all_else(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / name).write_text("my thesis")
+    out = tmp_path / ("v.h5" if name.endswith(".h5") else "v")
+    (tmp_path / "nothing").mkdir()
+    said = command("import", tmp_path / "nothing", "-o", out).said_in_one_line()
+    assert f"{tmp_path / name}: is " in said
+    assert "name another place" in said
+    assert (tmp_path / name).read_text() == "my thesis"
