@@ -243,6 +243,21 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, command: Command) -> None:
         assert f"{tmp_path / 'a.json'}: cannot be read (" in command(*asked).said_in_one_line()
 
 
+def test_many_reasons_are_told_in_few_lines(tmp_path: Path, command: Command) -> None:
+    [test] = json.loads(webnn(tmp_path / "t.json", SMALL, 4).read_text())
+    tests = [test, *({**test, "graph": test["graph"] | {"operators": []}} for _ in range(3))]
+    for number in range(30):
+        wrong = json.loads(json.dumps(test))
+        wrong["graph"]["operators"][0]["arguments"][3]["hiddenSize"] = f"h{number}"
+        tests.append(wrong)
+    (tmp_path / "t.json").write_text(json.dumps(tests))
+    ended = command("import", "--from", "webnn", tmp_path / "t.json", "-o", tmp_path / "v.h5")
+    said = [line for line in ended.out.splitlines() if "left out" in line]
+    assert (ended.status, len(said)) == (0, 21)
+    assert said[0] == "left out: 3: is not one gru or gruCell"
+    assert said[20] == "left out: 11 more, for 11 other reasons"
+
+
 @pytest.mark.parametrize("name", ["v.h5", "v.outputs.h5", "v", "v-outputs"])
 def test_the_place_is_looked_at_before_all_else(
     name: str, tmp_path: Path, command: Command
