@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ from ...cases.packages import needing
 
 if TYPE_CHECKING:
     from .importing import Suite
+
+_SHOWN = 20
+"""So many reasons why tests make no case are told."""
 
 
 @click.command("import")
@@ -48,13 +53,14 @@ def import_command(
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
     from ...cases.commands.progress import progress_over
-    from .importing import outputs_place, write_suite
+    from .importing import check_place, outputs_place, write_suite
 
+    check_place(out)
     suite = _suite(folder, source, operator, attributes)
     with progress_over("answering", len(suite.cases)) as progress:
         made = write_suite(suite, out, progress.advance)
-    for why, count in suite.left_out.most_common():
-        say(f"left out: {count}: {why}")
+    for line in _left_out(suite.left_out):
+        say(line)
     for one in made:
         for case_id, why in one.vectors.unanswered.items():
             say(f"not answered: {case_id}: {why}")
@@ -63,6 +69,15 @@ def import_command(
     if any(one.outputs for one in made):
         judged = command_line("check", [out], ["--outputs", outputs_place(out)])
         say(f"what they expect: {judged}")
+
+
+def _left_out(reasons: Counter[str]) -> Iterator[str]:
+    """How many tests make no case, by the most common reasons, and how many have others."""
+    for why, count in reasons.most_common(_SHOWN):
+        yield f"left out: {count}: {why}"
+    others = reasons.most_common()[_SHOWN:]
+    if others:
+        yield f"left out: {sum(count for _, count in others)} more, for {len(others)} other reasons"
 
 
 def _suite(

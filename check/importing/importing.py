@@ -15,6 +15,7 @@ from ...cases.errors import GrucibleError
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
+from ...vectors.hdf5.writing import check_replaceable
 from ...vectors.reader import open_vectors
 from ..observed.outputs_file import check_outputs_place, new_outputs_file
 from ..observed.source import Observed, Status
@@ -83,6 +84,21 @@ def write_suite(
         beside = outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5"
         made.append(Made(written, _write_expected(path, beside, suite.about, cases)))
     return made
+
+
+def check_place(out: Path) -> None:
+    """Raise GrucibleError where what stands at `out`, or where the outputs will, is not to be replaced, as
+    far as that is known before anything is read."""
+    beside = outputs_place(out)
+    if out.suffix != ".h5":
+        for path in (out, beside):
+            if path.exists() and not path.is_dir():
+                raise GrucibleError(f"{path}: is no directory; name another place, or a file *.h5")
+        return
+    if out.is_file():
+        check_replaceable(out, lambda _: "")
+    if beside.is_file():
+        check_outputs_place(beside)
 
 
 def outputs_place(out: Path) -> Path:

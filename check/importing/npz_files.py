@@ -27,6 +27,7 @@ from ...cases.question import Question
 from ...cases.whole_file import prepare_place, replace_file, writing_to
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
+from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.export import arrays_of
 from ...vectors.exchange.npz_arrays import UNREADABLE, read_npz
 from ...vectors.exchange.tensors import stored_arrays
@@ -101,11 +102,10 @@ def _asked(
     """The operator and attributes of a file: of the JSON beside it, else those given for all."""
     beside = file.with_suffix(".json")
     told: dict[str, Any] = {"operator": operator, "attributes": attributes or "{}"}
-    if beside.is_file() and beside.stat().st_size > _MOST_BYTES:
-        raise GrucibleError(f"{beside}: has more than {_MOST_BYTES >> 20} MiB")
     if beside.is_file():
+        raw = bounded_bytes(beside, _MOST_BYTES)
         try:
-            read = json.loads(beside.read_bytes())
+            read = json.loads(raw)
             told |= {"operator": read["operator"], "attributes": json.dumps(read["attributes"])}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise GrucibleError(

@@ -5,9 +5,11 @@ A test is a model of one GRU node, data sets of inputs, and the outputs expected
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +18,26 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from ...cases.dtypes import Array, dtype_name
+from ...cases.case_size import MOST_CASE_BYTES
+from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
+from ...cases.question import Question
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
+_Asked = tuple[Question, Arrays]
+"""The question of a data set, and the outputs that it expects."""
 PACKAGE_THEME = "onnx-node-tests"
 FIRST_OPSET = 7
 """The first opset in which GRU means what it means in opset 14."""
 _ONNX = ("", "ai.onnx")
-MOST_BYTES = 256 << 20
-"""The largest model or tensor that is read."""
+MOST_ELEMENTS = MOST_CASE_BYTES // 8
+"""So many numbers may be in all inputs of a case, and in all outputs: it has at most 32 MiB in float64."""
+MOST_BYTES = MOST_CASE_BYTES + (1 << 20)
+"""The largest file of a model or tensor that is read: a case's numbers, and what stands around them."""
+_FIELDS = ("int32_data", "int64_data", "uint64_data", "float_data", "double_data")
 
 
 def suite_of_onnx(folder: Path | None) -> Suite:
@@ -47,16 +56,16 @@ def _of_folder(folder: Path) -> Suite:
         raise GrucibleError(f"{folder}: holds no model.onnx; expected ONNX's backend tests")
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
+    model = functools.lru_cache(1)(lambda path: onnx.load_model_from_string(_bytes(path)))
     for path in models:
         try:
-            model = onnx.load_model_from_string(_bytes(path))
             sets = sorted(path.parent.glob("test_data_set_*"))
             if not sets:
                 raise NotAsked("has no test_data_set_0")
             for number, data in enumerate(sets):
-                inputs, outputs = _tensors(data, "input"), _tensors(data, "output")
                 name = path.parent.name + (f"-{number}" if len(sets) > 1 else "")
-                cases.append(_case(model, inputs, outputs, folder.resolve().name, name))
+                read = functools.partial(_read, model, path, data)
+                cases.append(_case(read, folder.resolve().name, name))
         except NotAsked as reason:
             left_out[str(reason)] += 1
         except Exception as error:  # protobuf's and onnx's own, of many types
@@ -77,29 +86,40 @@ def _of_package() -> Suite:
             continue
         for inputs, outputs in test.data_sets or []:
             try:
-                cases.append(_case(test.model, inputs, outputs, PACKAGE_THEME, test.name))
+                read = functools.partial(_posed, test.model, inputs, outputs)
+                cases.append(_case(read, PACKAGE_THEME, test.name))
             except NotAsked as reason:
                 left_out[str(reason)] += 1
     return Suite(f"the node tests of onnx {onnx.__version__}", cases, left_out)
 
 
-def _case(
-    model: onnx.ModelProto,
-    inputs: Sequence[Array],
-    outputs: Sequence[Array],
-    theme: str,
-    name: str,
-) -> ForeignCase:
-    """The case of one data set. Raises NotAsked."""
+def _read(model: Callable[[Path], onnx.ModelProto], path: Path, data: Path) -> _Asked:
+    return _posed(model(path), _tensors(data, "input"), _tensors(data, "output"))
+
+
+def _case(read: Callable[[], _Asked], theme: str, name: str) -> ForeignCase:
+    """The case of a data set, which is read again when it is asked for. Raises NotAsked."""
+    question, _ = read()
+    at = case_id(GRU, theme, question.dtype, name)
+    return ForeignCase(at, lambda: replace(read()[0], id=at), lambda: read()[1])
+
+
+def _posed(model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Array]) -> _Asked:
+    """What a data set asks and expects. Raises NotAsked."""
     node = _gru(model)
     if any(one.data_location == onnx.TensorProto.EXTERNAL for one in model.graph.initializer):
         raise NotAsked("keeps its data in another file")
-    held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
-    fed = [port.name for port in model.graph.input if port.name not in held]
+    known = {one.name for one in model.graph.initializer}
+    held = dict(_bounded(one for one in model.graph.initializer if one.name in node.input))
+    fed = [port.name for port in model.graph.input if port.name not in known]
     if len(inputs) != len(fed):
         raise NotAsked(f"has {len(inputs)} inputs for {len(fed)} of the model")
     held |= {port: np.asarray(array) for port, array in zip(fed, inputs, strict=True)}
-    given = {attribute.name: _value(attribute) for attribute in node.attribute}
+    given: dict[str, Any] = {}
+    for attribute in node.attribute:
+        if attribute.name in given:
+            raise NotAsked(f"gives the attribute {attribute.name[:80]!r} twice")
+        given[attribute.name] = _value(attribute)
     if any(port and port not in held for port in node.input):
         raise NotAsked("has an input that is neither fed nor an initializer")
     tensors = {
@@ -122,16 +142,15 @@ def _case(
     except QuestionError as error:
         raise NotAsked(str(error)) from None
     for port in model.graph.input:
-        _check_declared(port, held[port.name].shape, held[port.name].dtype)
+        if port.name in held:
+            _check_declared(port, held[port.name].shape, held[port.name].dtype)
     for port in model.graph.output:
         asked = question.outputs[wanted[port.name]]
         _check_declared(port, asked.shape, asked.dtype)
-    named = case_id(GRU, theme, question.dtype, name)
-    question = replace(question, id=named)
     expected = {
         wanted[port]: np.asarray(array) for port, array in zip(graph_outputs, outputs, strict=False)
     }
-    return ForeignCase(named, lambda: question, lambda: expected)
+    return question, expected
 
 
 def _check_declared(port: Any, shape: tuple[int, ...], dtype: Any) -> None:
@@ -175,26 +194,44 @@ def _value(attribute: Any) -> Any:
 
 def _tensors(folder: Path, kind: str) -> list[Array]:
     """The tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set. Raises NotAsked for others."""
-    found = list(_numbered(folder, kind))
+    found = [array for _, array in _bounded(_numbered(folder, kind))]
     if len(list(folder.glob(f"{kind}_*.pb"))) > len(found):
         raise NotAsked(f"has {kind}s that are not numbered from 0 on")
     return found
 
 
-def _numbered(folder: Path, kind: str) -> Iterator[Array]:
+def _numbered(folder: Path, kind: str) -> Iterator[onnx.TensorProto]:
     number = 0
     while (path := folder / f"{kind}_{number}.pb").exists():
         proto = onnx.TensorProto()
         proto.ParseFromString(_bytes(path))
         if proto.data_location == onnx.TensorProto.EXTERNAL:
             raise NotAsked("keeps its data in another file")
-        yield numpy_helper.to_array(proto)
+        yield proto
         number += 1
+
+
+def _bounded(protos: Iterable[onnx.TensorProto]) -> Iterator[tuple[str, Array]]:
+    """Names and arrays; NotAsked where they are larger than a case, or a tensor holds more than it says."""
+    left = MOST_ELEMENTS
+    for proto in protos:
+        count = math.prod(proto.dims)
+        left -= max(count, 0)
+        if left < 0:
+            raise NotAsked(f"has tensors of more than {MOST_ELEMENTS} numbers")
+        stored = max(len(getattr(proto, field)) for field in _FIELDS)
+        if proto.string_data or stored > 2 * count or len(proto.raw_data) > 16 * count:
+            raise NotAsked(
+                f"has a tensor that says {list(proto.dims)[:9]}, and holds something else"
+            )
+        yield proto.name, numpy_helper.to_array(proto)
 
 
 def _bytes(path: Path) -> bytes:
     if not path.is_file():
         raise NotAsked("has a model or tensor that is no regular file")
-    if path.stat().st_size > MOST_BYTES:
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
         raise NotAsked(f"has a file of more than {MOST_BYTES >> 20} MiB")
-    return path.read_bytes()
+    return raw

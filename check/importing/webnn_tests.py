@@ -22,6 +22,8 @@ from ...cases.errors import GrucibleError
 from ...cases.file_model import FIRST_WRONG, FewKeys, json_value
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
+from ...cases.question import Question
+from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.manifest import MANIFEST
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
 from .foreign import ForeignCase, NotAsked, case_id
@@ -30,11 +32,13 @@ from .importing import Suite
 MOST_BYTES = 64 << 20
 """The largest file that is read."""
 MOST_ELEMENTS = 4 << 20
-"""So many numbers may be in a tensor: a case has at most 32 MiB in float64."""
+"""So many numbers may be in all inputs of a case: it has at most 32 MiB in float64."""
 _MOST_COMMAS = 6_000_000
 """So many may be in a file: a number has less than another part."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
+_GATED = {"W": "weight", "R": "recurrentWeight", "Wb": "bias", "Rb": "recurrentBias"}
+"""What WebNN calls the tensors that hold the gates one after the other."""
 _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
 """Where z, r and n stand among the gates, by WebNN's layout."""
 
@@ -104,11 +108,10 @@ def suite_of_webnn(place: Path) -> Suite:
 
 
 def _tests(file: Path) -> list[_Test]:
+    raw = bounded_bytes(file, MOST_BYTES)
     try:
-        if not file.is_file() or file.stat().st_size > MOST_BYTES:
-            raise GrucibleError(f"{file}: is no file of at most {MOST_BYTES >> 20} MiB")
-        found = json_value(file, file.read_bytes(), _MOST_COMMAS)
-    except (OSError, ValueError) as error:
+        found = json_value(file, raw, _MOST_COMMAS)
+    except ValueError as error:
         said = str(error).partition("\n")[0][:200]
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):
@@ -138,22 +141,42 @@ def _case(test: _Test, theme: str) -> ForeignCase:
 
 
 def _asked(test: _Test, call: _Call, theme: str) -> ForeignCase:
+    """The case of a call; its tensors are made again when they are asked for, and not kept."""
+    question = _question(test, call)
+    _expected(test, call)
+    at = case_id(GRU, theme, question.dtype, test.name)
+    return ForeignCase(
+        at, lambda: replace(_question(test, call), id=at), lambda: _expected(test, call)
+    )
+
+
+def _question(test: _Test, call: _Call) -> Question:
     told = {name: value for argument in call.arguments for name, value in argument.items()}
     options = _Options.model_validate(told.get("options", {}))
-    arrays = {name: _array(tensor) for name, tensor in test.graph.inputs.items()}
-    cell = call.name == "gruCell"
-    outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
-    named = dict(zip(("Y_h", "Y"), outputs, strict=False))
-    inputs = _inputs(told, options, arrays, cell=cell)
-    expected = {
-        ours: _array(test.graph.expectedOutputs[theirs])
-        for ours, theirs in named.items()
-        if theirs in test.graph.expectedOutputs
+    h0 = options.initialHiddenState or told.get("hiddenState")
+    names = {
+        "X": told["input"],
+        "W": told["weight"],
+        "R": told["recurrentWeight"],
+        "Wb": options.bias,
+        "Rb": options.recurrentBias,
+        "initial_h": h0,
     }
-    expected = {name: array[None] for name, array in expected.items()} if cell else expected
-    question = pose(GRU, _given(told, options), inputs, outputs=list(named))
-    asked = replace(question, id=case_id(GRU, theme, question.dtype, test.name))
-    return ForeignCase(asked.id, lambda: asked, lambda: expected)
+    arrays = _arrays(test.graph.inputs, {ours: name for ours, name in names.items() if name})
+    inputs = _inputs(arrays, options.layout, cell=call.name == "gruCell")
+    return pose(GRU, _given(told, options), inputs, outputs=list(_outputs(call)))
+
+
+def _outputs(call: _Call) -> dict[str, str]:
+    """What a call names its outputs, by their names in ONNX."""
+    outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
+    return dict(zip(("Y_h", "Y"), outputs, strict=False))
+
+
+def _expected(test: _Test, call: _Call) -> Arrays:
+    told = test.graph.expectedOutputs
+    found = _arrays(told, {o: theirs for o, theirs in _outputs(call).items() if theirs in told})
+    return _of_one(found) if call.name == "gruCell" else found
 
 
 def _given(told: Mapping[str, Any], options: _Options) -> dict[str, Any]:
@@ -170,38 +193,45 @@ def _given(told: Mapping[str, Any], options: _Options) -> dict[str, Any]:
     }
 
 
-def _inputs(
-    told: Mapping[str, Any], options: _Options, arrays: Mapping[str, Array], *, cell: bool
-) -> Arrays:
+def _inputs(arrays: Arrays, layout: str, *, cell: bool) -> Arrays:
     """The inputs of ONNX GRU; a cell is one step in one direction."""
-    x, w, r = (arrays[told[name]] for name in ("input", "weight", "recurrentWeight"))
-    h0 = options.initialHiddenState or told.get("hiddenState")
-    layout, axis = options.layout, 0 if cell else 1
-    found = {"X": x, "W": _gates(w, layout, axis), "R": _gates(r, layout, axis)}
-    halves = [
-        _gates(arrays[name], layout, axis) if name else None
-        for name in (options.bias, options.recurrentBias)
-    ]
+    axis = 0 if cell else 1
+    found = {
+        name: _gates(name, array, layout, axis) if name in _GATED else array
+        for name, array in arrays.items()
+    }
+    halves = [found.pop(name, None) for name in ("Wb", "Rb")]
     if any(half is not None for half in halves):
         given = next(half for half in halves if half is not None)
         both = [np.zeros_like(given) if half is None else half for half in halves]
         found["B"] = np.concatenate(both, axis=-1)
-    if h0:
-        found["initial_h"] = arrays[h0]
-    return {name: array[None] for name, array in found.items()} if cell else found
+    return _of_one(found) if cell else found
 
 
-def _gates(array: Array, layout: str, axis: int) -> Array:
+def _of_one(arrays: Arrays) -> Arrays:
+    """The tensors of a cell with the axis that they have in a sequence."""
+    return {name: array[None] for name, array in arrays.items()}
+
+
+def _gates(name: str, array: Array, layout: str, axis: int) -> Array:
     """The parts z, r, n along `axis`, in this order."""
+    if array.ndim <= axis:
+        raise ValueError(f"{_GATED[name]} of {array.ndim} axes; expected {axis + 1} or more")
     parts = np.split(array, 3, axis=axis)
     return np.concatenate([parts[at] for at in _LAYOUTS[layout]], axis=axis)
+
+
+def _arrays(tensors: Mapping[str, _Tensor], names: Mapping[str, str]) -> Arrays:
+    """The tensors of the names that are given, and no others; ValueError where they make no case."""
+    count = sum(math.prod(tensors[name].descriptor.shape) for name in names.values())
+    if count > MOST_ELEMENTS:
+        raise ValueError(f"tensors of {count} numbers; expected at most {MOST_ELEMENTS}")
+    return {ours: _array(tensors[name]) for ours, name in names.items()}
 
 
 def _array(tensor: _Tensor) -> Array:
     """The numbers of a tensor; one number fills it. ValueError where they do not fit."""
     shape, dtype = tensor.descriptor.shape, tensor.descriptor.dataType
-    if math.prod(shape) > MOST_ELEMENTS:
-        raise ValueError(f"a tensor of {math.prod(shape)} numbers")
     if dtype not in ("float16", "float32"):
         raise ValueError(f"a tensor of {dtype}")
     with np.errstate(over="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -22,7 +23,7 @@ MOST_EXPANSION = 100
 
 UNREADABLE = (
     OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, OverflowError, MemoryError,
-    NotImplementedError, zipfile.BadZipFile, zlib.error,
+    NotImplementedError, IndexError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What zipfile, zlib and numpy raise on files that are damaged, encrypted, or lie about their size."""
 
@@ -56,6 +57,8 @@ def read_npz(path: Path) -> Arrays:
 def member_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     """An array of an open .npz file, in the machine's byte order, no larger than its header says. Raises one
     of UNREADABLE."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("it is compressed otherwise than numpy's are")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = {

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .bounded import bounded_bytes
 from .manifest import ExportError
 
 SUMS = "SHA256SUMS"
@@ -28,7 +29,7 @@ def write_sums(folder: Path) -> str:
         for name in names
         if name != SUMS
     )
-    text = "".join(f"{_sha256(folder / name)}  {name}\n" for name in files)
+    text = "".join(f"{_digest(folder / name)[0]}  {name}\n" for name in files)
     (folder / SUMS).write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -47,27 +48,29 @@ class Sums:
         left = MOST_EXPORT_BYTES
         for name in files:
             file = self.folder / name
-            if name not in self.listed or file.is_symlink() or not file.is_file():
+            if name not in self.listed or not _stands_there(self.folder, name):
                 raise ExportError(
                     f"{self.folder / SUMS}: names no file {name!r}, which the export needs"
                 )
-            left -= file.stat().st_size
+            size = file.stat().st_size
+            found, size = ("", size) if size > left else _digest(file, left)
+            left -= size
             if left < 0:
                 raise ExportError(
                     f"{file}: with it the export has more than {MOST_EXPORT_BYTES >> 30} GiB"
                 )
-            if _sha256(file) != self.listed[name]:
+            if found != self.listed[name]:
                 raise ExportError(f"{file}: was changed: it is not what {SUMS} says")
 
 
 def read_sums(folder: Path) -> Sums:
     """The list of digests of an export; ExportError where there is none."""
     path = folder / SUMS
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+    if not _stands_there(folder, SUMS):
         raise ExportError(
             f"{path}: is no list of digests; the export was not finished: make it again"
         )
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = bounded_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
     listed: dict[str, str] = {}
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
@@ -76,9 +79,22 @@ def read_sums(folder: Path) -> Sums:
     return Sums(folder, listed, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
+def _stands_there(folder: Path, name: str) -> bool:
+    """Whether `folder` itself holds a regular file of that name: no symlink leads out of it."""
+    at = folder
+    for part in Path(name).parts:
+        at /= part
+        if at.is_symlink():
+            return False
+    return at.is_file()
+
+
+def _digest(path: Path, most: int | None = None) -> tuple[str, int]:
+    """The SHA-256 of a file and how many bytes it has; it is read no further than beyond `most`, for it may
+    say that it has fewer."""
+    digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
-        while piece := file.read(_SLICE):
+        while (most is None or size <= most) and (piece := file.read(_SLICE)):
             digest.update(piece)
-    return digest.hexdigest()
+            size += len(piece)
+    return digest.hexdigest(), size

@@ -1,0 +1,271 @@
+"""Imports of small files that were made to do harm: each is refused in one line, soon and in little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import tracemalloc
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.check.importing.webnn_tests import suite_of_webnn
+from grucible.vectors.exchange import sums
+from grucible.vectors.exchange.export import export_vectors
+from grucible.vectors.exchange.manifest import ExportError, Place
+from grucible.vectors.exchange.npz_arrays import read_npz
+from grucible.vectors.exchange.sums import read_sums
+from grucible.vectors.exchange.tensors import read
+
+from .conftest import Command
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Callable[..., Path]:
+    """A folder whose list of digests names some files, with the digest of the text "outside"."""
+
+    def make(*names: str) -> Path:
+        folder = tmp_path / "export"
+        folder.mkdir()
+        digest = hashlib.sha256(b"outside").hexdigest()
+        (folder / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name in names))
+        return folder
+
+    return make
+
+
+def test_no_symlink_leads_out_of_an_export(export: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/x.bin").write_text("outside")
+    folder = export("px/x.bin", "y.bin")
+    (folder / "px").symlink_to(tmp_path / "there")
+    (folder / "y.bin").symlink_to(tmp_path / "there/x.bin")
+    for name in ("px/x.bin", "y.bin"):
+        with pytest.raises(ExportError, match=f"names no file '{name}'"):
+            read_sums(folder).check([name])
+    (folder / "SHA256SUMS").rename(tmp_path / "there/sums")
+    (folder / "SHA256SUMS").symlink_to(tmp_path / "there/sums")
+    with pytest.raises(ExportError, match="is no list of digests"):
+        read_sums(folder)
+
+
+def test_the_bytes_that_are_read_count(
+    export: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some files say that they are empty, and never end."""
+    folder = export("zeros")
+    (folder / "zeros").touch()
+    real = Path.open
+
+    def endless(path: Path, *given: str, **named: str) -> object:
+        return real(Path("/dev/zero") if path.name == "zeros" else path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", endless)
+    monkeypatch.setattr(sums, "MOST_EXPORT_BYTES", 3 << 20)
+    with pytest.raises(ExportError, match="with it the export has more than"):
+        read_sums(folder).check(["zeros"])
+
+
+@contextlib.contextmanager
+def at_most(mebibytes: int) -> Iterator[None]:
+    """What runs inside has no more memory at once."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < mebibytes << 20
+    finally:
+        tracemalloc.stop()
+
+
+def tensor(*shape: int) -> dict[str, Any]:
+    return {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
+
+
+def webnn(
+    path: Path, inputs: dict[str, Any], hidden: int, name: str = "gru", tests: int = 1
+) -> Path:
+    """Tests whose operator takes x, w and r of some inputs."""
+    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": hidden}]
+    call = {"name": name, "arguments": [*arguments, {"hiddenState": "h"}], "outputs": ["o"]}
+    if "h" not in inputs:
+        call["arguments"] = arguments
+    graph = {"inputs": inputs, "operators": [call], "expectedOutputs": {}}
+    path.write_text(json.dumps([{"name": "t", "graph": graph}] * tests))
+    return path
+
+
+SMALL = {"x": tensor(1, 1, 3), "w": tensor(1, 12, 3), "r": tensor(1, 12, 4)}
+
+
+def test_webnn_tensors_that_no_operator_takes_are_not_made(tmp_path: Path) -> None:
+    unused = {f"a{i}": tensor(1 << 22) for i in range(8)}
+    with at_most(16):
+        suite = suite_of_webnn(webnn(tmp_path / "t.json", SMALL | unused, 4))
+    assert len(suite.cases) == 1
+    large = {"x": tensor(1 << 22), "w": tensor(1 << 22), "r": tensor(1 << 22)}
+    with at_most(16):
+        suite = suite_of_webnn(webnn(tmp_path / "t.json", large, 4))
+    assert [*suite.left_out] == [
+        "holds what no GRU takes: tensors of 12582912 numbers; expected at most 4194304"
+    ]
+
+
+def test_webnn_tensors_are_not_kept(tmp_path: Path) -> None:
+    inputs = {"x": tensor(1, 1, 2000), "w": tensor(1, 1536, 2000), "r": tensor(1, 1536, 512)}
+    file = webnn(tmp_path / "t.json", inputs, 512, tests=6)
+    with at_most(64):
+        cases = suite_of_webnn(file).cases
+        assert [case.question().inputs["W"].shape for case in cases] == [(1, 1536, 2000)] * 6
+    assert cases[0].question().id == cases[0].id == "onnx.GRU-14/t/float32/t"
+
+
+@pytest.mark.parametrize(("name", "inputs", "says"), [
+    ("gru", SMALL | {"w": tensor(3)}, "weight of 1 axes; expected 2 or more"),
+    ("gruCell", dict.fromkeys("xwrh", tensor()), "weight of 0 axes; expected 1 or more"),
+])  # fmt: skip
+def test_webnn_weights_of_too_few_axes(
+    name: str, inputs: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    suite = suite_of_webnn(webnn(tmp_path / "t.json", inputs, 4, name))
+    assert [*suite.left_out] == [f"holds what no GRU takes: {says}"]
+
+
+@pytest.mark.parametrize("header", [
+    "{'descr': (",
+    "{'descr': (), 'fortran_order': False, 'shape': (1,)}",
+    "{'descr': '( ,)f4', 'fortran_order': False, 'shape': (1,)}",
+    "{\n  1\n 2\n",
+])  # fmt: skip
+def test_headers_that_are_no_python(header: str, tmp_path: Path) -> None:
+    text = header.encode().ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as archive:
+        archive.writestr(
+            "X.npy", b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text + bytes(4)
+        )
+    cannot_be_read(tmp_path)
+
+
+def test_a_damaged_array_in_lzma(tmp_path: Path) -> None:
+    with io.BytesIO() as buffer:
+        np.save(buffer, np.arange(99.0))
+        with zipfile.ZipFile(tmp_path / "bad.npz", "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("X.npy", buffer.getvalue())
+    raw = bytearray((tmp_path / "bad.npz").read_bytes())
+    raw[raw.index(b"X.npy") + len("X.npy") + 4] = 0xFF  # the properties of the stream
+    (tmp_path / "bad.npz").write_bytes(raw)
+    cannot_be_read(tmp_path)
+
+
+def cannot_be_read(folder: Path) -> None:
+    """Neither as somebody's bad.npz, nor as a part of an export."""
+    with pytest.raises(ExportError, match=r"bad.npz: is no .npz file that can be read \(.+\)"):
+        read_npz(folder / "bad.npz")
+    place = Place(dtype="float64", shape=[99], file="bad.npz")
+    with pytest.raises(ExportError, match=r"bad.npz: X cannot be read \(.+\)"):
+        read(folder, {"X": place})
+
+
+ONNX = "onnx.GRU-14/core/float32/nodir-noact-nohidden_size"
+
+
+def test_onnx_initializers_are_not_kept_for_each_data_set(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    weights = {"W": (1, 1536, 1000), "R": (1, 1536, 512)}
+    floats = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("GRU", ["X", *weights], ["", "Y_h"], hidden_size=512)],
+        "g",
+        [onnx.helper.make_tensor_value_info("X", floats, [1, 1, 1000])],
+        [onnx.helper.make_tensor_value_info("Y_h", floats, [1, 1, 512])],
+        [onnx.numpy_helper.from_array(np.ones(s, "f4"), n) for n, s in weights.items()],
+    )
+    opset = [onnx.helper.make_opsetid("", 14)]
+    (tmp_path / "model.onnx").write_bytes(
+        onnx.helper.make_model(graph, opset_imports=opset).SerializeToString()
+    )
+    x = onnx.numpy_helper.from_array(np.ones((1, 1, 1000), "f4")).SerializeToString()
+    for number in range(8):
+        (tmp_path / f"test_data_set_{number}").mkdir()
+        (tmp_path / f"test_data_set_{number}/input_0.pb").write_bytes(x)
+    with at_most(64):
+        cases = suite_of_onnx(tmp_path).cases
+        assert [case.question().inputs["R"].shape for case in cases] == [weights["R"]] * 8
+    assert cases[3].question().id == cases[3].id
+
+
+@pytest.mark.parametrize(("dims", "numbers", "says"), [
+    ([3, 5, 4], 4_000_000, "says [3, 5, 4], and holds something else"),
+    ([5_000_000], 5_000_000, "has tensors of more than 4194304 numbers"),
+])  # fmt: skip
+def test_an_onnx_tensor_that_lies(dims: list[int], numbers: int, says: str, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    export_vectors(None, tmp_path / "x", "onnx", select=[ONNX])
+    [path] = (tmp_path / "x").rglob("input_0.pb")
+    packed, length = b"\x2a", numbers  # int32_data, each of one byte
+    while length > 127:
+        packed, length = packed + bytes([length & 127 | 128]), length >> 7
+    head = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT16, dims=dims).SerializeToString()
+    path.write_bytes(head + packed + bytes([length]) + b"\1" * numbers)
+    with at_most(40):
+        [why] = suite_of_onnx(tmp_path / "x").left_out
+    assert says in why
+
+
+def test_an_onnx_attribute_stands_once(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from grucible.check.importing.onnx_tests import suite_of_onnx
+
+    export_vectors(None, tmp_path / "x", "onnx", select=[ONNX])
+    [path] = (tmp_path / "x").rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    for clip in (1.0, 2.0):
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("clip", clip))
+    path.write_bytes(model.SerializeToString())
+    assert [*suite_of_onnx(tmp_path / "x").left_out] == ["gives the attribute 'clip' twice"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="has no file that cannot be read")
+def test_what_cannot_be_read_is_named(tmp_path: Path, command: Command) -> None:
+    np.savez(tmp_path / "a.npz", X=np.zeros(1))
+    (tmp_path / "a.json").symlink_to("/proc/self/mem")
+    for source in ("npz", "webnn"):
+        asked = ["import", "--from", source, tmp_path, "-o", tmp_path / "v.h5"]
+        assert f"{tmp_path / 'a.json'}: cannot be read (" in command(*asked).said_in_one_line()
+
+
+def test_many_reasons_are_told_in_few_lines(tmp_path: Path, command: Command) -> None:
+    [test] = json.loads(webnn(tmp_path / "t.json", SMALL, 4).read_text())
+    tests = [test, *({**test, "graph": test["graph"] | {"operators": []}} for _ in range(3))]
+    for number in range(30):
+        wrong = json.loads(json.dumps(test))
+        wrong["graph"]["operators"][0]["arguments"][3]["hiddenSize"] = f"h{number}"
+        tests.append(wrong)
+    (tmp_path / "t.json").write_text(json.dumps(tests))
+    ended = command("import", "--from", "webnn", tmp_path / "t.json", "-o", tmp_path / "v.h5")
+    said = [line for line in ended.out.splitlines() if "left out" in line]
+    assert (ended.status, len(said)) == (0, 21)
+    assert said[0] == "left out: 3: is not one gru or gruCell"
+    assert said[20] == "left out: 11 more, for 11 other reasons"
+
+
+@pytest.mark.parametrize("name", ["v.h5", "v.outputs.h5", "v", "v-outputs"])
+def test_the_place_is_looked_at_before_all_else(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / name).write_text("my thesis")
+    out = tmp_path / ("v.h5" if name.endswith(".h5") else "v")
+    (tmp_path / "nothing").mkdir()
+    said = command("import", tmp_path / "nothing", "-o", out).said_in_one_line()
+    assert f"{tmp_path / name}: is " in said
+    assert "name another place" in said
+    assert (tmp_path / name).read_text() == "my thesis"
