@@ -111,3 +111,12 @@ def test_a_report_into_a_pipe_that_somebody_reads(
     assert command("check", some_vectors, "--runtime", NUMPY, *options).status == 0
     reader.join()
     assert json.loads(read[0])["verdict"] == "conforms"
+
+
+@pytest.mark.parametrize("given", ["list json", "schema json", "list invalid json", "extend list"])
+def test_what_cases_prints_is_one_thing(given: str, command: Command) -> None:
+    said = command("cases", *(f"--{one}" for one in given.split())).said_in_one_line()
+    assert "do not go together; give one of them" in said
+    assert all(f"--{one}" in said for one in given.split())
+    both = command("cases", "--list", "--invalid").out
+    assert both == command("cases", "--invalid").out != ""
