@@ -72,7 +72,7 @@ def listed(path: Path) -> Listed:
 
 
 def _read(path: Path) -> str | None:
-    return read_text(path) if path.exists() else None
+    return read_text(path, list) if path.exists() else None
 
 
 def write_listed(
