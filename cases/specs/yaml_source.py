@@ -31,7 +31,7 @@ Location = tuple[str | int, ...]
 _MOST_KEYS = 1000
 """A mapping has no more; an operator has some twenty factors."""
 
-_SMALLER = {dict: "split the file into themes", list: "let globs name the cases"}
+_SMALLER: dict[type, str] = {dict: "split the file into themes", list: "let globs name the cases"}
 """What makes a case spec, or a list of expected findings, fit."""
 
 _KEY = -1
