@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+from ...cases.commands.no_command import no_command
 from ...cases.commands.terminal import escaped
 
 _SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
@@ -15,8 +16,9 @@ _LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
 
 
 def as_code(text: str) -> str:
-    """A text as code, in which Markdown sees nothing else: between more backticks than follow one another."""
-    shown = escaped(text)
+    """A text as code, in which Markdown sees nothing else, and GitHub Actions no workflow command: between
+    more backticks than follow one another."""
+    shown = no_command(escaped(text))
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     space = " " * ("`" in shown or shown != shown.strip())
     return f"{fence}{space}{shown}{space}{fence}"
@@ -27,7 +29,7 @@ def as_markdown(text: str) -> str:
     would be a link is code."""
     shown, done, parts = escaped(text), 0, []
     for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
-        parts += [_plain(shown[done : word.start()]), f"`{word[0]}`"]
+        parts += [_plain(shown[done : word.start()]), f"`{no_command(word[0])}`"]
         done = word.end()
     return "".join([*parts, _plain(shown[done:])])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...cases.commands.no_command import no_command
 from ...cases.commands.terminal import escaped
 
 
@@ -16,5 +17,5 @@ def page_head(title: str, about: str, command: str) -> Iterator[str]:
     yield ""
     yield "This page was made by"
     yield ""
-    yield f"    {escaped(command)}"
+    yield f"    {no_command(escaped(command))}"
     yield ""

@@ -28,12 +28,14 @@ SHOWN = (
         ("linear_before_reset (3, 1) 1e+3", "linear_before_reset (3, 1) 1e+3"),
         ("_a_ a_b_ é_é", r"\_a\_ a_b\_ é_é"),
         ("a\n# b", r"a\\n\# b"),
+        ("##[error]@a", r"`##\x5berror]@a`"),
         ("see https://a.b, GH-1", "see `https://a.b,` `GH-1`"),
     ],
 )
 def test_a_text_is_shown_as_it_is(text: str, shown: str) -> None:
     assert as_markdown(text) == shown
     assert as_code("a``b") == "``` a``b ```"
+    assert as_code("##[error]") == r"`##\x5berror]`"
 
 
 def test_a_page_of_profiles_shows_what_a_program_says() -> None:
