@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
-@click.option("--list", "mode", flag_value="list", help="Print the ids of the cases.")
-@click.option("--invalid", "mode", flag_value="invalid",
+@click.option("--list", is_flag=True, help="Print the ids of the cases.")
+@click.option("--invalid", is_flag=True,
               help="Print the ids of the questions that must be refused.")  # fmt: skip
-@click.option("--json", "mode", flag_value="json", help="Print as JSON.")
-@click.option("--extend", "mode", flag_value="extend",
+@click.option("--json", is_flag=True, help="Print as JSON.")
+@click.option("--extend", is_flag=True,
               help="Add to the covering arrays in SPEC the rows they lack.")  # fmt: skip
-@click.option("--schema", "mode", flag_value="schema",
+@click.option("--schema", is_flag=True,
               help="Print the JSON Schema of case specs, for editors.")  # fmt: skip
 def cases_command(
-    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], mode: str | None
+    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
 ) -> None:
     """Count the cases of SPEC and the pairs of attribute values they cover.
 
@@ -45,6 +45,7 @@ def cases_command(
     from .expansion.expand import check_dtypes, expand_all
     from .specs.spec_file import find_specs
 
+    mode = _mode([name for name, given in modes.items() if given])
     if mode == "schema":
         from .specs.schema import spec_schema
 
@@ -65,6 +66,17 @@ def cases_command(
                 say(case.id)
         return
     _print_counts(expanded, as_json=mode == "json")
+
+
+def _mode(given: Sequence[str]) -> str:
+    """What is printed, of the options that are given; "" for the counts. Raises click.UsageError where two do
+    not go together."""
+    if set(given) == {"list", "invalid"}:
+        return "invalid"
+    if len(given) > 1:
+        options = " and ".join(f"--{name}" for name in given)
+        raise click.UsageError(f"{options} do not go together; give one of them")
+    return given[0] if given else ""
 
 
 def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:

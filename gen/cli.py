@@ -14,6 +14,7 @@ from ..cases.commands.terminal import say
 from ..cases.commands.text_file import DIGESTS, check_replaceable, replace_text
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
+from ..cases.whole_file import writing_to
 
 if TYPE_CHECKING:
     from ..cases.expansion.case_spec import CaseSpec
@@ -66,6 +67,8 @@ def gen_command(
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
     check_dtypes(dtypes)
     for listed in filter(None, (digests, tolerance_digests)):
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
         check_replaceable(listed, DIGESTS)
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)

@@ -17,7 +17,7 @@ from .digest import DIGESTS, file_digest
 from .hdf5.attributes import Value, attribute, write_text_attribute
 from .hdf5.opening import FORMAT_VERSION, VECTORS
 from .hdf5.seal import sealed
-from .hdf5.writing import atomic_file, write_array, write_texts
+from .hdf5.writing import atomic_file, prepare_to_replace, write_array, write_texts
 
 
 class VectorWriter:
@@ -113,6 +113,12 @@ def _holds_others(mine: Held, file: Any) -> str:
     made_from = attribute(file, "made_from")
     theirs = Held(attribute(file, "operator"), attribute(file, "theme"), _imported(made_from))
     return "" if theirs == mine else f"holds other {theirs}; name another place for {mine}"
+
+
+def prepare_for_imported(path: Path, operator: str, theme: str) -> None:
+    """Make the directory of a vector file of questions that were not drawn here. Raises GrucibleError where
+    the file cannot stand at `path`: before long work, not after."""
+    prepare_to_replace(path, partial(_holds_others, Held(operator, theme, imported=True)))
 
 
 @contextlib.contextmanager

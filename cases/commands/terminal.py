@@ -17,7 +17,9 @@ that turn the direction of writing, halves of surrogates, separators of lines an
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable that is set in a run of GitHub Actions: it names the job summary."""
+"""The variable of a run of GitHub Actions that names the job summary."""
+_ON_GITHUB = (SUMMARY, "GITHUB_ACTIONS")
+"""Where one of these variables is set, what is printed is read for workflow commands."""
 
 
 def escaped(text: str) -> str:
@@ -36,7 +38,8 @@ def say(line: str = "", *, err: bool = False) -> None:
     """Print a line, escaped, to standard output or, with `err`, to standard error. In a run of GitHub Actions
     it is no workflow command."""
     shown = escaped(line)
-    put(f"{no_command(shown) if os.environ.get(SUMMARY) else shown}\n", err=err)
+    guarded = any(map(os.environ.get, _ON_GITHUB))
+    put(f"{no_command(shown) if guarded else shown}\n", err=err)
 
 
 def put(text: str, *, err: bool = False) -> None:

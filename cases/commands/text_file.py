@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from ..errors import GrucibleError
-from ..whole_file import replace_file
+from ..whole_file import check_writable, replace_file
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MOST_LINKS = 40  # as Linux follows
@@ -82,17 +82,25 @@ def check_appendable(path: Path) -> None:
 
 
 def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
-    """Raise GrucibleError for a regular file that holds something, and does not begin `like` what replaces
-    it."""
+    """Raise GrucibleError for a directory, for a regular file that holds something, and does not begin `like`
+    what replaces it, and where no file can be made: before long work, not after."""
+    if path.is_dir():
+        raise GrucibleError(f"{path}: is a directory; expected a file")
     if is_hdf5(path):
         raise GrucibleError(f"{path}: is an HDF5 file; name another place")
-    if not path.is_file() or _is_stream(path):
+    if _is_stream(path):
         return
     beginning = _beginning(path)
     if beginning and not like.match(beginning):
         raise GrucibleError(
             f"{path}: is there already, and holds something else; name another place"
         )
+    try:
+        if not path.resolve().parent.is_dir():
+            raise GrucibleError(f"{path}: there is no directory {path.parent}")
+        check_writable(path.resolve())
+    except (OSError, RuntimeError) as error:
+        raise GrucibleError(f"{path}: cannot be written ({_why(error)})") from None
 
 
 def _beginning(path: Path) -> bytes:

@@ -31,6 +31,9 @@ Location = tuple[str | int, ...]
 _MOST_KEYS = 1000
 """A mapping has no more; an operator has some twenty factors."""
 
+_SMALLER: dict[type, str] = {dict: "split the file into themes", list: "let globs name the cases"}
+"""What makes a case spec, or a list of expected findings, fit."""
+
 _KEY = -1
 """In the place of a key or index: the key itself, whose place nobody asks for."""
 
@@ -64,8 +67,8 @@ class Document:
         return SpecError(f"{self.place(location)}: {field + ': ' if field else ''}{sentence}")
 
 
-def read_text(path: Path) -> str:
-    """The UTF-8 text of a YAML file; SpecError if it cannot be had."""
+def read_text(path: Path, kind: type = dict) -> str:
+    """The UTF-8 text of a YAML file, whose value will be a `kind`; SpecError if it cannot be had."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise SpecError(f"{path}: is no regular file; expected a YAML file")
@@ -76,7 +79,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror or error}; expected a YAML file") from None
     if len(raw) > _MOST_BYTES:
-        raise SpecError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB; split it into themes")
+        raise SpecError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB; {_SMALLER[kind]}")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -89,7 +92,7 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
     Raises SpecError, naming file and line, for text that is not YAML, for anchors, aliases and tags,
     for a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
-    reader = _Reader(name, yaml.parse(text, Loader=_LOADER))
+    reader = _Reader(name, yaml.parse(text, Loader=_LOADER), _SMALLER[kind])
     try:
         value = reader.document()
     except yaml.MarkedYAMLError as error:
@@ -108,10 +111,12 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
 
 @dataclass
 class _Reader:
-    """Makes values of the events of YAML's parser, and notes where each stands."""
+    """Makes values of the events of YAML's parser, and notes where each stands; `smaller` is what to do where
+    there are too many."""
 
     name: str
     events: Iterator[Any]
+    smaller: str
     places: dict[Location, Place] = field(default_factory=dict)
 
     def document(self) -> Any:
@@ -181,9 +186,7 @@ class _Reader:
     def note(self, location: Location, start: Any, stop: int) -> None:
         """Keep the place of the value that starts with the event `start`; SpecError if it is one too many."""
         if len(self.places) == _MOST_VALUES:
-            raise self.error(
-                start, f"more than {_MOST_VALUES:,} values; split the file into several"
-            )
+            raise self.error(start, f"more than {_MOST_VALUES:,} values; {self.smaller}")
         self.places[location] = Place(start.start_mark.line + 1, start.start_mark.index, stop)
 
     def error(self, event: Any, sentence: str) -> SpecError:

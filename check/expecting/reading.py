@@ -27,7 +27,7 @@ _NEAR = 0.5
 
 def load_expectations(path: Path) -> list[Expectation]:
     """The expectations in a YAML list of {cases: glob, reason, …}; SpecError if it is not one."""
-    return expectations_of(parse(str(path), read_text(path), list))
+    return expectations_of(parse(str(path), read_text(path, list), list))
 
 
 def expectations_of(document: Document) -> list[Expectation]:

@@ -17,6 +17,7 @@ from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
 from ...vectors.hdf5.writing import check_replaceable
 from ...vectors.reader import open_vectors
+from ...vectors.writer import prepare_for_imported
 from ..observed.outputs_file import check_outputs_place, new_outputs_file
 from ..observed.source import Observed, Status
 from .foreign import ForeignCase, each_once
@@ -75,6 +76,7 @@ def write_suite(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
         )
     for prefix in groups:
+        prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
         check_outputs_place(outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5")
     made = []
     for prefix, cases in groups.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...cases.commands.no_command import no_command_in_source
-from ...cases.commands.text_file import replace_text
+from ...cases.commands.text_file import check_replaceable, replace_text
 from ...cases.errors import GrucibleError, SpecError
 from ...cases.specs.yaml_source import Document, parse, read_text
 from ..expecting.reading import HOW, expectations_of
@@ -56,6 +56,7 @@ def listed(path: Path) -> Listed:
     """The list at a path, an empty one where nothing is, or comments alone. Raises SpecError for what is no
     such list, and for one that is not written with an entry below the other."""
     read = _read(path)
+    check_replaceable(path, _ANYTHING)
     text = read or ""
     if not text.strip():
         return Listed(Document(str(path), "", [], {}), (), read)
@@ -71,7 +72,7 @@ def listed(path: Path) -> Listed:
 
 
 def _read(path: Path) -> str | None:
-    return read_text(path) if path.exists() else None
+    return read_text(path, list) if path.exists() else None
 
 
 def write_listed(

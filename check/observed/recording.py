@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ...cases.selection import nothing_selected
+from ...cases.whole_file import prepare_place, writing_to
 from ...vectors.find import find_vectors
 from .observations import observations
 from .outputs_file import OutputsWriter, check_outputs_place, new_outputs_file, with_errors
@@ -32,7 +33,8 @@ def record(
     written: list[Path] = []
     for file, relative in find_vectors(vectors, select):
         path = out if vectors is not None and vectors.is_file() else out / relative
-        if path.is_file():
+        with writing_to(path):
+            prepare_place(path)
             check_outputs_place(path)
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.operators.known import OPERATORS
+from ..reports.markdown import as_markdown
 from ..reports.page import page_head
 from .lines import TOLD, runs
 from .row import Profile, Row
 from .summary import STATUSES, coarse
 
+_MOST_TEXT = 300
 TITLE = "# What runtimes can do"
 _HEAD = """\
 Each runtime was asked plain questions: a baseline, and then one feature at a time. Some features ask only
@@ -59,9 +61,9 @@ def _operator(operator: str, profiles: Sequence[Profile]) -> Iterator[str]:
     yield f"| {first} | " + " | ".join(_cell_text(one.runtime) for one in profiles) + " |"
     yield "| --- |" + " --- |" * len(profiles)
     for features, cells in runs(table):
-        name = features[0]
+        name = _cell_text(features[0])
         if len(features) > 1:
-            name = f"{features[0]} … {features[-1]} ({len(features)})"
+            name += f" … {_cell_text(features[-1])} ({len(features)})"
         yield f"| {name} | " + " | ".join(cells) + " |"
     for dtype in OPERATORS[operator].dtypes():
         if dtype != first and any(row.dtype == dtype for rows in mine for row in rows):
@@ -110,5 +112,4 @@ def _counts(rows: Sequence[Row], dtype: str) -> str:
 
 def _cell_text(text: str) -> str:
     """A text of somebody's as it may stand in a page."""
-    plain = "".join(c if c.isprintable() else " " for c in text)
-    return plain[:300].replace("|", "\\|").replace("<", "&lt;")
+    return as_markdown(text[:_MOST_TEXT])

@@ -17,6 +17,7 @@ from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import Score, score
 from ..verdict import judge
+from .markdown import as_markdown
 from .page import page_head
 from .terminal import headline
 
@@ -95,14 +96,14 @@ def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
 
 
 def _summary(one: Audited) -> Iterator[str]:
-    pair = one.suite.pair
+    name, pair = as_markdown(one.suite.name), one.suite.pair
     admits = f"{pair.atol:g} + {pair.rtol:g} × value" if pair else "the derived tolerances"
-    numbers = "–" if one.report is None else headline(one.report)
+    numbers = "–" if one.report is None else as_markdown(headline(one.report))
     for operator, rows in one.score.caught.items():
         cases = sum(count for (owner, _), count in one.score.cases.items() if owner == operator)
-        asked = {name: _cases(one, operator, name) for name in rows}
+        asked = {row: _cases(one, operator, row) for row in rows}
         noticed = sum(count > 0 for count in asked.values())
-        cells = [one.suite.name, operator, cases, admits, numbers, f"{noticed} of {len(asked)}"]
+        cells = [name, operator, cases, admits, numbers, f"{noticed} of {len(asked)}"]
         yield f"| {' | '.join(map(str, cells))} |"
 
 
@@ -112,10 +113,10 @@ def _cases(one: Audited, operator: str, name: str) -> int:
 
 def _table(operator: str, suites: Sequence[Audited]) -> Iterator[str]:
     names = dict.fromkeys(name for one in suites for name in one.score.caught[operator])
-    yield "| misreading | " + " | ".join(one.suite.name for one in suites) + " |"
+    yield "| misreading | " + " | ".join(as_markdown(one.suite.name) for one in suites) + " |"
     yield "| --- |" + " ---: |" * len(suites)
     for name in names:
-        about = CATALOGUE[name].about_for(OPERATORS[operator]).replace("|", "\\|")
+        about = as_markdown(CATALOGUE[name].about_for(OPERATORS[operator]))
         cells = " | ".join(_cell(one, operator, name) for one in suites)
         yield f"| {about} | {cells} |"
 

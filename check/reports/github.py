@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...cases.commands.no_command import no_command
@@ -12,16 +10,13 @@ from ..judging.case_result import CaseResult
 from ..report import Report
 from .diagnosis import sentence
 from .failures import first_to_look_at, plainest
+from .markdown import as_code, as_markdown
 from .paragraph import paragraph
 from .terminal import headline, table_rows
 
 MOST_ANNOTATIONS = 10
 """As many as GitHub shows of a step."""
 _SHOWN = 20
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~>])")
-_WORD = re.compile(r"[^\s`|]+")
-_LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
-"""What GitHub makes a link of in a word, or a message to somebody, escaped or not."""
 
 
 def workflow_commands(report: Report) -> Iterator[str]:
@@ -49,32 +44,32 @@ def summary(report: Report) -> str:
 
 
 def _summary(report: Report) -> Iterator[str]:
-    yield f"## grucible: {_markdown(report.verdict)}"
+    yield f"## grucible: {as_markdown(report.verdict)}"
     yield ""
-    yield _markdown(headline(report))
+    yield as_markdown(headline(report))
     yield ""
     version = f" {report.runtime_version}" if report.runtime_version else ""
-    yield f"Runtime: {_markdown(report.runtime + version)}; vectors: {_markdown(report.vectors)}"
+    yield f"Runtime: {as_markdown(report.runtime + version)}; vectors: {as_markdown(report.vectors)}"
     if report.diagnosis.failed:
         yield ""
         yield "### Diagnosis"
         yield ""
         for one in report.diagnosis.findings:
-            yield f"- **{one.explains}** failures: {_markdown(sentence(one))}"
+            yield f"- **{one.explains}** failures: {as_markdown(sentence(one))}"
         if report.diagnosis.unexplained:
             yield f"- **{report.diagnosis.unexplained}** unexplained"
-            yield from (f"  - {_markdown(hint)}" for hint in report.diagnosis.hints)
+            yield from (f"  - {as_markdown(hint)}" for hint in report.diagnosis.hints)
     yield ""
     yield from _table(table_rows(report))
     yield from _failures(report)
     for line in first_to_look_at(report):
         command = line.removeprefix("start with: ")
-        yield f"Start with {_code(command)}" if command else ""
+        yield f"Start with {as_code(command)}" if command else ""
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f"| {' | '.join(_markdown(cell) for cell in row)} |"
+        yield f"| {' | '.join(as_markdown(cell) for cell in row)} |"
         if not number:
             yield "| --- |" + " ---: |" * (len(row) - 1)
 
@@ -93,31 +88,9 @@ def _failures(report: Report) -> Iterator[str]:
     yield f"<details><summary>{_failed_or_errors(wrong)}, the plainest first</summary>"
     yield ""
     for result in wrong[:_SHOWN]:
-        yield f"- {_code(result.id)}"
-        yield from (f"  <br>{_markdown(line)}" for line in list(paragraph(report, result))[:-1])
+        yield f"- {as_code(result.id)}"
+        yield from (f"  <br>{as_markdown(line)}" for line in list(paragraph(report, result))[:-1])
     if len(wrong) > _SHOWN:
         yield f"- and {len(wrong) - _SHOWN} more"
     yield ""
     yield "</details>"
-
-
-def _code(text: str) -> str:
-    """A text as code, in which Markdown sees nothing else: between more backticks than follow one another."""
-    shown = escaped(text)
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    space = " " * ("`" in shown or shown != shown.strip())
-    return f"{fence}{space}{shown}{space}{fence}"
-
-
-def _markdown(text: str) -> str:
-    """A text as Markdown shows it, whatever a runtime or a file writes into it. A word that would be a link
-    is code."""
-    shown, done, parts = escaped(text), 0, []
-    for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
-        parts += [_plain(shown[done : word.start()]), f"`{word[0]}`"]
-        done = word.end()
-    return "".join([*parts, _plain(shown[done:])])
-
-
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", html.escape(text, quote=False))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...cases.commands.no_command import no_command
+from ...cases.commands.terminal import escaped
+
 
 def page_head(title: str, about: str, command: str) -> Iterator[str]:
     """The lines before a page's first table, in Markdown: its title, what it is about, and the command that
@@ -14,5 +17,5 @@ def page_head(title: str, about: str, command: str) -> Iterator[str]:
     yield ""
     yield "This page was made by"
     yield ""
-    yield f"    {command}"
+    yield f"    {no_command(escaped(command))}"
     yield ""

@@ -111,3 +111,29 @@ def test_a_report_into_a_pipe_that_somebody_reads(
     assert command("check", some_vectors, "--runtime", NUMPY, *options).status == 0
     reader.join()
     assert json.loads(read[0])["verdict"] == "conforms"
+
+
+@pytest.mark.parametrize("given", ["list json", "schema json", "list invalid json", "extend list"])
+def test_what_cases_prints_is_one_thing(given: str, command: Command) -> None:
+    said = command("cases", *(f"--{one}" for one in given.split())).said_in_one_line()
+    assert "do not go together; give one of them" in said
+    assert all(f"--{one}" in said for one in given.split())
+    both = command("cases", "--list", "--invalid").out
+    assert both == command("cases", "--invalid").out != ""
+
+
+@pytest.mark.parametrize("option", ["--expect", "--write-expect"])
+def test_what_makes_a_list_of_expected_findings_fit(
+    option: str, tmp_path: Path, command: Command
+) -> None:
+    large = tmp_path / "expected.yaml"
+    for text, says in (
+        ("#" * ((4 << 20) + 1), "expected.yaml: is larger than 4 MiB; let globs name the cases"),
+        (f"[{'a, ' * 250_000}]", ":1: more than 250,000 values; let globs name the cases"),
+    ):
+        large.write_text(text)
+        ended = command("check", "--runtime", "no:such", option, large)
+        assert says in ended.said_in_one_line()
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("#" * ((4 << 20) + 1))
+    assert "larger than 4 MiB; split the file" in command("cases", spec).said_in_one_line()

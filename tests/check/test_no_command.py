@@ -86,3 +86,15 @@ def test_what_programs_read_holds_none(
     written = file.read_text() if file.exists() else ended.out
     assert not READS_AS_COMMAND.search(written)
     assert re.search(r"##(\\u005b|\\x5b|&#91;)error\]b", written)
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"])
+def test_either_variable_of_github_guards_what_is_printed(
+    variable: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    words = ("compare", "##[error]a", "::error::b")
+    assert "##[error]a" in command(*words).said_in_one_line()
+    monkeypatch.setenv(variable, "true")
+    assert r"##\x5berror]a" in command(*words).said_in_one_line()

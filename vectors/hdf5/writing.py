@@ -38,9 +38,7 @@ def atomic_file(
     stays. Those that killed processes left there are removed. Raises GrucibleError where it cannot be
     written.
     """
-    with writing_to(path):
-        prepare_place(path)
-        check_replaceable(path, why_not)
+    prepare_to_replace(path, why_not)
     with h5py.File(
         path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
     ) as file:
@@ -50,6 +48,14 @@ def atomic_file(
     with writing_to(path):
         check_replaceable(path, why_not)  # somebody may have put something there
         replace_file(path, last(image))
+
+
+def prepare_to_replace(path: Path, why_not: WhyNot) -> None:
+    """Make the directory of a file at `path`. Raises GrucibleError where the file cannot be written, or would
+    replace what it may not: before long work, not after."""
+    with writing_to(path):
+        prepare_place(path)
+        check_replaceable(path, why_not)
 
 
 def check_replaceable(path: Path, why_not: WhyNot) -> None:
