@@ -369,3 +369,29 @@ def test_another_version_or_order_is_the_same_hello() -> None:
     one = hello_of(["grucible 1", "version 1", "dtype float32", "dtype float64"])
     other = hello_of(["grucible 2", "dtype float64", "parallel yes", "dtype float32"])
     assert one.differs(other) == ""
+
+
+LIKE = [f"operator a{number}" for number in range(5)]
+ALIKE = {
+    "the sixth name": (
+        [*LIKE, "operator b"], [*LIKE, "operator c"],
+        "operators a0, a1, a2, a3, a4, and 1 more, before alone 'b'",
+    ),
+    "the end of a long name": (
+        ["dtype " + "x" * 80 + "1"], ["dtype " + "x" * 80 + "0"],
+        f"dtypes {'x' * 60}…, now alone '{'x' * 30}…{'x' * 29}0'",
+    ),
+    "a name of nothing": ([], ["name not said"], "name not said, now alone 'not said'"),
+    "white space": (["dtype a\x1cb"], ["dtype a b"], "dtypes a b, before alone 'a\\x1cb'"),
+    "a long name": (
+        ["name " + "x" * 900 + "1"], ["name " + "x" * 900],
+        f"name {'x' * 60}…, now alone '{'x' * 30}…{'x' * 30}'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_hellos_that_are_shown_alike_are_told_apart(what: str) -> None:
+    first, other, says = ALIKE[what]
+    said = hello_of(["grucible 1", *first]).differs(hello_of(["grucible 1", *other]))
+    assert said == says
