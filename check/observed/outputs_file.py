@@ -22,14 +22,16 @@ from ...vectors.hdf5.folder import Folder
 from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, VECTORS, damage_of, open_file
 from ...vectors.hdf5.writing import atomic_file, check_replaceable, write_array, write_texts
 from ...vectors.reader import VectorFile
+from .made_by import MadeBy
 from .source import Observed, Status
 
 
 class FromOutputs:
     """A `Source` that reads an outputs file, or a directory of them with the vectors' paths.
 
-    Raises VectorFileError where a file is not an outputs file, or has rows that do not belong to
-    the vectors, or arrays of other shapes or dtypes. What is absent is missing.
+    Raises VectorFileError where a file is not an outputs file, or of another runtime than one before, or
+    has rows that do not belong to the vectors, or arrays of other shapes or dtypes. What is absent is
+    missing.
     """
 
     needs_inputs = False
@@ -44,7 +46,17 @@ class FromOutputs:
         self._open: tuple[Path, Folder] | None = None
         self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None
         self._stack = contextlib.ExitStack()
-        self.name, self.version = str(path), ""
+        self._made_by = MadeBy(path)
+
+    @property
+    def name(self) -> str:
+        """The name of the runtime that made them; the path where no file has told."""
+        return self._made_by.name
+
+    @property
+    def version(self) -> str:
+        """The version of that runtime."""
+        return self._made_by.version
 
     def close(self) -> None:
         """Close the file at hand."""
@@ -112,7 +124,8 @@ class FromOutputs:
             self._open = path, root
             runtime = root.attribute("runtime")
             if isinstance(runtime, str):
-                self.name, self.version = runtime, str(root.attribute("runtime_version") or "")
+                version = str(root.attribute("runtime_version") or "")
+                self._made_by.see(path, runtime, version)
         return self._open[1]
 
 
