@@ -298,6 +298,23 @@ def test_what_it_does_then_is_kept_with_its_outputs(
         assert [one[name] for name in told] == [other[name] for name in told]
 
 
+@pytest.mark.parametrize("what", AT_THE_END)
+def test_trace_and_shrink_see_it_too(what: str, tmp_path: Path, command: Command) -> None:
+    does, says = AT_THE_END[what]
+    last = "b" if what == "dies_at_once" else ""
+    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
+    asked = (vectors, "*/b", "--runtime", runtime)
+    traced = command("trace", *asked)
+    shrunk = command("shrink", *asked, "-o", tmp_path / "small.h5")
+    if not says:
+        assert (traced.status, shrunk.status) == (0, 2)
+        assert "does not fail" in shrunk.said_in_one_line()
+        return
+    assert (traced.status, shrunk.status) == (1, 0)
+    assert says in " ".join(traced.out.split())
+    assert " ".join(shrunk.out.split()).count(says) == 2
+
+
 def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
     tmp_path: Path, command: Command
 ) -> None:
