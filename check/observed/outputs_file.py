@@ -271,15 +271,30 @@ def with_errors(path: Path, errors: Mapping[str, str]) -> Counter[str]:
     """Replace an outputs file by one in which cases are errors, by id with the reason, that had been
     answered. Gives how many cases have each status; nothing where it has none of those cases."""
     with open_file(path, OUTPUTS) as root:
-        blocks = {
-            f"{dtype}/{name}": root.group(dtype).group(name)
-            for dtype in root.names
-            for name in root.group(dtype).names
-        }
-        ids = {one for stored in blocks.values() for one in stored.dataset("id").texts()}
+        blocks = _blocks(root)
+        ids = _ids(blocks)
         if not ids & errors.keys():
             return Counter()
         who = [str(root.attribute(name) or "") for name in ("runtime", "runtime_version")]
         with new_outputs_file(path, *who) as writer:
             counts = [writer.write_again(name, one, errors) for name, one in blocks.items()]
     return sum(counts, Counter())
+
+
+def stored_ids(path: Path) -> set[str]:
+    """The ids of the cases of which an outputs file holds something."""
+    with open_file(path, OUTPUTS) as root:
+        return _ids(_blocks(root))
+
+
+def _blocks(root: Folder) -> dict[str, Folder]:
+    return {
+        f"{dtype}/{name}": root.group(dtype).group(name)
+        for dtype in root.names
+        if dtype in FLOAT_TYPES
+        for name in root.group(dtype).names
+    }
+
+
+def _ids(blocks: Mapping[str, Folder]) -> set[str]:
+    return {one for stored in blocks.values() for one in stored.dataset("id").texts()}
