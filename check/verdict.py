@@ -17,7 +17,7 @@ from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .expecting.held import check_diagnosed
 from .foretold import foretold
-from .judging.case_result import DECIDING, CaseResult
+from .judging.case_result import ANSWERED, DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, must_support
 from .judging.grade import Grade
@@ -193,7 +193,7 @@ class _Seen:
         """Let the source end: what goes wrong then is an error of the last case that was answered."""
         wrong = source.finish()
         for place, one in enumerate(self.results):
-            if one.id in wrong and one.verdict in ("passed", "unsupported"):
+            if one.id in wrong and one.verdict in ANSWERED:
                 said = wrong[one.id]
                 self.results[place] = CaseResult(
                     one.id, one.operator, one.tier, one.dtype, "error", message=said.message,

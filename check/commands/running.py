@@ -31,7 +31,8 @@ def run_command(
 ) -> None:
     """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`.
 
-    Where no runtime can be run from here, see `grucible ask`.
+    Outputs of the same cases are replaced; those of others are not, and nothing is run then. Where no
+    runtime can be run from here, see `grucible ask`.
     """
     from ..observed.pool import RuntimePool
     from ..observed.recording import record

@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import catches
-from ...gen.variants.known import has_number, variant_called
+from ...gen.variants.known import has_fitted_number, variant_called
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .asked import what_tells_apart
@@ -99,7 +99,7 @@ class Proof:
         otherwise = self._otherwise(one, others, [other for other in chosen if other.certain])
         left = others & ~any_of((other.mask for other in chosen if other.certain), len(others))
         variants = _variants(one.names)
-        fitted = any(map(has_number, one.names))
+        fitted = any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
             left &= ~self._local.helped(variants, NEARER)
         if one.stepwise or not one.where:

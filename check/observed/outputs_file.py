@@ -22,14 +22,16 @@ from ...vectors.hdf5.folder import Folder
 from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, VECTORS, damage_of, open_file
 from ...vectors.hdf5.writing import atomic_file, check_replaceable, write_array, write_texts
 from ...vectors.reader import VectorFile
+from .made_by import MadeBy
 from .source import Observed, Status
 
 
 class FromOutputs:
     """A `Source` that reads an outputs file, or a directory of them with the vectors' paths.
 
-    Raises VectorFileError where a file is not an outputs file, or has rows that do not belong to
-    the vectors, or arrays of other shapes or dtypes. What is absent is missing.
+    Raises VectorFileError where a file is not an outputs file, or of another runtime than one before, or
+    has rows that do not belong to the vectors, or arrays of other shapes or dtypes. What is absent is
+    missing.
     """
 
     needs_inputs = False
@@ -44,7 +46,17 @@ class FromOutputs:
         self._open: tuple[Path, Folder] | None = None
         self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None
         self._stack = contextlib.ExitStack()
-        self.name, self.version = str(path), ""
+        self._made_by = MadeBy(path)
+
+    @property
+    def name(self) -> str:
+        """The name of the runtime that made them; the path where no file has told."""
+        return self._made_by.name
+
+    @property
+    def version(self) -> str:
+        """The version of that runtime."""
+        return self._made_by.version
 
     def close(self) -> None:
         """Close the file at hand."""
@@ -112,7 +124,8 @@ class FromOutputs:
             self._open = path, root
             runtime = root.attribute("runtime")
             if isinstance(runtime, str):
-                self.name, self.version = runtime, str(root.attribute("runtime_version") or "")
+                version = str(root.attribute("runtime_version") or "")
+                self._made_by.see(path, runtime, version)
         return self._open[1]
 
 
@@ -258,15 +271,30 @@ def with_errors(path: Path, errors: Mapping[str, str]) -> Counter[str]:
     """Replace an outputs file by one in which cases are errors, by id with the reason, that had been
     answered. Gives how many cases have each status; nothing where it has none of those cases."""
     with open_file(path, OUTPUTS) as root:
-        blocks = {
-            f"{dtype}/{name}": root.group(dtype).group(name)
-            for dtype in root.names
-            for name in root.group(dtype).names
-        }
-        ids = {one for stored in blocks.values() for one in stored.dataset("id").texts()}
+        blocks = _blocks(root)
+        ids = _ids(blocks)
         if not ids & errors.keys():
             return Counter()
         who = [str(root.attribute(name) or "") for name in ("runtime", "runtime_version")]
         with new_outputs_file(path, *who) as writer:
             counts = [writer.write_again(name, one, errors) for name, one in blocks.items()]
     return sum(counts, Counter())
+
+
+def stored_ids(path: Path) -> set[str]:
+    """The ids of the cases of which an outputs file holds something."""
+    with open_file(path, OUTPUTS) as root:
+        return _ids(_blocks(root))
+
+
+def _blocks(root: Folder) -> dict[str, Folder]:
+    return {
+        f"{dtype}/{name}": root.group(dtype).group(name)
+        for dtype in root.names
+        if dtype in FLOAT_TYPES
+        for name in root.group(dtype).names
+    }
+
+
+def _ids(blocks: Mapping[str, Folder]) -> set[str]:
+    return {one for stored in blocks.values() for one in stored.dataset("id").texts()}

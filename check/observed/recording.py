@@ -8,11 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from ...cases.selection import nothing_selected
+from ...cases.errors import VectorFileError
+from ...cases.selection import nothing_selected, selected
 from ...cases.whole_file import prepare_place, writing_to
 from ...vectors.find import find_vectors
+from ...vectors.reader import open_vectors
 from .observations import observations
-from .outputs_file import OutputsWriter, check_outputs_place, new_outputs_file, with_errors
+from .outputs_file import (
+    OutputsWriter,
+    check_outputs_place,
+    new_outputs_file,
+    stored_ids,
+    with_errors,
+)
 from .source import Ending, Source
 
 
@@ -27,15 +35,21 @@ def record(
 
     A single vector file gives the single file `out`, a directory (or the core) a directory with the
     same relative paths. Each file appears whole, and files that are done stay where another fails.
+    Raises VectorFileError, before anything is asked, where a place holds outputs that would be lost.
     What goes wrong when the source ends is an error of the last case that was answered: a file is yielded
     again that has it.
     """
     written: list[Path] = []
-    for file, relative in find_vectors(vectors, select):
-        path = out if vectors is not None and vectors.is_file() else out / relative
+    alone = vectors is not None and vectors.is_file()
+    files = [
+        (f, relative, out if alone else out / relative)
+        for f, relative in find_vectors(vectors, select)
+    ]
+    for file, relative, path in files:
         with writing_to(path):
             prepare_place(path)
-            check_outputs_place(path)
+            _check_place(path, file, relative, select)
+    for file, relative, path in files:
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None
@@ -58,3 +72,24 @@ def record(
         for path in written if errors else ():
             if counts := with_errors(path, errors):
                 yield f"{path}, when the runtime had ended", counts
+
+
+def _check_place(path: Path, vectors: Path, relative: str, select: Sequence[str]) -> None:
+    """Raise VectorFileError where outputs are not to stand at `path`, or those that stand there are of other
+    cases than will be asked."""
+    check_outputs_place(path)
+    if not path.is_file():
+        return
+    with open_vectors(vectors, relative) as opened:
+        ids = [one for block in opened.ids(select).values() for one in block]
+    asked = {one for one in ids if selected(one, select)}
+    lost: set[str] = set()
+    if asked:
+        with contextlib.suppress(VectorFileError):  # what cannot be read is no loss
+            lost = stored_ids(path) - asked
+    if lost:
+        cases = "a case" if len(lost) == 1 else f"{len(lost)} cases"
+        raise VectorFileError(
+            f"{path}: holds outputs of {cases} that are not asked for now, as {min(lost)}; name another "
+            "place for the outputs, or remove that file"
+        )

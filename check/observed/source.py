@@ -112,6 +112,14 @@ class Ending(Protocol):
         """Let it end, and give errors by the id of the last question that was answered before."""
 
 
+def at_the_end(source: Source, block: Block, observed: Observed) -> Observed:
+    """What was observed of the case of a block of one, when the source has ended: an error where that went
+    wrong."""
+    wrong = source.finish() if isinstance(source, Ending) else {}
+    reply = wrong.get(block.ids[0])
+    return stacked(block, [reply]) if reply else observed
+
+
 class FromRuntime:
     """Outputs of a runtime in this process: an exception is one case's error.
 

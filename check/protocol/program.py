@@ -34,12 +34,14 @@ class Hello:
 
     def differs(self, other: Hello) -> str:
         """What another process of the same program says else of what it is and answers; "" where nothing."""
-        told = []
-        for what in ("name", "operators", "dtypes"):
-            here, there = _words(getattr(self, what)), _words(getattr(other, what))
-            if here != there:
-                told.append(f"{what} {there}, and before {here}")
-        return "; ".join(told)
+        told = (
+            ("name", frozenset({other.name} - {""}), frozenset({self.name} - {""})),
+            ("operators", other.operators, self.operators),
+            ("dtypes", other.dtypes, self.dtypes),
+        )
+        return "; ".join(
+            f"{what} {_difference(now, before)}" for what, now, before in told if now != before
+        )
 
     def refuses(self, question: Question) -> str:
         """Why the program need not be asked; "" if it must."""
@@ -71,9 +73,15 @@ def _named(names: frozenset[str]) -> str:
     return ", ".join(told) + (f", and {more} more" if more else "")
 
 
-def _words(told: str | frozenset[str]) -> str:
-    """What a hello names, as a person reads it."""
-    return (told if isinstance(told, str) else _named(told)) or "not said"
+def _difference(now: frozenset[str], before: frozenset[str]) -> str:
+    """How what is named differs from what was; where that is shown alike, one name that makes it another."""
+    shown, first = _named(now) or "not said", _named(before) or "not said"
+    if shown != first:
+        return f"{shown}, and before {first}"
+    name = min(now ^ before)
+    half = _MOST_NAME // 2
+    part = name if len(name) <= _MOST_NAME else f"{name[:half]}…{name[-half:]}"
+    return f"{shown}, {'now' if name in now else 'before'} alone {part!r}"
 
 
 def hello_of(lines: Sequence[str]) -> Hello:

@@ -83,12 +83,14 @@ def outputs_of(program: Any, header: Sequence[str]) -> dict[str, Any]:
 
 
 def header_of(program: Any) -> Any:
-    """The lines of the next header, without its `end`; None where there is no whole one."""
+    """The lines of the next header, without its `end`, what a terminal would obey in them written out; None
+    where there is no whole one."""
     lines: list[str] = []
     left = MOST_HEADER_BYTES
     while line := program.stdout.readline(left):
         left -= len(line)
-        text = line.decode(errors="replace").rstrip("\r\n")
+        said = line.decode(errors="replace").rstrip("\r\n")
+        text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in said)
         if text == "end":
             return lines
         lines.append(text)

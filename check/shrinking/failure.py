@@ -15,10 +15,10 @@ from ..diagnosis.contradictions import Passing
 from ..diagnosis.diagnose import diagnose
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.local import Local
-from ..judging.case_result import CaseResult
+from ..judging.case_result import ANSWERED, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.judge import judge_one
-from ..observed.source import Observed, Source
+from ..observed.source import Observed, Source, at_the_end
 from ..reports.messages import masked
 
 CLEARLY = 4.0
@@ -40,10 +40,14 @@ class Failure:
 
 
 class Trials:
-    """What a source says to a question, held against the exact answer, by the criteria of each dtype."""
+    """What a source says to a question, held against the exact answer, by the criteria of each dtype.
+
+    Where the case is wrong in nothing but how the source ends, it ends after every question.
+    """
 
     def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
         self._source, self._criteria = source, criteria
+        self._ends = False
         self.asked = 0
         """How many questions were asked."""
 
@@ -51,6 +55,9 @@ class Trials:
         """What is wrong with the case of a block of one, and what explains it; None where it passes, is
         unsupported, or does not decide."""
         result, observed = self._judged(block)
+        if not _wrong(result):
+            self._ends = True
+            result, observed = self._ended(block, result, observed)
         if not _wrong(result):
             return None
         if result.verdict != "failed" or too_large(block.question(0)):
@@ -84,7 +91,17 @@ class Trials:
     def _judged(self, block: Block) -> tuple[CaseResult, Observed]:
         self.asked += 1
         observed = self._source.ask("", block)()
-        return judge_one(block, observed, self._criteria[block.dtype]), observed
+        result = judge_one(block, observed, self._criteria[block.dtype])
+        return self._ended(block, result, observed) if self._ends else (result, observed)
+
+    def _ended(
+        self, block: Block, result: CaseResult, observed: Observed
+    ) -> tuple[CaseResult, Observed]:
+        """The same when the source has ended."""
+        if result.verdict in ANSWERED:
+            observed = at_the_end(self._source, block, observed)
+            result = judge_one(block, observed, self._criteria[block.dtype])
+        return result, observed
 
 
 def _explained(part: FailingBlock, variants: tuple[Variant, ...]) -> bool:

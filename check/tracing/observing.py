@@ -10,8 +10,9 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...vectors.find import find_vectors
+from ..judging.case_result import ANSWERED
 from ..observed.observations import observations
-from ..observed.source import Source
+from ..observed.source import Source, at_the_end
 from .deviation import Deviation
 from .trace import Trace
 
@@ -39,11 +40,13 @@ class Traced:
 def traced_against(exact: Trace, vectors: Path | None, source: Source) -> Traced:
     """The trace of a case of the vectors at a path (None: the core), and what `source` observes against it.
 
-    Raises VectorFileError for vectors that are not as their digests say, and for outputs that are not of
-    these vectors.
+    What goes wrong when the source ends is an error of the case, as in `check`. Raises VectorFileError for
+    vectors that are not as their digests say, and for outputs that are not of these vectors.
     """
     only = (escape(exact.case.id),)
     [part] = observations(find_vectors(vectors, only), source, only)
     found = exact.against_observed(part.observed)
+    if found.result.verdict in ANSWERED:
+        found = exact.against_observed(at_the_end(source, part.block, part.observed))
     name = f"{source.name} {source.version}".rstrip()
     return Traced(exact.under(found.reading), name, found)

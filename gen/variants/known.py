@@ -25,6 +25,12 @@ def has_number(name: str) -> bool:
     return "=" in name
 
 
+def has_fitted_number(name: str) -> bool:
+    """Whether it is the member of a family whose number may be any, not one of a few."""
+    family = FAMILIES.get(name.rpartition("=")[0])
+    return family is not None and family.form.fitted
+
+
 @cache
 def variant_called(name: str) -> Variant:
     """The variant of a name. Raises KeyError for a name that none has, ValueError where a family's name is

@@ -229,6 +229,21 @@ def test_what_its_hello_does_not_name_is_unsupported(
     }
 
 
+def test_answers_of_two_programs_are_not_judged_as_one(
+    some_vectors: Path, answered: Path, command: Command
+) -> None:
+    first, second = sorted(answered.rglob("*.answers"))
+    kept = second.read_bytes()
+    second.write_bytes(kept.replace(b"kernel", b"other", 1))
+    assert command("check", some_vectors, "--outputs", answered).said_in_one_line() == (
+        f"grucible: {second}: has outputs of other 3, and {first} of kernel 3; judge them apart, with "
+        "--select or from directories of their own\n"
+    )
+    second.write_bytes(kept.replace(b"name kernel\nversion 3\n", b"", 1))
+    ended = command("check", some_vectors, "--outputs", answered, "--json")
+    assert ended.report["runtime"] == {"name": "kernel", "version": "3"}
+
+
 CUT = "the answers end in the middle of this one (number 3 in cell.answers)"
 BROKEN = "the answers break the protocol: {} (number 3 in cell.answers)"
 MALFORMED: dict[str, tuple[bytes, str]] = {

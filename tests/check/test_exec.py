@@ -298,6 +298,23 @@ def test_what_it_does_then_is_kept_with_its_outputs(
         assert [one[name] for name in told] == [other[name] for name in told]
 
 
+@pytest.mark.parametrize("what", AT_THE_END)
+def test_trace_and_shrink_see_it_too(what: str, tmp_path: Path, command: Command) -> None:
+    does, says = AT_THE_END[what]
+    last = "b" if what == "dies_at_once" else ""
+    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
+    asked = (vectors, "*/b", "--runtime", runtime)
+    traced = command("trace", *asked)
+    shrunk = command("shrink", *asked, "-o", tmp_path / "small.h5")
+    if not says:
+        assert (traced.status, shrunk.status) == (0, 2)
+        assert "does not fail" in shrunk.said_in_one_line()
+        return
+    assert (traced.status, shrunk.status) == (1, 0)
+    assert says in " ".join(traced.out.split())
+    assert " ".join(shrunk.out.split()).count(says) == 2
+
+
 def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
     tmp_path: Path, command: Command
 ) -> None:
@@ -369,3 +386,29 @@ def test_another_version_or_order_is_the_same_hello() -> None:
     one = hello_of(["grucible 1", "version 1", "dtype float32", "dtype float64"])
     other = hello_of(["grucible 2", "dtype float64", "parallel yes", "dtype float32"])
     assert one.differs(other) == ""
+
+
+LIKE = [f"operator a{number}" for number in range(5)]
+ALIKE = {
+    "the sixth name": (
+        [*LIKE, "operator b"], [*LIKE, "operator c"],
+        "operators a0, a1, a2, a3, a4, and 1 more, before alone 'b'",
+    ),
+    "the end of a long name": (
+        ["dtype " + "x" * 80 + "1"], ["dtype " + "x" * 80 + "0"],
+        f"dtypes {'x' * 60}…, now alone '{'x' * 30}…{'x' * 29}0'",
+    ),
+    "a name of nothing": ([], ["name not said"], "name not said, now alone 'not said'"),
+    "white space": (["dtype a\x1cb"], ["dtype a b"], "dtypes a b, before alone 'a\\x1cb'"),
+    "a long name": (
+        ["name " + "x" * 900 + "1"], ["name " + "x" * 900],
+        f"name {'x' * 60}…, now alone '{'x' * 30}…{'x' * 30}'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_hellos_that_are_shown_alike_are_told_apart(what: str) -> None:
+    first, other, says = ALIKE[what]
+    said = hello_of(["grucible 1", *first]).differs(hello_of(["grucible 1", *other]))
+    assert said == says

@@ -105,6 +105,32 @@ def test_the_runtime_that_made_them_is_named(
     assert ended.report["runtime"] == {"name": "kernel", "version": "3.1"}
 
 
+def test_outputs_of_two_runtimes_are_not_judged_as_one(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    for relative, version in (("cell.h5", "3.1"), ("deep/seq.h5", "3.2")):
+        with h5py.File(outputs / relative, "r+") as file:
+            file.attrs.update({"runtime": "kernel", "runtime_version": version})
+    assert command("check", vectors, "--outputs", outputs).said_in_one_line() == (
+        f"grucible: {outputs / 'deep/seq.h5'}: has outputs of kernel 3.2, and {outputs / 'cell.h5'} of "
+        "kernel 3.1; judge them apart, with --select or from directories of their own\n"
+    )
+    with h5py.File(outputs / "deep/seq.h5", "r+") as file:
+        file.attrs.update({"runtime": "k" * 100, "runtime_version": ""})
+    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
+    assert f"has outputs of {'k' * 60}…, and" in said
+    assert command("check", vectors, "--outputs", outputs, "--select", "*Cell*").status == 0
+
+
+def test_a_file_that_names_no_runtime_is_of_the_same(
+    vectors: Path, outputs: Path, command: Command
+) -> None:
+    with h5py.File(outputs / "deep/seq.h5", "r+") as file:
+        del file.attrs["runtime"]
+    ended = command("check", vectors, "--outputs", outputs, "--json")
+    assert (ended.status, ended.report["runtime"]["name"]) == (0, "mine")
+
+
 def test_attributes_of_fixed_length(vectors: Path, outputs: Path, command: Command) -> None:
     """As C and MATLAB write texts."""
     for relative in ("cell.h5", "deep/seq.h5"):

@@ -84,6 +84,24 @@ def test_what_was_not_selected_is_missing_afterwards(
     assert report["summary"]["missing"] == 3
 
 
+def test_outputs_of_cases_that_are_not_asked_again_are_not_lost(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "out"
+    run = ("run", some_vectors, "--runtime", NUMPY, "-o", out)
+    assert command(*run, "--select", "*good").status == 0
+    before = {file: file.read_bytes() for file in out.rglob("*.h5")}
+    assert command(*run, "--select", "*/a-good").said_in_one_line() == (
+        f"grucible: {out / 'cell.h5'}: holds outputs of a case that are not asked for now, as "
+        "openvino.GRUCell-3/made/float32/c-good; name another place for the outputs, or remove that file\n"
+    )
+    said = command(*run, "--select", "*bad").said_in_one_line()
+    assert "holds outputs of 2 cases that are not asked for now, as " in said
+    assert before == {file: file.read_bytes() for file in out.rglob("*.h5")}
+    assert command(*run).status == 0
+    assert command("check", some_vectors, "--outputs", out).status == 0
+
+
 def test_run_makes_an_outputs_file_as_described(
     some_vectors: Path, tmp_path: Path, command: Command
 ) -> None:

@@ -531,6 +531,21 @@ def test_a_program_s_answer_is_held_to_what_was_asked(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HELLO, "print('error \\x1b[31mBAD\\u202e\\u2028', flush=True)", END],
+        [HELLO, "print('ok\\noutput \\x1b[31mBAD\\u202e\\u2028 float32 1 4')", END],
+        ["print('\\x1b[31mBAD\\u202e\\u2028')", END],
+    ],
+)
+def test_a_terminal_obeys_nothing_that_a_program_says(lines: list[str], tmp_path: Path) -> None:
+    result = ended(program_script(lines, tmp_path), tmp_path)
+    for text in (result.stdout, result.stderr):
+        assert r"\x1b[31mBAD\u202e" in text.replace("\\\\", "\\")
+        assert text.replace("\n", "").isprintable()
+
+
 def test_of_a_program_no_more_is_read_than_was_asked_for(tmp_path: Path) -> None:
     endless = "while True: sys.stdout.write('x' * 9999)"
     for lines, status, told in (
