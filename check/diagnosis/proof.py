@@ -114,6 +114,8 @@ class Proof:
         few = count <= (0 if fitted else max(SOME, PARTLY * one.explains))
         if placed.certain or not few:
             return placed
+        firm = [other for other in chosen if other.certain and not _weaker(other, one)]
+        otherwise = self._otherwise(one, others, firm)
         return self._placed(one, passed, otherwise) if otherwise.any() else one
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
@@ -174,6 +176,11 @@ class Proof:
             if held is not None and held.certain:
                 return replace(one, mask=one.mask & held.cases, where=held.where)
         return replace(one, certain=False)
+
+
+def _weaker(one: Explanation, other: Explanation) -> bool:
+    """Whether more is put together in one explanation than in another, to explain less."""
+    return len(one.names) > len(other.names) and one.explains < other.explains
 
 
 def _of_few_bits(name: str) -> bool:

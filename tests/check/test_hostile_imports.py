@@ -63,7 +63,7 @@ def test_the_bytes_that_are_read_count(
     (folder / "zeros").touch()
     real = Path.open
 
-    def endless(path: Path, *given: str, **named: str) -> object:
+    def endless(path: Path, *given: Any, **named: Any) -> Any:
         return real(Path("/dev/zero") if path.name == "zeros" else path, *given, **named)
 
     monkeypatch.setattr(Path, "open", endless)
