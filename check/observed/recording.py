@@ -46,9 +46,10 @@ def record(
         for f, relative in find_vectors(vectors, select)
     ]
     for file, relative, path in files:
-        with writing_to(path):
-            prepare_place(path)
-            _check_place(path, file, relative, select)
+        if asked := _asked(file, relative, select):
+            with writing_to(path):
+                prepare_place(path)
+                _check_place(path, asked)
     for file, relative, path in files:
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
@@ -74,17 +75,19 @@ def record(
                 yield f"{path}, when the runtime had ended", counts
 
 
-def _check_place(path: Path, vectors: Path, relative: str, select: Sequence[str]) -> None:
+def _asked(vectors: Path, relative: str, select: Sequence[str]) -> set[str]:
+    """The ids of a vector file that are selected."""
+    with open_vectors(vectors, relative) as opened:
+        ids = [one for block in opened.ids(select).values() for one in block]
+    return {one for one in ids if selected(one, select)}
+
+
+def _check_place(path: Path, asked: set[str]) -> None:
     """Raise VectorFileError where outputs are not to stand at `path`, or those that stand there are of other
     cases than will be asked."""
     check_outputs_place(path)
-    if not path.is_file():
-        return
-    with open_vectors(vectors, relative) as opened:
-        ids = [one for block in opened.ids(select).values() for one in block]
-    asked = {one for one in ids if selected(one, select)}
     lost: set[str] = set()
-    if asked:
+    if path.is_file():
         with contextlib.suppress(VectorFileError):  # what cannot be read is no loss
             lost = stored_ids(path) - asked
     if lost:
