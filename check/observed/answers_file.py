@@ -19,7 +19,7 @@ from ..protocol.header import ProtocolError, array_of
 from ..protocol.program import Hello, OtherQuestion, answer_head, hello_of
 from ..protocol.stream import ANSWERS, QUESTIONS, CutShort, Stream, exchange, open_stream
 from ..runtimes.runtime import one_line
-from .made_by import MadeBy
+from .made_by import OfOneRuntime
 from .outputs_file import FromOutputs
 from .questions_file import QuestionsFile
 from .source import Fault, Observed, Reply, reply_of, stacked
@@ -37,7 +37,7 @@ def outputs_at(path: Path) -> FromOutputs | FromAnswers:
     return FromOutputs(path)
 
 
-class FromAnswers:
+class FromAnswers(OfOneRuntime):
     """A `Source` that reads answers from the directory `root`, into which `ask` wrote the questions.
 
     Raises VectorFileError where the questions are not those of the vectors, where there are more answers
@@ -49,21 +49,11 @@ class FromAnswers:
     ahead = 1
 
     def __init__(self, root: Path) -> None:
+        super().__init__(root)
         self._root = root
         self._asked: QuestionsFile | None = None
         self._answers: _Answers | None = None
         self._stack = contextlib.ExitStack()
-        self._made_by = MadeBy(root)
-
-    @property
-    def name(self) -> str:
-        """The name of the program that answered; the path where no file has told."""
-        return self._made_by.name
-
-    @property
-    def version(self) -> str:
-        """The version of that program."""
-        return self._made_by.version
 
     def close(self) -> None:
         """Close the files at hand."""
@@ -82,7 +72,7 @@ class FromAnswers:
                 stream = self._stack.enter_context(open_stream(files.answers))
                 self._answers = _Answers(files.answers, stream, self._asked.questions)
                 hello = self._answers.hello
-                self._made_by.see(files.answers, hello.name, hello.version)
+                self.see(files.answers, hello.name, hello.version)
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """The questions of a file are held against all of its ids when it is opened."""

@@ -10,10 +10,10 @@ from ..runtimes.runtime import one_line
 _MOST_SHOWN = 60
 
 
-class MadeBy:
-    """The runtime that files of outputs under `root` name: until one does, it goes by that path.
+class OfOneRuntime:
+    """A `Source` of files under `root`: its name and version are those of the runtime that the files name.
 
-    A file that names none is taken for another of the same.
+    Until one does, it goes by that path. A file that names none is taken for another of the same.
     """
 
     def __init__(self, root: Path) -> None:

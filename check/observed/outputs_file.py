@@ -22,11 +22,11 @@ from ...vectors.hdf5.folder import Folder
 from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, VECTORS, damage_of, open_file
 from ...vectors.hdf5.writing import atomic_file, check_replaceable, write_array, write_texts
 from ...vectors.reader import VectorFile
-from .made_by import MadeBy
+from .made_by import OfOneRuntime
 from .source import Observed, Status
 
 
-class FromOutputs:
+class FromOutputs(OfOneRuntime):
     """A `Source` that reads an outputs file, or a directory of them with the vectors' paths.
 
     Raises VectorFileError where a file is not an outputs file, or of another runtime than one before, or
@@ -42,21 +42,11 @@ class FromOutputs:
             raise VectorFileError(f"{path}: no such file or directory; expected outputs")
         if not path.is_file() and not path.is_dir():
             raise VectorFileError(f"{path}: is no regular file; expected outputs")
+        super().__init__(path)
         self._root = path
         self._open: tuple[Path, Folder] | None = None
         self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None
         self._stack = contextlib.ExitStack()
-        self._made_by = MadeBy(path)
-
-    @property
-    def name(self) -> str:
-        """The name of the runtime that made them; the path where no file has told."""
-        return self._made_by.name
-
-    @property
-    def version(self) -> str:
-        """The version of that runtime."""
-        return self._made_by.version
 
     def close(self) -> None:
         """Close the file at hand."""
@@ -125,7 +115,7 @@ class FromOutputs:
             runtime = root.attribute("runtime")
             if isinstance(runtime, str):
                 version = str(root.attribute("runtime_version") or "")
-                self._made_by.see(path, runtime, version)
+                self.see(path, runtime, version)
         return self._open[1]
 
 
