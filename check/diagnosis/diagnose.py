@@ -171,8 +171,10 @@ def _curved(
     """That a function was computed as another one, if that takes the error of the cases that are left, or of
     those of them that are not `done`, with the cases (n,). Those that are done, explained by something else,
     may refute it; all (n,)."""
-    whole = _curve(search, local, left, done, passing)
-    return whole or _curve(search, local, left & ~done, done, passing)
+    found = _curve(search, local, left, done, passing)
+    if found or not (left & done).any():
+        return found
+    return _curve(search, local, left & ~done, done, passing)
 
 
 def _curve(
