@@ -10,9 +10,13 @@ from diagnosis.kernel import Array, Direction, Kernel
 
 from grucible import Question, verify
 from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.curves import in_words
+from grucible.check.diagnosis.explanations import Explanation
 from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.places import where
+from grucible.check.diagnosis.proof import Proof
 from grucible.check.diagnosis.steps import Steps, steps_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.gen.variants.curves import KNOTS, with_curve
@@ -72,12 +76,21 @@ def test_small_errors_of_both_signs_are_no_roundings_where_they_go_with_no_emula
     assert any("that they are its roundings is not seen" in hint for hint in found.hints)
 
 
-@pytest.mark.parametrize("name", ["bfloat16-products", "float16-state", "tf32-products"])
+@pytest.mark.parametrize("name", ["bfloat16-products", "tf32-products"])
 def test_those_of_an_arithmetic_that_is_emulated_are(name: str) -> None:
-    found = report_on(core_blocks(CELL, "float32"), variants_run(name)).diagnosis
-    assert found.unexplained <= 2
-    assert all(one.certain for one in found.findings)
-    assert not any("is not seen" in hint for hint in found.hints)
+    """Though nothing gives them exactly: there is a tenth of them besides."""
+    run = variants_run(name)
+
+    def nearly(block: Block) -> Arrays:
+        rng, right = np.random.default_rng(5), block.answer.outputs
+        found = {}
+        for output, given in run(block).items():
+            off = 0.1 * (given - right[output]) * rng.normal(size=given.shape)
+            found[output] = (given + off).astype(given.dtype)
+        return found
+
+    found = report_on(core_blocks(CELL, "float32"), nearly).diagnosis
+    assert any(one.certain and one.kind == "arithmetic" for one in found.findings)
 
 
 def test_numbers_on_a_grid_are_no_float32() -> None:
@@ -115,22 +128,16 @@ def test_what_other_failures_refute_is_no_more_certain(share: int, certain: bool
     assert finding.explains > 0.5 * found.failed
 
 
-def test_one_case_of_wide_tolerances_makes_no_loss_of_precision_certain() -> None:
-    block = core_blocks(SEQUENCE, "float16")[0]
-    wrong = variants_run("wr-in-bfloat16")(block)
-    right = dict(block.answer.outputs)
-
-    def run(asked: Block) -> Arrays:
-        outputs = {name: array.copy() for name, array in asked.answer.outputs.items()}
-        if asked.path == block.path:
-            off = np.abs(wrong["Y"].astype(float) - right["Y"]).reshape(len(block), -1).max(axis=1)
-            for name, array in outputs.items():
-                array[np.argmax(off)] = wrong[name][np.argmax(off)]
-        return outputs
-
-    found = report_on(core_blocks(SEQUENCE, "float16"), run).diagnosis
-    assert found.failed <= 1
-    assert not any(one.certain for one in found.findings)
+@pytest.mark.parametrize(("count", "certain"), [(2, False), (3, True)])
+def test_two_cases_make_no_loss_of_precision_certain(count: int, certain: bool) -> None:
+    name = "wr-in-bfloat16"
+    block = core_blocks(CELL, "float32")[0].rows(np.arange(count))
+    every = np.ones(count, bool)
+    parts = [FailingBlock(block, variants_run(name)(block), REQUIRED)]
+    passing = Passing(())
+    proof = Proof(parts, passing, Local(parts, passing, count, 1 << 40), every)
+    [proven] = proof.chosen([Explanation((name,), every, near=0.1)])
+    assert proven.certain is certain
 
 
 def steps() -> Steps:
@@ -141,15 +148,18 @@ def steps() -> Steps:
 
 def test_two_cases_have_no_place_that_is_one_of_cases() -> None:
     """However many states they have: those of a case are no witnesses of each other."""
-    one = steps()
-    assert len(one.seen) > 6
-    for cases in (1, 2):
-        group = np.zeros(one.seen.shape, bool)
-        group[:cases] = True
-        assert where([one], [group], [~group]) == ""
-    group = np.zeros(one.seen.shape, bool)
+    each = {}
+    for block in (*core_blocks(CELL, "float32"), *core_blocks(SEQUENCE, "float32")):
+        for one in steps_of(FailingBlock(block, dict(block.answer.outputs), REQUIRED)):
+            each.setdefault((block.operator, one.seen.shape[2:]), one)
+    small, large = sorted(each.values(), key=lambda one: -len(one.seen))[:2]
+    some = small.only(np.arange(2))
+    states = [np.ones(one.seen.shape, bool) for one in (some, large)]
+    assert min(int(mask.sum()) for mask in states) > 12
+    assert where([some, large], [states[0], ~states[1]], [~states[0], states[1]]) == ""
+    group = np.zeros(large.seen.shape, bool)
     group[..., -1] = True
-    assert where([one], [group], [~group]) == "in hidden unit 5"
+    assert where([large], [group], [~group]).startswith("in hidden unit ")
 
 
 def test_a_curve_is_told_as_far_as_two_halves_agree_on_it() -> None:
@@ -171,8 +181,8 @@ def test_a_curve_is_held_against_the_cases_that_fail_otherwise() -> None:
 
 
 def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size() -> None:
-    for kernel in (Leaking(), LeakingAndFlipped()):
-        found = verify(runtime=kernel, select=[f"{CELL}/core/float32/*"]).diagnosis
+    for kernel, operator in ((Leaking(), CELL), (LeakingAndFlipped(), SEQUENCE)):
+        found = verify(runtime=kernel, select=[f"{operator}/core/float32/*"]).diagnosis
         assert found.failed > 20
         assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
         assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)
