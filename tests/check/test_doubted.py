@@ -83,7 +83,7 @@ def test_those_of_an_arithmetic_that_is_emulated_are(name: str) -> None:
 
     def nearly(block: Block) -> Arrays:
         rng, right = np.random.default_rng(5), block.answer.outputs
-        found = {}
+        found: Arrays = {}
         for output, given in run(block).items():
             off = 0.1 * (given - right[output]) * rng.normal(size=given.shape)
             found[output] = (given + off).astype(given.dtype)
@@ -148,7 +148,7 @@ def steps() -> Steps:
 
 def test_two_cases_have_no_place_that_is_one_of_cases() -> None:
     """However many states they have: those of a case are no witnesses of each other."""
-    each = {}
+    each: dict[tuple[object, ...], Steps] = {}
     for block in (*core_blocks(CELL, "float32"), *core_blocks(SEQUENCE, "float32")):
         for one in steps_of(FailingBlock(block, dict(block.answer.outputs), REQUIRED)):
             each.setdefault((block.operator, one.seen.shape[2:]), one)
