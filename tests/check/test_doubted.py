@@ -133,7 +133,7 @@ def test_two_cases_make_no_loss_of_precision_certain(count: int, certain: bool) 
     name = "wr-in-bfloat16"
     block = core_blocks(CELL, "float32")[0].rows(np.arange(count))
     every = np.ones(count, bool)
-    parts = [FailingBlock(block, variants_run(name)(block), REQUIRED)]
+    parts = [FailingBlock(block, dict(variants_run(name)(block)), REQUIRED)]
     passing = Passing(())
     proof = Proof(parts, passing, Local(parts, passing, count, 1 << 40), every)
     [proven] = proof.chosen([Explanation((name,), every, near=0.1)])
