@@ -117,9 +117,41 @@ def test_a_bug_in_one_is_diagnosed(name: str, bug: str, tmp_path: Path, command:
     assert sentence_of(ended.out).endswith(f"; all failures are explained by: {SAID[bug]}")
 
 
+def on_torch(tmp_path: Path, right: str = "", wrong: str = "") -> str:
+    """torch's GRU, which is asked by an example, with a change in its source."""
+    pytest.importorskip("torch")
+    source = (EXAMPLES / "gru_torch.py").read_text()
+    assert not right or source.count(right) == 1
+    (tmp_path / "gru_torch.py").write_text(source.replace(right, wrong) if right else source)
+    return f"exec: {sys.executable} {tmp_path / 'gru_torch.py'}"
+
+
+TORCH_S = "openvino.*/plain*/* & *lbr*"
+
+
+def test_torch_conforms_where_it_has_the_same(tmp_path: Path, command: Command) -> None:
+    asked = ("--select", TORCH_S, "--require", "*/lbr", "--require", "*/bidirectional-lbr")
+    ended = command("check", "--runtime", on_torch(tmp_path), *asked, "--json")
+    assert (ended.status, ended.err) == (0, "")
+    passed = {c["id"] for c in ended.report["cases"] if c["verdict"] == "passed"}
+    assert len(passed) == 24
+    assert {"openvino.GRUCell-3/plain/float16/lbr-noB-n4"} < passed
+    assert {"openvino.GRUSequence-5/plain/bfloat16/bidirectional-lbr"} < passed
+
+
+def test_torch_with_its_gates_in_another_order_is_diagnosed(
+    tmp_path: Path, command: Command
+) -> None:
+    runtime = on_torch(tmp_path, "torch.cat([r, z, h])", "torch.cat([z, r, h])")
+    ended = command("check", "--runtime", runtime, "--select", f"{TORCH_S} & */float32/*")
+    assert ended.status == 1
+    said = "all failures are explained by: the gates of W, R and B read in the order r, z, h"
+    assert said in sentence_of(ended.out)
+
+
 def test_no_example_is_long() -> None:
-    examples = {file.name: file.read_text() for file in EXAMPLES.iterdir()}
-    assert {*examples} == {*NAMES, "gru.swift"}
+    examples = {file.name: file.read_text() for file in EXAMPLES.glob("gru*")}
+    assert {*examples} == {*NAMES, "gru.swift", "gru_torch.py"}
     for name, source in examples.items():
         assert len(source.splitlines()) <= 250, name
 
