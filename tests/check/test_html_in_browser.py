@@ -28,7 +28,11 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 ROWS = "#list .space .row"
-FAILED = [r.id for r in wrong_report().results if r.verdict == "failed"] if BROWSER else []
+
+
+def failed() -> list[str]:
+    """The ids of the failures on the page."""
+    return [r.id for r in wrong_report().results if r.verdict == "failed"]
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +75,8 @@ def test_it_opens_and_asks_for_nothing(tab: Tab, page: Path) -> None:
         for one in ("#heat td.cell", ".bin", "#growth path")
     ]
     assert min(charts) > 3
-    assert tab.texts(f"{ROWS} .mark")[: len(FAILED)] == ["failed"] * min(
-        len(FAILED), len(tab.texts(ROWS))
+    assert tab.texts(f"{ROWS} .mark")[: len(failed())] == ["failed"] * min(
+        len(failed()), len(tab.texts(ROWS))
     )  # what went wrong stands first
 
 
@@ -80,13 +84,13 @@ def test_a_click_filters_and_the_address_says_how(tab: Tab, page: Path) -> None:
     tab.open(page)
     tab.click("#filters .chip.failed")
     assert fragment(tab) == "#verdict=failed"
-    assert count(tab) == str(len(FAILED))
+    assert count(tab) == str(len(failed()))
     tab.ask("document.querySelector('#filters select[aria-label=dtype]').value = 'float64'")
     tab.ask(
         "document.querySelector('#filters select[aria-label=dtype]').dispatchEvent(new Event('change'))"
     )
     assert fragment(tab) == "#dtype=float64&verdict=failed"
-    assert count(tab) == str(sum("/float64/" in one for one in FAILED))
+    assert count(tab) == str(sum("/float64/" in one for one in failed()))
     seen = tab.texts(f"{ROWS} .id")
     tab.open(page, fragment(tab))  # somebody else, who got the link
     assert tab.texts(f"{ROWS} .id") == seen
@@ -181,7 +185,7 @@ def test_the_distribution_filters_by_how_far_off(tab: Tab, page: Path) -> None:
 def test_charts_reach_as_far_as_the_numbers(tab: Tab, tmp_path: Path) -> None:
     """However large a ratio is, it stands at its own place: at ∞ is what is infinite, and nothing else."""
     report, file = wrong_report(), tmp_path / "far.html"
-    far = dict(zip(FAILED, (1e3, 2.67e16, inf), strict=False))
+    far = dict(zip(failed(), (1e3, 2.67e16, inf), strict=False))
     results = [replace(r, worst_ratio=far.get(r.id, r.worst_ratio)) for r in report.results]
     growth = {"float64": Growth()}
     growth["float64"].see(np.array([[1e12, 1e15, inf]]), np.array([False]))
@@ -209,7 +213,7 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
     tab.click(f"{ROWS} .id")
     tab.until("document.getElementById('case').open")
     [title] = tab.texts("#case-title")
-    assert title in FAILED
+    assert title in failed()
     assert tab.ask("new URLSearchParams(location.hash.slice(1)).get('case')") == title
     told = tab.texts("#case h3")
     assert told[:2] == ["What it asks", "Error over the steps"]
@@ -238,7 +242,7 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
 def test_commands_name_what_the_user_named(tab: Tab, tmp_path: Path) -> None:
     """And not what a runtime, or an outputs file, calls itself."""
     strange = replace(wrong_report(), runtime="exec: touch PWNED")
-    file, one = tmp_path / "page.html", FAILED[0]
+    file, one = tmp_path / "page.html", failed()[0]
     for report, more in (
         (replace(strange, asked="exec: ./my gru"), ["trace", "shrink"]),
         (replace(strange, outputs="my outputs.h5"), ["trace"]),
@@ -335,8 +339,8 @@ def test_without_its_program_the_tables_are_there(tab: Tab, page: Path) -> None:
             tab.ask("getComputedStyle(document.querySelector('.findings .needs-script')).display")
             == "none"
         )
-        shown = [text for text in tab.texts(".failures code") if text in FAILED]
-        assert len(shown) == min(50, len(FAILED))
+        shown = [text for text in tab.texts(".failures code") if text in failed()]
+        assert len(shown) == min(50, len(failed()))
         assert tab.ask("document.querySelector('.failures').getBoundingClientRect().height") > 500
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
