@@ -82,6 +82,8 @@ class Written:
             for number, report in enumerate(reports):
                 if number:
                     say("")
+                if report.diagnosis.broke_off:
+                    say(f"grucible: {report.diagnosis.broke_off}", err=True)
                 _print(report, self._printed, guarded=self._annotate)
 
 
