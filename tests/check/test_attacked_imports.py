@@ -207,6 +207,20 @@ def test_nothing_is_left_of_an_export_that_breaks_off(tmp_path: Path, command: C
     assert not any((tmp_path / "empty").iterdir())
 
 
+def test_nothing_is_imported_as_the_theme_of_invalid_questions(
+    good: Path, tmp_path: Path, command: Command
+) -> None:
+    folder, out = tmp_path / "invalid", tmp_path / "out"
+    folder.mkdir()
+    good.rename(folder / good.name)
+    arguments = ("import", "--from", "npz", folder, *CELL_OPTIONS, "-o", out)
+    assert command(*arguments).said_in_one_line() == (
+        "grucible: openvino.GRUCell-3/invalid: the theme 'invalid' is of questions without answers; "
+        "rename the folder or file of the cases\n"
+    )
+    assert not out.exists()
+
+
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, command: Command) -> None:
     os.mkfifo(tmp_path / "b.npz")
     out = tmp_path / "v.h5"
