@@ -66,8 +66,11 @@ def _write(path: Path, name: str, array: Array) -> None:
 
 def _pair(case: Case) -> Pair:
     """The pair that admits what the required class does. Raises NotSayable where none does."""
+    required = REQUIRED[case.dtype]
+    if required not in case.answer.tolerances:
+        raise NotSayable(f"the file has no tolerances of the class {required}, which is required")
     try:
-        return smallest_pair(case.answer, REQUIRED[case.dtype])
+        return smallest_pair(case.answer, required)
     except ValueError:
         raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None
 
