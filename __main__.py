@@ -93,6 +93,7 @@ def main(**extra: Any) -> None:
     `extra` goes to click.
     """
     from .cases.commands.interrupts import remember_interrupts, was_interrupted
+    from .cases.commands.own_error import own_error
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
@@ -126,7 +127,7 @@ def main(**extra: Any) -> None:
     except Exception as error:
         if was_interrupted():
             _end_interrupted()
-        _say_own_error(error)
+        say(f"grucible: an error of its own, and no verdict: {own_error(error)}", err=True)
         raise SystemExit(OWN_ERROR) from None
 
 
@@ -150,37 +151,6 @@ def _usage_error(error: click.ClickException) -> str:
     said = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
     return f"{said}; see: {context.command_path} --help" if context else said
-
-
-def _say_own_error(error: Exception) -> None:
-    import traceback
-
-    from . import __version__
-    from .cases.commands.terminal import say
-
-    if os.environ.get("GRUCIBLE_TRACEBACK") == "1":
-        traceback.print_exception(error)
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    say(
-        f"grucible: an error of its own, and no verdict: {said[:300]} (at {_place(error)}). Please "
-        f"report it in grucible's issue tracker, with the whole command and version {__version__}; "
-        "GRUCIBLE_TRACEBACK=1 shows more",
-        err=True,
-    )
-
-
-def _place(error: Exception) -> str:
-    """The innermost file and line of grucible on an error's way; of a worker's error, the worker's."""
-    import re
-    import traceback
-    from pathlib import Path
-
-    cause = error.__cause__
-    remote = type(cause).__name__ == "_RemoteTraceback"
-    text = str(cause) if remote else "".join(traceback.format_tb(error.__traceback__))
-    root = re.escape(str(Path(__file__).parent))
-    found = re.findall(rf'File "{root}/(.+?)", line (\d+)', text)
-    return ":".join(found[-1]) if found else "no line of grucible"
 
 
 if __name__ == "__main__":

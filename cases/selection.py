@@ -45,14 +45,37 @@ def globs(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given
 
 
+class Selection(tuple[str, ...]):
+    """Globs, of which an id must match one, that options of a command give together: `given` are these, each
+    with its value, as a command that selects the same has them."""
+
+    given: tuple[tuple[str, str], ...]
+
+    def __new__(cls, globs: Iterable[str], given: Iterable[tuple[str, str]]) -> Selection:
+        """The globs, and the options that gave them."""
+        made = super().__new__(cls, globs)
+        made.given = tuple(given)
+        return made
+
+
+def options_of(select: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """The options, each with its value, that select what globs do: as they were given."""
+    if isinstance(select, Selection):
+        return select.given
+    return [("--select", glob) for glob in select]
+
+
 def nothing_selected(
     select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
 ) -> GrucibleError:
     """The error of globs, and of dtypes, that select nothing of what `grucible cases` lists."""
-    told = " ".join([*(f"--dtype {d}" for d in dtypes), *(f"--select {s!r}" for s in select)])
-    return GrucibleError(
-        f"no case is selected by {told}; see the ids with: grucible cases {listing}"
-    )
+    given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
+    told = [
+        f"{option} {value}" if option == "--dtype" else f"{option} {value!r}"
+        for option, value in given
+    ]
+    by = f" by {' '.join(told)}" if told else ""
+    return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")
 
 
 def may_select(prefix: str, select: Sequence[str]) -> bool:
@@ -64,12 +87,14 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
     return not select or any(_may_match(prefix, glob) for glob in select)
 
 
-def of_dtypes(select: Sequence[str], dtypes: Sequence[str]) -> Sequence[str]:
-    """The globs that select, of what `select` does, the cases of the dtypes; all of them without any."""
-    found = [f"*/*/{dtype}/*" for dtype in dtypes]
-    if not (found and select):
-        return found or select
-    return [f"{glob}{AND}{one}" for glob in select for one in found]
+def of_dtypes(select: Sequence[str], dtypes: Sequence[str], usual: Sequence[str] = ()) -> Selection:
+    """The globs that select, of what `select` does, the cases of the dtypes; all of them without any. Where
+    `select` is empty, it is `usual`."""
+    given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
+    globs, found = select or usual, [f"*/*/{dtype}/*" for dtype in dtypes]
+    if found and globs:
+        found = [f"{glob}{AND}{one}" for glob in globs for one in found]
+    return Selection(found or select, given)
 
 
 def _may_match(prefix: str, glob: str) -> bool:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cases.commands.interrupts import stop_if_interrupted
+from ..cases.commands.interrupts import stop_if_interrupted, was_interrupted
+from ..cases.commands.own_error import own_error
 from ..cases.errors import GrucibleError
 from ..cases.selection import globs, nothing_selected
 from ..vectors.find import case_tiers, find_vectors
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
+from .diagnosis.finding import Diagnosis
 from .expecting.held import check_diagnosed
 from .foretold import foretold
 from .judging.case_result import ANSWERED, DECIDING, CaseResult
@@ -127,9 +129,16 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing = seen.failing
     replies = source.replies if isinstance(source, Answering) and not interrupted else None
-    found = diagnose(
-        failing.parts, held, Passing(seen.passed, seen.criteria), failing.left_out, replies
-    )
+    try:
+        found = diagnose(
+            failing.parts, held, Passing(seen.passed, seen.criteria), failing.left_out, replies
+        )
+    except (GrucibleError, OSError):
+        raise
+    except Exception as error:  # the verdict stands without what explains it
+        if was_interrupted():
+            raise
+        found = _broken_off(failing, error)
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
     return Report(
@@ -146,6 +155,14 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
         growth=seen.growth,
         refusals=seen.refusals,
     )
+
+
+def _broken_off(failing: Failing, error: Exception) -> Diagnosis:
+    """The diagnosis of failures that ended by an error of its own: nothing explains them."""
+    ids = [case_id for part in failing.parts for case_id in part.block.ids]
+    ids += [case_id for _, case_id in failing.left_out]
+    told = f"the diagnosis broke off, and the verdict stands: {own_error(error)}"
+    return Diagnosis((), len(ids), frozenset(ids), (told,), broke_off=told)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import click
 
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
-from ..cases.commands.text_file import DIGESTS, check_replaceable, replace_text
+from ..cases.commands.text_file import DIGESTS, check_apart, check_replaceable, replace_text
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
 from ..cases.whole_file import writing_to
@@ -66,7 +66,9 @@ def gen_command(
     if verify and not whole:
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
     check_dtypes(dtypes)
-    for listed in filter(None, (digests, tolerance_digests)):
+    lists = {"--digests": digests, "--tolerance-digests": tolerance_digests}
+    check_apart((option, place) for option, place in lists.items() if place)
+    for listed in filter(None, lists.values()):
         with writing_to(out):
             out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
         check_replaceable(listed, DIGESTS)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
+from ..cases.question import why_no_theme
 from ..cases.selection import may_select, selected
 from .block_reader import Parsed, open_block, read_ids
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
@@ -138,6 +139,8 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             raise VectorFileError(
                 f"{path}: theme is {theme!r}; expected a name without /, and printable"
             )
+        if why := why_no_theme(theme):
+            raise VectorFileError(f"{path}: {why}; expected another theme")
         seed = root.attribute("seed")
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")

@@ -60,7 +60,15 @@ class StoredBlock:
         return len(self.ids)
 
     def read(self, start: int, stop: int, *, inputs: bool = True) -> Block:
-        """Rows start … stop; without `inputs`, where nobody looks at them, there are none."""
+        """Rows start … stop; without `inputs`, where nobody looks at them, there are none.
+
+        Raises VectorFileError for a tolerance that is none, and for an expected NaN or infinity where the
+        tier is not nonportable.
+        """
+        answers = {names: stored.read(start, stop) for names, stored in self.answers.items()}
+        if self.tier != "nonportable":
+            for names, answer in answers.items():
+                self._check_finite(self.answers[names].outputs, answer.outputs, start)
         return Block(
             path=self.path,
             operator=self.operator.name,
@@ -69,8 +77,19 @@ class StoredBlock:
             ids=self.ids[start:stop],
             given=self.given[start:stop],
             inputs=_rows(self.inputs, start, stop) if inputs else {},
-            answers={names: stored.read(start, stop) for names, stored in self.answers.items()},
+            answers=answers,
         )
+
+    def _check_finite(self, stored: Mapping[str, Stored], outputs: Arrays, start: int) -> None:
+        """Raise VectorFileError for an expected number, of rows from `start` on, that is not finite."""
+        for name, array in outputs.items():
+            finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+            if not finite.all():
+                case_id = self.ids[start + int(np.argmin(finite))]
+                raise VectorFileError(
+                    f"{stored[name].where}: {case_id} expects NaN or an infinity, and its tier is "
+                    f"{self.tier}; expected finite numbers, or the tier nonportable; generate the file again"
+                )
 
     def slices(self) -> Iterator[Block]:
         """The block in slices of rows of some SLICE_BYTES."""

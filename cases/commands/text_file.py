@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import GrucibleError
@@ -101,6 +102,18 @@ def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
         check_writable(path.resolve())
     except (OSError, RuntimeError) as error:
         raise GrucibleError(f"{path}: cannot be written ({_why(error)})") from None
+
+
+def check_apart(places: Iterable[tuple[str, Path]]) -> None:
+    """Raise GrucibleError where one place is named twice, each time by an option, whatever leads there: what
+    is written last would stand there alone."""
+    known: dict[str, str] = {}
+    for option, path in places:
+        place = os.path.realpath(path)
+        if place in known:
+            both = " and ".join(dict.fromkeys((known[place], option)))
+            raise GrucibleError(f"{both}: {path} is named twice; name another place")
+        known[place] = option
 
 
 def _beginning(path: Path) -> bytes:

@@ -61,7 +61,8 @@ def _may_hold(spec: CaseSpecFile, dtypes: Sequence[str], select: Sequence[str]) 
 def expand_all(
     specs: Sequence[CaseSpecFile], dtypes: Sequence[str] = (), select: Sequence[str] = ()
 ) -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
-    """The cases of each spec; GrucibleError where nothing is selected or two specs share an id."""
+    """The cases of each spec; GrucibleError where nothing is selected, where there is nothing to be
+    selected, and where two specs share an id."""
     expanded = [(spec, expand(spec, dtypes, select)) for spec in specs]
     owner: dict[str, CaseSpecFile] = {}
     for spec, cases in expanded:
@@ -73,6 +74,8 @@ def expand_all(
                 )
             owner[case.id] = spec
     if not owner:
+        if not any(map(expand, specs)):
+            raise specs[0].document.error(("cases",), "make no case; list some, or exclude fewer")
         raise nothing_selected(select, dtypes)
     return [(spec, cases) for spec, cases in expanded if cases]
 

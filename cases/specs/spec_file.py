@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ..errors import SpecError
 from ..operators.known import OPERATORS
-from ..question import INVALID
+from ..question import why_no_theme
 from .factors import factors
 from .spec_model import SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text
@@ -41,10 +41,8 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
 
     Raises SpecError with file, line, field, value and what is allowed.
     """
-    if relative.rpartition("/")[2] == INVALID:
-        raise SpecError(
-            f"{file}: the theme {INVALID!r} is of questions without answers; rename the file"
-        )
+    if why := why_no_theme(relative.rpartition("/")[2]):
+        raise SpecError(f"{file}: {why}; rename the file")
     document = parse(str(file), read_text(file))
     operator = document.value.get("operator")
     if not isinstance(operator, str) or operator not in OPERATORS:

@@ -12,6 +12,7 @@ import click
 from ...cases.commands.command_line import command_line
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
+from ...cases.selection import options_of
 from .options import SELECT, VECTORS, progress_over_cases
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _say_what_next(
     written: Sequence[Asked], vectors: Path | None, out: Path, select: Sequence[str]
 ) -> None:
     """Say how a file is answered, and what judges the answers."""
-    selects = [word for glob in select for word in ("--select", glob)]
+    selects = [word for option in options_of(select) for word in option]
     judged = command_line("check", [vectors] if vectors else [], ["--outputs", out, *selects])
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)

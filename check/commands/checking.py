@@ -82,7 +82,7 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    to.check_takes(len(runtimes))
+    to.check_takes(len(runtimes), write_expect)
     expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
     remember_terminations()
     with to.told_at_the_end() as reports:

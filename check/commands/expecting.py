@@ -44,6 +44,9 @@ def expected(
         if report.interrupted:
             say(f"{path}: not written, for the check was interrupted", err=True)
             return report
+        if report.diagnosis.broke_off:
+            say(f"{path}: not written, for the diagnosis broke off", err=True)
+            return report
         written = write_listed(path, old, report, vectors, select)
         say(f"{path}: {written.in_words}", err=True)
         return foretold(report, written.entries, vectors, select)

@@ -40,7 +40,7 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
         context: click.Context, _: click.Parameter, value: tuple[str, ...]
     ) -> tuple[str, ...]:
         dtypes = context.meta[_DTYPES]
-        return tuple(of_dtypes(value or usual, dtypes)) if dtypes else value
+        return of_dtypes(value, dtypes, usual) if dtypes else value
 
     def options(command: Command) -> Command:
         dtype = click.option("--dtype", multiple=True, metavar="D", callback=_dtypes, is_eager=True,

@@ -13,7 +13,7 @@ from ...cases.commands.given_path import GivenPath
 from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import put, say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
-from ...cases.selection import FEATURES
+from ...cases.selection import FEATURES, options_of
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
 
 if TYPE_CHECKING:
@@ -93,5 +93,5 @@ def _command(
 ) -> str:
     """The command that makes a page again."""
     words = [word for name in runtimes for word in ("--runtime", name)]
-    words += [word for glob in select for word in ("--select", glob)]
+    words += [word for option in options_of(select) for word in option]
     return command_line("profile", [vectors] if vectors else [], [*words, "--page", page.name])

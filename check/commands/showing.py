@@ -10,7 +10,7 @@ import click
 from ...cases.commands.command_line import command_line
 from ...cases.commands.no_command import json_text
 from ...cases.commands.terminal import put, say
-from ...cases.selection import FEATURES
+from ...cases.selection import FEATURES, options_of
 from .case_words import CASE_WORDS, vectors_and_case
 from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases, selection
 
@@ -127,7 +127,8 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
     if profiled and as_json:
         raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
     if select and not profiled:
-        raise click.UsageError("--select goes with --profile: it says what to ask")
+        option, _ = options_of(select)[0]
+        raise click.UsageError(f"{option} goes with --profile: it says what to ask")
     rows = []
     for point in registered_runtimes():
         try:

@@ -15,6 +15,7 @@ from ...cases.commands.interrupts import acted_on
 from ...cases.commands.terminal import SUMMARY, put, say
 from ...cases.commands.text_file import (
     append_text,
+    check_apart,
     check_appendable,
     check_replaceable,
     replace_text,
@@ -48,14 +49,16 @@ class Written:
         if self._annotate:
             _check_summary()
         self._files = [_report_file(text) for text in reports if text != ON_GITHUB]
-        places: set[str] = set()
-        for _, file in self._files:
-            if (place := os.path.realpath(file)) in places:
-                raise click.UsageError(f"--report: {file} is named twice; name another place")
-            places.add(place)
 
-    def check_takes(self, runtimes: int) -> None:
-        """Raise click.UsageError if there are several, and some form of the report is that of one alone."""
+    def check_takes(self, runtimes: int, write_expect: Path | None) -> None:
+        """Raise click.UsageError if there are several, and some form of the report is that of one alone; and
+        GrucibleError where two of what is written, the list of what is expected too, have one place."""
+        check_apart(
+            [
+                *(("--report", file) for _, file in self._files),
+                *([("--write-expect", write_expect)] if write_expect else []),
+            ]
+        )
         one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
         one += ["--json"] * (self._printed == "json") + [f"--report {ON_GITHUB}"] * self._annotate
         if one and runtimes > 1:
@@ -82,6 +85,8 @@ class Written:
             for number, report in enumerate(reports):
                 if number:
                     say("")
+                if report.diagnosis.broke_off:
+                    say(f"grucible: {report.diagnosis.broke_off}", err=True)
                 _print(report, self._printed, guarded=self._annotate)
 
 

@@ -81,7 +81,8 @@ class Diagnosis:
     """The findings `in_order`, the ids of the failing cases that none explains, and what is known of these.
 
     `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large to
-    be explained, were not looked at, or were not tried with all that explains others.
+    be explained, were not looked at, or were not tried with all that explains others. It `broke_off` by an
+    error of grucible's own, which is told: then nothing is explained.
     """
 
     findings: Sequence[Finding] = ()
@@ -90,6 +91,7 @@ class Diagnosis:
     hints: Sequence[str] = ()
     by_case: Mapping[str, Finding] = field(default_factory=dict)
     not_tried: int = 0
+    broke_off: str = ""
 
     @property
     def unexplained(self) -> int:

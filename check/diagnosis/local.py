@@ -96,7 +96,7 @@ class Local:
                 only = _of(cases) & steps.taken[:, None, :, None]
                 states.add(steps, steps.wrong & only, ~steps.wrong & ~near & only)
                 explained.append((steps.part.block, _rows(steps, cases)))
-        if not states.steps:
+        if not explained:
             return None
         wrong, within = states.count, any(mask.any() for mask in states.others)
         against = self.passing if passed is None else self._as_right(passed)

@@ -173,8 +173,8 @@ class Proof:
         variants = _variants(one.names)
         if all(variant.within_a_step for variant in variants):
             held = self._local.explained(variants, passed, otherwise)
-            if held is not None and held.certain:
-                return replace(one, mask=one.mask & held.cases, where=held.where)
+            if held is not None and held.certain and (mask := one.mask & held.cases).any():
+                return replace(one, mask=mask, where=held.where)
         return replace(one, certain=False)
 
 

@@ -58,7 +58,7 @@ class Held:
         return (
             not one.says_how
             or not set(one.observed).isdisjoint(result.holds)
-            or says(result.message, one.message)
+            or (not numbers and says(result.message, one.message))
             or (numbers and bool(one.diagnosis) and self._explained(result.id, one.diagnosis))
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.question import why_no_theme
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
@@ -76,6 +77,8 @@ def write_suite(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
         )
     for prefix in groups:
+        if why := why_no_theme(prefix.rpartition("/")[2]):
+            raise GrucibleError(f"{prefix}: {why}; rename the folder or file of the cases")
         prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
         check_outputs_place(outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5")
     made = []

@@ -113,6 +113,8 @@ def _by_message(results: Sequence[CaseResult]) -> Iterator[Group]:
         said = " ".join(cases[0].message.split())
         reason = f'{what}: "{said[:_MOST_REASON]}"' if said else what
         made = Expectation("", reason, message=(part,) if part else ())
+        if verdict == "failed":  # the words are ours, and no runtime's
+            made = Expectation("", reason, diagnosis=(UNEXPLAINED,))
         yield Group(made, [r.id for r in cases])
 
 

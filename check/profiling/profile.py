@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from ...cases.commands.terminal import say
 from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
 from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
@@ -50,6 +51,8 @@ def profile(
     for vectors that cannot be used, and where nothing is selected.
     """
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
+    if report.diagnosis.broke_off:
+        say(f"grucible: {report.diagnosis.broke_off}", err=True)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     rows += asked_again(source, vectors, rows, advance)
     return Profile(source.name, source.version, rows, _refusals(refusing or source, rows))

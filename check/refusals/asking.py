@@ -50,8 +50,10 @@ def _refusal(
 ) -> Refusal:
     outcome: Outcome = "unasked"
     message = _unanswered(asked.valid.outputs, valid)
+    answered = False
     if given is not None:
         outcome, message = graded(asked, valid, given)
+        answered = not _unanswered(asked.question.outputs, given)
     question, defect = asked.question, asked.defect
     one = Refusal(
         id=asked.id,
@@ -63,15 +65,16 @@ def _refusal(
         outcome=outcome,
         message=message,
         decides=defect.decides,
+        answered=answered,
     )
     return expected_refusal(one, known)
 
 
 def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
     """What became of an invalid question, with the expectation of such questions that names it, unless that
-    says a message and another one was seen."""
+    says a message and another one was seen, or numbers."""
     expected = known.of(one.id)
-    otherwise = (
-        expected and one.wrong and expected.message and not says(one.message, expected.message)
-    )
-    return replace(one, expected=None if otherwise else expected)
+    if expected and one.wrong and expected.message:
+        held = not one.answered and says(one.message, expected.message)
+        expected = expected if held else None
+    return replace(one, expected=expected)

@@ -25,8 +25,9 @@ class Refusal:
     * crash: the process died or did not answer; `message` says how;
     * unasked: refusing it would say nothing, for the valid question it is made from is not answered either.
 
-    Where it does not `decide`, the text leaves open what happens. `expected` is the known finding that names
-    it.
+    Where it does not `decide`, the text leaves open what happens. `answered` says that outputs came back as
+    they were asked for, so that `message` is nobody's but the judge's. `expected` is the known finding that
+    names it.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Refusal:
     outcome: Outcome
     message: str = ""
     decides: bool = True
+    answered: bool = False
     expected: Expectation | None = None
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...cases.commands.terminal import say
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
@@ -67,6 +68,8 @@ def audited(suite: Suite) -> Audited:
         criteria = chosen_criteria((), None, None, None)
         with contextlib.closing(FromOutputs(suite.outputs)) as source:
             report = judge(suite.vectors, source, criteria)
+        if report.diagnosis.broke_off:
+            say(f"grucible: {report.diagnosis.broke_off}", err=True)
     return Audited(suite, score(suite.vectors, limits=limits), report)
 
 

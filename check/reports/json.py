@@ -144,6 +144,7 @@ def _use(use: Use) -> dict[str, Any]:
 def refusal_value(one: Refusal) -> dict[str, Any]:
     """What became of an invalid question, as JSON has it."""
     told = asdict(one)
+    del told["answered"]  # the outcome says enough
     told["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
     return told
 

@@ -25,6 +25,7 @@ from ...vectors.block import Block
 from ...vectors.case import Case
 from ...vectors.find import find_vectors
 from ...vectors.reader import open_vectors
+from ..judging.criterion import check_classes
 from .numbers import MOST_WHOLE, numbers
 
 _MOST_NAMED = 5
@@ -33,9 +34,15 @@ _MOST_NAMED = 5
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
     """The block of the one case whose id is, or matches, `wanted`, and the file it is in.
 
-    Raises GrucibleError where none or several match.
+    Raises GrucibleError where none or several match, and where it lacks the tolerances of a class.
     """
-    found: tuple[Block, str] | None = None
+    block, file = _the_one(vectors, wanted)
+    check_classes(file, block)
+    return block, str(file)
+
+
+def _the_one(vectors: Path | None, wanted: str) -> tuple[Block, Path]:
+    found: tuple[Block, Path] | None = None
     matching: list[str] = []
     select = (wanted, escape(wanted))  # an id may hold what a glob means otherwise
     for file, relative in find_vectors(vectors, select):
@@ -43,10 +50,10 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
             for path, ids in opened.ids(select).items():
                 for row, case_id in enumerate(ids):
                     if case_id == wanted:
-                        return opened.block(path).read(row, row + 1), str(file)
+                        return opened.block(path).read(row, row + 1), file
                     if matches(case_id, wanted):
                         matching.append(case_id)
-                        found = found or (opened.block(path).read(row, row + 1), str(file))
+                        found = found or (opened.block(path).read(row, row + 1), file)
     if found and len(matching) == 1:
         return found
     if not found:

@@ -120,7 +120,7 @@ def folder_body(asked: AskedCase, verbatim: Verbatim) -> Body:
         pair = smallest_pair(answer, REQUIRED[asked.case.dtype])
         admits = f"rtol {pair.rtol:g} and atol {pair.atol:g} admit all that is right"
     except ValueError:
-        admits = "no rtol and atol: an expected value is not finite"
+        admits = "no rtol and atol: a tolerance or an expected value is not finite"
     kind = f"TensorProto.{TYPE_NAMES[asked.case.dtype]}"
     lines = [
         *model_lines(node, verbatim),

@@ -336,6 +336,26 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             find_specs((path,))
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "list: []",
+        "{product: {clip: [0.5]}, exclude: [{clip: [0.5]}]}",
+        "{covering: {clip: [.inf, 0.5], direction: [forward, reverse]}, rows: [], exclude: [{clip: [.inf, 0.5]}]}",
+    ],
+)
+def test_a_spec_without_a_case_is_named(entry: str, tmp_path: Path) -> None:
+    file = tmp_path / "theme.yaml"
+    file.write_text(f"{HEAD}cases:\n  - {entry}\n")
+    line = HEAD.count("\n") + 2
+    for dtypes, select in (((), ()), (("float32",), ("*x*",))):
+        with pytest.raises(GrucibleError) as refused:
+            expand_all(find_specs((file,)), dtypes, select)
+        assert (
+            str(refused.value) == f"{file}:{line}: cases: make no case; list some, or exclude fewer"
+        )
+
+
 def test_two_specs_that_make_one_file_or_one_id(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

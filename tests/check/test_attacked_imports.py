@@ -119,7 +119,7 @@ def signed_anew(source: Path, copy: Path, change: Callable[[Any], None]) -> Path
     return copy
 
 
-def test_cases_of_nan_do_not_decide(tmp_path: Path, command: Command) -> None:
+def test_cases_of_nan_are_not_sold_as_required(tmp_path: Path, command: Command) -> None:
     """NaN with tolerance 0 admits nothing but NaN, and says nothing of a GRU."""
 
     def nan(file: Any) -> None:
@@ -135,10 +135,9 @@ def test_cases_of_nan_do_not_decide(tmp_path: Path, command: Command) -> None:
         "    return {n: np.full(t.shape, np.nan, t.dtype) for n, t in q.outputs.items()}\n"
     )
     runtime = f"{tmp_path / 'nan.py'}:run"
-    ended = command("check", path, "--runtime", runtime)
-    assert (ended.status, "58 decide nothing" in ended.out) == (1, True)
-    said = command("check", path, "--runtime", runtime, "--recompute", "1").said_in_one_line()
-    assert "is marked as required, and it is nonportable" in said
+    for more in ((), ("--recompute", "1")):
+        said = command("check", path, "--runtime", runtime, *more).said_in_one_line()
+        assert "expects NaN or an infinity, and its tier is required; expected finite" in said
 
 
 def test_ambiguous_cases_are_not_sold_as_required(tmp_path: Path, command: Command) -> None:
@@ -169,6 +168,60 @@ def test_a_case_with_an_infinite_tolerance_does_not_decide(
     path = signed_anew(CELL, tmp_path / "v.h5", half)
     ended = command("check", path, "--runtime", NUMPY)
     assert (ended.status, "58 decide nothing" in ended.out) == (1, True)
+    said = command("score", path, "--pairs", "--select", ONE).said_in_one_line()
+    assert (
+        f"{ONE}: a tolerance is infinite, which no rtol and atol admit; leave out --pairs" in said
+    )
+
+
+def with_y(file: Any) -> list[Any]:
+    """The blocks of float32 that have Y."""
+    return [block for block in file["float32"].values() if "Y" in block["outputs"]]
+
+
+def test_an_export_without_a_pair_leaves_the_case_out(tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("onnx")
+
+    def some(file: Any) -> None:
+        with_y(file)[0]["tolerance/float32/Y"][0] = np.inf
+
+        del with_y(file)[-1]["tolerance/float32"]
+
+    path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", some)
+    ended = command("export", path, "--to", "onnx", "-o", tmp_path / "x")
+    assert ended.status == 0
+    assert "left out: 1 of onnx.GRU-14: a tolerance is infinite, which no rtol" in ended.out
+    assert "of onnx.GRU-14: the file has no tolerances of the class float32, which" in ended.out
+
+
+def test_nothing_is_left_of_an_export_that_breaks_off(tmp_path: Path, command: Command) -> None:
+    """The second block is what it should not be, when the cases of the first stand there."""
+
+    def last(file: Any) -> None:
+        with_y(file)[-1]["outputs/Y"][-1] = np.inf
+
+    path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", last)
+    (tmp_path / "empty").mkdir()
+    for out in ("new", "empty"):
+        said = command("export", path, "--to", "raw", "-o", tmp_path / out).said_in_one_line()
+        assert f"{path}: /float32/" in said
+        assert "expects NaN or an infinity" in said
+    assert [one.name for one in sorted(tmp_path.iterdir())] == ["empty", "v.h5"]
+    assert not any((tmp_path / "empty").iterdir())
+
+
+def test_nothing_is_imported_as_the_theme_of_invalid_questions(
+    good: Path, tmp_path: Path, command: Command
+) -> None:
+    folder, out = tmp_path / "invalid", tmp_path / "out"
+    folder.mkdir()
+    good.rename(folder / good.name)
+    arguments = ("import", "--from", "npz", folder, *CELL_OPTIONS, "-o", out)
+    assert command(*arguments).said_in_one_line() == (
+        "grucible: openvino.GRUCell-3/invalid: the theme 'invalid' is of questions without answers; "
+        "rename the folder or file of the cases\n"
+    )
+    assert not out.exists()
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, command: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block
 from grucible.vectors.find import CORE
 
-from .diagnosing import core_blocks, report_on, variants_run
+from .diagnosing import core_blocks, report_on, selected, variants_run
 
 CELL = "openvino.GRUCell-3"
 REQUIRED = chosen_criteria()["float32"]
@@ -78,6 +79,43 @@ def test_a_case_that_passed_excludes_what_gives_clearly_something_else() -> None
     twice = variant_called("z-scaled=2")
     assert excluded(block, [twice], REQUIRED).all()
     assert not excluded(block, [HALVED, twice], REQUIRED).any()  # what one does the other undoes
+
+
+def one_case(dtype: str, name: str) -> Block:
+    """A core case of a cell, alone in its block."""
+    [found] = selected(core_blocks(CELL, dtype), f"{CELL}/core/{dtype}/{name}")
+    return found
+
+
+def test_what_explains_no_step_is_held_against_others_without_leaving_a_case() -> None:
+    """One case fails as a misreading has it, but no step of it does; the other has an infinite answer."""
+    told = one_case("float16", "sigmoid_tanh-alpha0.25_0.75-beta0.5_2-clip1")
+    other = one_case("bfloat16", "lbr-relu_sigmoid-clip0.5")
+    outputs = {
+        one.path: {n: (a + 0.01).astype(a.dtype) for n, a in one.answer.outputs.items()}
+        for one in (told, other)
+    }
+    infinite = other.answer.outputs["Ho"].copy()
+    infinite[0, 0, 4] = np.inf
+    answers = {
+        reading: replace(answer, outputs={"Ho": infinite})
+        for reading, answer in other.answers.items()
+    }
+    found = report_on([told, replace(other, answers=answers)], lambda block: outputs[block.path])
+    assert found.diagnosis.failed == 2
+    assert all(one.explains for one in found.diagnosis.findings)
+
+
+def test_where_no_step_of_a_failing_case_is_explained_nothing_is() -> None:
+    block = core_blocks(CELL, "float32")[0].rows(np.arange(2))
+    wrong = variants_run(HALVED.name)(block)["Ho"].copy()
+    wrong[0] += 0.1
+    parts = [FailingBlock(block, {"Ho": wrong}, REQUIRED)]
+    local = Local(parts, Passing([]), 2, 1 << 40)
+    found = local.explained((HALVED,), [])
+    assert found is not None
+    assert found.cases.tolist() == [False, True]
+    assert local.explained((HALVED,), [], otherwise=np.array([False, True])) is None
 
 
 def steps() -> Steps:

@@ -239,6 +239,9 @@ def test_vectors_without_a_class_are_refused(
         verify(halves, runtime=off(halves), arithmetic=arithmetic)
     ended = command("check", halves, "--runtime", f"{HERE / 'numpy_gru.py'}:run")
     assert says in ended.said_in_one_line()
+    one = next(load_vectors(halves, "*/float32/*")).id
+    for more in (("show",), ("trace",), ("show", "--script", "onnx")):
+        assert says in command(more[0], halves, one, *more[1:]).said_in_one_line()
 
 
 def test_vectors_without_a_class_of_a_reading_are_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Comm
     ended = command(
         "check", some_vectors, "--runtime", NUMPY, "--dtype", "bfloat16", "--select", "*good"
     )
-    bad_usage(ended, r"no case is selected by --select '\*good & \*/\*/bfloat16/\*'")
+    bad_usage(ended, r"no case is selected by --dtype bfloat16 --select '\*good'; see the ids with")
     ended = command("check", some_vectors, "--runtime", NUMPY, "--dtype", "bf16")
     bad_usage(
         ended,
@@ -42,6 +42,24 @@ def test_so_do_run_and_ask(some_vectors: Path, tmp_path: Path, command: Command)
     assert "1 ok" in ended.out + ended.err
     ended = command("ask", some_vectors / "cell.h5", *options, tmp_path / "asked")
     assert "1 question," in ended.out + ended.err
+
+
+def test_a_command_to_go_on_with_has_it_as_it_was_given(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    options = ("--dtype", "bfloat16", "--select", "*d-*")
+    ended = command("ask", some_vectors, *options, "-o", tmp_path / "q")
+    judged = f"  grucible check {some_vectors} --outputs {tmp_path / 'q'} --dtype bfloat16 --select '*d-*'"
+    assert judged in ended.out.splitlines()
+    page = tmp_path / "page.md"
+    runtime = f"{HERE / 'misbehaving.py'}:unsupported"
+    asked = ("profile", "--runtime", runtime, "--dtype", "float64", "--page", page)
+    assert command(*asked).status == 0
+    assert (
+        f"grucible profile --runtime {runtime} --dtype float64 --page page.md" in page.read_text()
+    )
+    ended = command("runtimes", "--dtype", "float64")
+    bad_usage(ended, "--dtype goes with --profile: it says what to ask")
 
 
 def test_profile_asks_the_plain_questions_of_the_dtype(command: Command) -> None:

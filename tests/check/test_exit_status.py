@@ -86,6 +86,73 @@ def test_the_whole_traceback_on_demand(
     assert "(at check/verdict.py:" in ended.err.splitlines()[-1]
 
 
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The diagnosis has an error of its own."""
+
+    def breaks(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("grucible.check.verdict.diagnose", breaks)
+    monkeypatch.delenv("GRUCIBLE_TRACEBACK", raising=False)
+
+
+WRONG = f"""{IMPORT_ANSWER}
+def run(question):
+    return {{name: array + ("bad" in question.id) for name, array in answer(question).items()}}
+"""
+BROKE_OFF = (
+    "the diagnosis broke off, and the verdict stands: IndexError: list index out of range (at "
+)
+
+
+@pytest.mark.usefixtures("broken", "in_this_process")
+def test_1_where_the_diagnosis_broke_off(
+    vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict and the reports are given all the same, and one line says how to report it."""
+    (tmp_path / "wrong.py").write_text(WRONG)
+    asked = ("check", vectors, "--runtime", f"{tmp_path / 'wrong.py'}:run")
+    file = tmp_path / "r.json"
+    ended = command(*asked, "--report", f"json={file}")
+    assert ended.status == 1
+    assert ended.out.startswith("does not conform: ")
+    assert ended.err.startswith(f"grucible: {BROKE_OFF}")
+    assert ended.err.count("\n") == 1
+    assert f"whole command and version {grucible.__version__}" in ended.err
+    report = json.loads(file.read_text())
+    assert report["verdict"] == "does not conform"
+    assert report["summary"]["failed"] == report["unexplained"] > 0
+    assert [hint.startswith(BROKE_OFF) for hint in report["hints"]] == [True]
+    assert BROKE_OFF.partition(":")[0] in " ".join(ended.out.split())
+    monkeypatch.setenv("GRUCIBLE_TRACEBACK", "1")
+    assert command(*asked, "--quiet").err.startswith("Traceback (most recent call last):")
+
+
+@pytest.mark.usefixtures("broken", "in_this_process")
+def test_no_list_is_written_where_the_diagnosis_broke_off(
+    vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """Every wrong number would be excused by it; a list that is there holds as it does otherwise."""
+    file = tmp_path / "e.yaml"
+    (tmp_path / "wrong.py").write_text(WRONG)
+    asked = ("check", vectors, "--runtime", f"{tmp_path / 'wrong.py'}:run")
+    ended = command(*asked, "--write-expect", file)
+    assert (ended.status, file.exists()) == (1, False)
+    assert f"{file}: not written, for the diagnosis broke off" in ended.err
+    file.write_text("- {cases: '*/b-bad', reason: r}\n")
+    assert command(*asked, "--expect", file).status == 0
+    file.write_text("- {cases: '*/b-bad', reason: r, diagnosis: clip-ignored}\n")
+    assert command(*asked, "--expect", file).status == 1
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_profile_says_that_the_diagnosis_broke_off(vectors: Path, command: Command) -> None:
+    ended = command("profile", vectors, "--select", "*", "--runtime", NUMPY)
+    assert ended.status == 0
+    assert BROKE_OFF in ended.err
+
+
 BROKEN_WORKER = """
 import sys
 from grucible.gen.making import chunks

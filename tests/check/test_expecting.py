@@ -52,6 +52,7 @@ def how(**said: str) -> Expectation:
         (clip_ignored, how(diagnosis="lbr-ignored"), "diagnosis clip-ignored"),
         (clip_ignored, how(observed="bfloat16-gemm"), "diagnosis clip-ignored"),
         (clip_ignored, how(message="in line"), "diagnosis clip-ignored"),
+        (clip_ignored, how(message="expected"), "diagnosis clip-ignored"),
         (clip_ignored, how(diagnosis="unexplained"), ""),
         (clip_ignored, how(), ""),
         (fails, how(message="the  clip of"), ""),

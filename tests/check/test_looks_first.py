@@ -51,10 +51,27 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("check --runtime no:such --write-expect /proc/a", "/proc/a: cannot be written"),
         ("gen -o {tmp}/new --digests {tmp}/none/a", "there is no directory {tmp}/none"),
         ("gen -o {tmp}/new --digests /proc/a", "/proc/a: cannot be written"),
+        (
+            "check --runtime no:such --write-expect {tmp}/a.yaml --report json={tmp}/link",
+            "--report and --write-expect: {tmp}/a.yaml is named twice; name another place",
+        ),
+        (
+            "check --runtime no:such --report html={tmp}/a.yaml --report json={tmp}/link",
+            "--report: {tmp}/link is named twice",
+        ),
+        (
+            "gen -o {tmp}/new --digests {tmp}/a.yaml --tolerance-digests {tmp}/./a.yaml",
+            "--digests and --tolerance-digests: {tmp}/a.yaml is named twice",
+        ),
+        (
+            "gen -o {tmp}/new --digests {tmp}/link --tolerance-digests {tmp}/a.yaml",
+            "--digests and --tolerance-digests: {tmp}/a.yaml is named twice",
+        ),
     ],
 )
 def test_before_the_work(words: str, says: str, tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.txt").write_text("mine\n")
+    (tmp_path / "link").symlink_to("a.yaml")
     shutil.copy(CELL, tmp_path / "others.h5")
     given = {"tmp": tmp_path, "cell": CELL, "case": CASE}
     said = command(*words.format(**given).split()).said_in_one_line()

@@ -210,6 +210,24 @@ def test_known_expectations_are_of_vectors_alone() -> None:
     assert one.expected == known[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "message", "holds"),
+    [
+        ("zeros", "all numbers", False),
+        ("slightly_off", "off by", False),
+        ("wrong_shape", "expected float32 (2, 5)", True),
+        ("nothing", "returned nothing", True),
+    ],
+)
+def test_no_message_is_of_numbers(name: str, message: str, holds: bool) -> None:
+    """What the judge says of them are no words of an error."""
+    expected = Expectation("*/invalid/*", "these", message=(message,))
+    source = FromRuntime(described(name, getattr(heedless, name)))
+    [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=[expected])
+    assert message in one.message
+    assert (one.expected is expected) is holds
+
+
 ACCEPTED = {
     "openvino": {
         f"{operator}/{defect}"

@@ -212,7 +212,7 @@ def test_a_process_that_is_killed_is_named_with_what_to_do(
 
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:
     for option, value, words in (
-        ("--select", "nothing*", "no case is selected by --select 'nothing*'"),
+        ("--select", "nothing*", "no case is selected by --select 'nothing*'; see the ids with"),
         ("--dtype", "float8", "--dtype float8: expected one of"),
     ):
         result = gen(spec, "-o", tmp_path / "out", option, value)

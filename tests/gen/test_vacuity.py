@@ -36,6 +36,7 @@ def answer(values: list[float], limits: list[float], dtype: str = "float16") -> 
             2,
         ),  # a zero may be no more than zero; padding is not counted
         ([1.0, 2.0], [INF, 1.0], 1, 2),
+        ([float("nan"), INF, 1.0], [0.0, 0.0, 0.5], 2, 3),  # nothing but themselves is admitted
         ([0.0, 0.0], [0.0, 0.0], 0, 1),  # padding alone, in which nothing else is admitted
     ],
 )

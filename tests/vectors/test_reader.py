@@ -26,6 +26,7 @@ from .handmade import (
     BLOCKS,
     READING,
     REQUIRED,
+    HandmadeBlock,
 )
 
 DTYPES = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32}
@@ -106,6 +107,33 @@ def test_a_tolerance_may_be_zero_or_infinite(handmade: Path) -> None:
         file[f"{REQUIRED.path}/tolerance/float32/Ho"][0] = [[[0.0, np.inf]], [[0.0, 1.0]]]
     case = by_id(handmade)[REQUIRED.ids()[0]]
     assert case.answer.tolerances["float32"]["Ho"].ravel().tolist() == [0.0, np.inf, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("block", "inside", "bits"),
+    [
+        (REQUIRED, "outputs/Y", 0x7F800000),
+        (BIDIRECTIONAL, "outputs/Ho", 0xFFC0),
+        (AMBIGUOUS, "outputs/Ho", 0xFC00),
+        (AMBIGUOUS, f"readings/{READING}/outputs/Y", 0x7C01),
+    ],
+)
+def test_an_expected_number_of_a_case_that_decides_is_finite(
+    block: HandmadeBlock, inside: str, bits: int, handmade: Path
+) -> None:
+    with h5py.File(handmade, "r+") as file:
+        data = file[f"{block.path}/{inside}"]
+        array = data[...]
+        array.view(f"u{array.itemsize}")[1, 0, 0] = bits
+        data[...] = array
+    with open_vectors(handmade) as vectors:
+        stored = vectors.block(block.path)
+        assert stored.read(0, 1).ids == [block.ids()[0]]
+        with pytest.raises(VectorFileError) as refused:
+            stored.read(1, 2)
+    said = str(refused.value)
+    assert said.startswith(f"{handmade}: /{block.path}/{inside}: {block.ids()[1]} expects NaN or")
+    assert f"its tier is {block.tier}; expected finite numbers, or the tier nonportable" in said
 
 
 def test_bfloat16_has_its_values(handmade: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +36,7 @@ from .manifest import (
     Tensor,
     manifest_text,
 )
-from .sums import write_sums
+from .sums import SUMS, write_sums
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,37 @@ def export_vectors(
 ) -> Exported:
     """Export the cases of vector files (None: of the core) that `select` matches into the folder `out`.
 
-    Raises ExportError where `out` holds something already, GrucibleError where no case is selected.
+    Raises ExportError where `out` holds something already, GrucibleError where no case is selected
+    or cannot be used. Then nothing is left in `out`.
     """
     _check_empty(out)
+    made = not out.exists()
+    try:
+        return _export(vectors, out, layout, select, contents, advance)
+    except BaseException:
+        _remove(out, made=made)
+        raise
+
+
+def _remove(out: Path, *, made: bool) -> None:
+    """Remove what a broken export wrote into the folder, and the folder where it was `made` for it."""
+    shutil.rmtree(out / CASES, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for name in (MANIFEST, SUMS):
+            (out / name).unlink(missing_ok=True)
+        if made:
+            out.rmdir()
+
+
+def _export(
+    vectors: Path | None,
+    out: Path,
+    layout: Layout,
+    select: Sequence[str],
+    contents: Contents,
+    advance: Callable[[int], None],
+) -> Exported:
+    """Export into a folder that holds nothing."""
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
     with writing_to(out):
@@ -76,7 +106,6 @@ def export_vectors(
     if not entries and not left_out:
         raise nothing_selected(select)
     if not entries:
-        (out / CASES).rmdir()
         raise ExportError(
             f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
         )

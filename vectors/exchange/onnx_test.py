@@ -24,7 +24,7 @@ from .layout import CASES, NotSayable
 from .manifest import Place
 from .onnx_model import TYPES, model
 from .onnx_node import node_type, opset_for
-from .rtol_atol import smallest_pair
+from .rtol_atol import Pair, smallest_pair
 from .tensors import write_npz
 
 
@@ -34,13 +34,14 @@ def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> d
         raise NotSayable("is no operator of ONNX")
     if case.tier != "required":
         raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
+    pair = _pair(case) if rest else None
     test = f"{CASES}/test_{name}"
     data = folder / test / "test_data_set_0"
     data.mkdir(parents=True)
     asked = node_type(case.question)
     made = model(asked, opset_for(case.dtype))
     (folder / test / "model.onnx").write_bytes(made.SerializeToString())
-    rest = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
     places = write_npz(folder, f"{test}/tolerance.npz", rest) if rest else {}
     for kind, names in (("input", asked.inputs), ("output", asked.asked)):
         for number, tensor in enumerate(names):
@@ -51,8 +52,8 @@ def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> d
                 places[f"{kind}s/{tensor}"] = Place(
                     dtype=dtype_name(array.dtype), shape=list(array.shape), file=file
                 )
-    if rest:
-        _write_pair(folder / test, case)
+    if pair:
+        _write_pair(folder / test, pair)
     return places
 
 
@@ -63,8 +64,18 @@ def _write(path: Path, name: str, array: Array) -> None:
     path.write_bytes(made.SerializeToString())
 
 
-def _write_pair(test: Path, case: Case) -> None:
-    pair = smallest_pair(case.answer, REQUIRED[case.dtype])
+def _pair(case: Case) -> Pair:
+    """The pair that admits what the required class does. Raises NotSayable where none does."""
+    required = REQUIRED[case.dtype]
+    if required not in case.answer.tolerances:
+        raise NotSayable(f"the file has no tolerances of the class {required}, which is required")
+    try:
+        return smallest_pair(case.answer, required)
+    except ValueError:
+        raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None
+
+
+def _write_pair(test: Path, pair: Pair) -> None:
     (test / "data.json").write_text(json.dumps(pair._asdict()) + "\n", encoding="utf-8")
     (test / "config.txt").write_text(
         f"per_sample_tolerance: {pair.atol!r}\nrelative_per_sample_tolerance: {pair.rtol!r}\n",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
+from ...cases.errors import GrucibleError
 from ...cases.operators.readings import ReadingNames
 from ..block import Block
 from ..case import REQUIRED, Answer
@@ -27,7 +28,7 @@ def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
 
     "Least" is the mean over all elements of what the pair admits. Of the lines above the points (|expected|,
     tolerance) that is the one which touches their upper hull below the mean of |expected|. ValueError where a
-    tolerance is infinite.
+    tolerance or an expected value is infinite: no pair admits it.
     """
     limits = answer.tolerances[arithmetic]
     size = np.concatenate([np.abs(answer.outputs[n].astype(np.float64)).ravel() for n in limits])
@@ -50,10 +51,21 @@ def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
 
 
 def by_own_pairs(block: Block, reading: ReadingNames) -> Arrays:
-    """What the smallest pair of each case admits of its outputs, in the required class of arithmetic."""
+    """What the smallest pair of each case admits of its outputs, in the required class of arithmetic.
+
+    Raises GrucibleError for a case that has none.
+    """
     answer = block.answers[reading]
     rows = [answer.rows(row) for row in range(len(block))]
-    pairs = [smallest_pair(row, REQUIRED[block.dtype]) for row in rows]
+    pairs = []
+    for row, case_id in zip(rows, block.ids, strict=True):
+        try:
+            pairs.append(smallest_pair(row, REQUIRED[block.dtype]))
+        except ValueError:
+            raise GrucibleError(
+                f"{case_id}: a tolerance is infinite, which no rtol and atol admit; leave out --pairs, or "
+                "the case by --select"
+            ) from None
     return {
         name: np.stack(
             [_admitted(pair, row.outputs[name]) for pair, row in zip(pairs, rows, strict=True)]
