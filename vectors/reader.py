@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ..cases.case_id import is_theme
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
 from ..cases.selection import may_select, selected
@@ -134,9 +135,9 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
-        if not isinstance(theme, str) or not theme or "/" in theme or not theme.isprintable():
+        if not isinstance(theme, str) or not is_theme(theme):
             raise VectorFileError(
-                f"{path}: theme is {theme!r}; expected a name without /, and printable"
+                f"{path}: theme is {theme!r}; expected a name without / and no dot first, printable"
             )
         seed = root.attribute("seed")
         if not isinstance(seed, int) or seed < 0:

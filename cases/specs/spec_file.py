@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..case_id import is_theme
 from ..errors import SpecError
 from ..operators.known import OPERATORS
 from ..question import INVALID
@@ -41,7 +42,10 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
 
     Raises SpecError with file, line, field, value and what is allowed.
     """
-    if relative.rpartition("/")[2] == INVALID:
+    theme = relative.rpartition("/")[2]
+    if not is_theme(theme):
+        raise SpecError(f"{file}: {theme!r} begins with a dot, as no theme does; rename the file")
+    if theme == INVALID:
         raise SpecError(
             f"{file}: the theme {INVALID!r} is of questions without answers; rename the file"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +36,7 @@ from .manifest import (
     Tensor,
     manifest_text,
 )
-from .sums import write_sums
+from .sums import SUMS, write_sums
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,8 @@ def export_vectors(
     _check_empty(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    with writing_to(out):
+    with _whole_or_not(out), writing_to(out):
         for case in _cases(vectors, select):
-            (out / CASES).mkdir(parents=True, exist_ok=True)
             name = file_name(len(entries) + 1, case.id)
             try:
                 places = write(out, name, case, arrays_of(case, contents))
@@ -73,24 +74,44 @@ def export_vectors(
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
             advance(1)
-    if not entries and not left_out:
-        raise nothing_selected(select)
-    if not entries:
-        (out / CASES).rmdir()
-        raise ExportError(
-            f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
+        if not entries and not left_out:
+            raise nothing_selected(select)
+        if not entries:
+            raise ExportError(
+                f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
+            )
+        manifest = Manifest(
+            format="grucible cases",
+            format_version=1,
+            made_by=f"grucible {grucible.__version__}",
+            layout=layout,
+            contents=contents,
+            cases=entries,
         )
-    manifest = Manifest(
-        format="grucible cases",
-        format_version=1,
-        made_by=f"grucible {grucible.__version__}",
-        layout=layout,
-        contents=contents,
-        cases=entries,
-    )
-    with writing_to(out):
         replace_file(out / MANIFEST, manifest_text(manifest).encode())
         return Exported(len(entries), write_sums(out), left_out)
+
+
+@contextlib.contextmanager
+def _whole_or_not(out: Path) -> Iterator[None]:
+    """The folder of an export, which is new or empty: where the block raises, what it made is removed."""
+    new = [place for place in (out, *out.parents) if not place.exists()]
+    ours = False
+    try:
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)
+            (out / CASES).mkdir()
+            ours = True
+        yield
+    except BaseException:
+        if ours:
+            shutil.rmtree(out / CASES, ignore_errors=True)
+            for name in (MANIFEST, SUMS):
+                (out / name).unlink(missing_ok=True)
+        for place in new:
+            with contextlib.suppress(OSError):  # somebody else's files are there
+                place.rmdir()
+        raise
 
 
 def _why(left_out: Counter[tuple[str, str]]) -> str:
