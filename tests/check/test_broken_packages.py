@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,11 +26,14 @@ BROKEN = {
     "is another": ("x = 1\n", r"Error: .*(cannot import name|is not a package)"),
     "is no Python": ("def (\n", "SyntaxError: "),
 }
-WRITES = {
-    "jinja2": (grucible.check.reports.html, "template", "check", "--report", "html=page.html"),
-    "onnx": (grucible.vectors.exchange, "onnx_test", "export", "--to", "onnx", "-o", "out"),
-    "openvino": (grucible.vectors.exchange, "openvino_ir", "export", "--to", "openvino", "-o", "out"),
+WRITES: dict[str, tuple[ModuleType, str, list[str]]] = {
+    "jinja2": (grucible.check.reports.html, "template",
+               ["check", "--runtime", "none-such", "--report", "html=page.html"]),
+    "onnx": (grucible.vectors.exchange, "onnx_test", ["export", "--to", "onnx", "-o", "out"]),
+    "openvino": (grucible.vectors.exchange, "openvino_ir",
+                 ["export", "--to", "openvino", "-o", "out"]),
 }  # fmt: skip
+"""The room and the module in it that imports a package, and a command that needs it."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,15 +60,14 @@ def test_what_an_import_raises_is_one_line_before_any_work(
     package: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    room, module, verb, *options = WRITES[package]
+    room, module, words = WRITES[package]
     for name in [name for name in sys.modules if name.startswith(f"{room.__name__}.")]:
         del sys.modules[name]
-    monkeypatch.delattr(room, module, raising=False)
+    monkeypatch.delattr(f"{room.__name__}.{module}", raising=False)
     text, says = BROKEN[how]
     place = stand_in_for(package, text, monkeypatch)
     write_vectors(tmp_path / "cell.h5", make_block(["a"]))
-    asked = ["--runtime", "none-such"] if verb == "check" else []
-    said = command(verb, "cell.h5", *asked, *options).said_in_one_line()
+    said = command(*words, "cell.h5").said_in_one_line()
     assert re.search(f"needs {package}, which does not import \\(.*{says}", said), said
     assert f"rename {place}, where that is another module of its name, or reinstall it" in said
     assert not Path("out").exists()
