@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-import grucible.check.reports.html
-import grucible.vectors.exchange
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.cases.packages import needing
 from grucible.check.runtimes.runtime import load_registered
 
-from .conftest import Command
 from .made import make_block, write_vectors
 
 BROKEN = {
@@ -26,60 +24,58 @@ BROKEN = {
     "is another": ("x = 1\n", r"Error: .*(cannot import name|is not a package)"),
     "is no Python": ("def (\n", "SyntaxError: "),
 }
-WRITES: dict[str, tuple[ModuleType, str, list[str]]] = {
-    "jinja2": (grucible.check.reports.html, "template",
-               ["check", "--runtime", "none-such", "--report", "html=page.html"]),
-    "onnx": (grucible.vectors.exchange, "onnx_test", ["export", "--to", "onnx", "-o", "out"]),
-    "openvino": (grucible.vectors.exchange, "openvino_ir",
-                 ["export", "--to", "openvino", "-o", "out"]),
-}  # fmt: skip
-"""The room and the module in it that imports a package, and a command that needs it."""
+COMMANDS = {
+    "jinja2": ["check", "cell.h5", "--runtime", "none-such", "--report", "html=page.html"],
+    "onnx": ["export", "cell.h5", "--to", "onnx", "-o", "out"],
+    "openvino": ["export", "cell.h5", "--to", "openvino", "-o", "out"],
+}
+ALL = """
+import json, sys
+from grucible.__main__ import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(args=words)
+    except SystemExit as ended:
+        print(ended.code, file=sys.stderr)
+"""
+"""Runs commands in a process of their own: what they import stays there."""
 
 
-@pytest.fixture(autouse=True)
-def _modules_stay() -> Iterator[None]:
-    before = dict(sys.modules)
-    yield
-    sys.modules.clear()
-    sys.modules.update(before)
-
-
-def stand_in_for(package: str, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A module in the working directory that has the name of a package, and comes first."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        del sys.modules[name]
-    place = Path(f"{package}.py").resolve()
+def stand_in_for(package: str, text: str, folder: Path) -> Path:
+    """A module in a folder that has the name of a package."""
+    place = folder.resolve() / f"{package}.py"
     place.write_text(text)
-    monkeypatch.syspath_prepend(place.parent)
     return place
 
 
-@pytest.mark.parametrize("package", WRITES)
 @pytest.mark.parametrize("how", BROKEN)
-def test_what_an_import_raises_is_one_line_before_any_work(
-    package: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    room, module, words = WRITES[package]
-    for name in [name for name in sys.modules if name.startswith(f"{room.__name__}.")]:
-        del sys.modules[name]
-    monkeypatch.delattr(f"{room.__name__}.{module}", raising=False)
+def test_what_an_import_raises_is_one_line_before_any_work(how: str, tmp_path: Path) -> None:
     text, says = BROKEN[how]
-    place = stand_in_for(package, text, monkeypatch)
+    places = {package: stand_in_for(package, text, tmp_path) for package in COMMANDS}
     write_vectors(tmp_path / "cell.h5", make_block(["a"]))
-    said = command(*words, "cell.h5").said_in_one_line()
-    assert re.search(f"needs {package}, which does not import \\(.*{says}", said), said
-    assert f"rename {place}, where that is another module of its name, or reinstall it" in said
-    assert not Path("out").exists()
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", ALL, json.dumps([*COMMANDS.values()])],
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, "")
+    lines = ended.stderr.splitlines()
+    assert (len(lines), lines[1::2]) == (6, ["2"] * 3), ended.stderr
+    for said, (package, place) in zip(lines[::2], places.items(), strict=True):
+        assert re.search(rf"needs {package}, which does not import \(.*{says}", said), said
+        assert f"rename {place}, where that is another module of its name, or reinstall it" in said
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_runtime_by_name(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
     text, says = BROKEN[how]
-    place = stand_in_for("grucible_no_engine", text, monkeypatch)
-    (tmp_path / "grucible_asks.py").write_text("from grucible_no_engine import engine\n")
-    point = EntryPoint("engine-constant", "grucible_asks:run", "grucible.runtimes")
+    engine = f"grucible_no_engine_{list(BROKEN).index(how)}"  # each is imported once
+    place = stand_in_for(engine, text, tmp_path)
+    asks = stand_in_for(f"{engine}_asks", f"from {engine} import engine\n", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("engine-constant", f"{asks.stem}:run", "grucible.runtimes")
     with pytest.raises(RuntimeNotUsable, match=f"runtime engine-constant does not load: .*{says}"):
         load_registered(point)
     with pytest.raises(RuntimeNotUsable, match=f"rename {place}, where .*'grucible\\[engine\\]'"):
