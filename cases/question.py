@@ -18,11 +18,6 @@ INVALID = "invalid"
 """The theme of the questions that must be refused, and of the valid ones that they are made from."""
 
 
-def why_no_theme(name: str) -> str:
-    """Why no cases, which have answers, are of a theme called so; "" where they may be."""
-    return f"the theme {INVALID!r} is of questions without answers" if name == INVALID else ""
-
-
 class TensorType(NamedTuple):
     """The shape and numpy dtype of an array that is asked for; bfloat16 is that of `ml_dtypes`."""
 

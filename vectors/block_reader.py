@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..cases.case_id import why_no_id
 from ..cases.case_size import too_large
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
@@ -70,14 +71,9 @@ def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[
     ids = group.dataset("id").texts()
     if not ids or len(set(ids)) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
-    prefix = f"{operator.name}/{theme}/{dtype}/"
     for case_id in ids:
-        if not case_id.startswith(prefix):
-            raise VectorFileError(f"{group.where}/id: {case_id!r} does not begin with {prefix}")
-        if not case_id.isprintable():
-            raise VectorFileError(f"{group.where}/id: {case_id!r} is not printable text")
-        if case_id.endswith(" "):
-            raise VectorFileError(f"{group.where}/id: {case_id!r} ends with a space")
+        if why := why_no_id(case_id, operator.name, theme, dtype):
+            raise VectorFileError(f"{group.where}/id: {case_id!r} {why}")
     return ids
 
 

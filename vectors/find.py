@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
+from ..cases.files_below import files_below
 from ..cases.selection import PLAIN, globs, may_select, nothing_selected, selected
 from .case import Case
 from .reader import open_vectors
@@ -97,22 +98,6 @@ def _made_by(root: Path) -> str:
 def _plain_first(file: Path) -> tuple[bool, Path]:
     """The order of files: those of plain questions are asked before all others."""
     return (not file.stem.startswith(PLAIN), file)
-
-
-def files_below(root: Path, *endings: str) -> Iterator[Path]:
-    """The files in a directory and those below it whose names have one of the endings, each directory once,
-    however many links lead to it; OSError for one that cannot be read."""
-    seen = set()
-
-    def stop(error: OSError) -> None:
-        raise error
-
-    for place, below, names in os.walk(root, onerror=stop, followlinks=True):
-        if (real := os.path.realpath(place)) in seen:
-            below.clear()
-            continue
-        seen.add(real)
-        yield from (Path(place, name) for name in names if name.endswith(endings))
 
 
 def _check_each_once(files: Sequence[Path]) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ..cases.case_id import why_no_theme
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
-from ..cases.question import why_no_theme
 from ..cases.selection import may_select, selected
 from .block_reader import Parsed, open_block, read_ids
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
@@ -135,12 +135,10 @@ def open_vectors(path: Path, relative: str = "") -> Iterator[VectorFile]:
             raise VectorFileError(
                 f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
             )
-        if not isinstance(theme, str) or not theme or "/" in theme or not theme.isprintable():
-            raise VectorFileError(
-                f"{path}: theme is {theme!r}; expected a name without /, and printable"
-            )
+        if not isinstance(theme, str):
+            raise VectorFileError(f"{path}: theme is {theme!r}; expected a name")
         if why := why_no_theme(theme):
-            raise VectorFileError(f"{path}: {why}; expected another theme")
+            raise VectorFileError(f"{path}: {why}")
         seed = root.attribute("seed")
         if not isinstance(seed, int) or seed < 0:
             raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")

@@ -48,6 +48,9 @@ def _with_rows(text: str, document: Document, index: int, rows: list[Assignment]
     """`text` with `rows` below those of entry `index`, in the same indentation."""
     location = ("cases", index, "rows")
     place = document.places[location]
+    in_braces = text[document.places["cases", index].start] == "{"
+    if in_braces or text[place.start : place.stop].strip("[ \t\r\n")[:1] == "#":
+        raise _refused(document.place(location))
     newline = "\r\n" if "\r\n" in text else "\n"
     if (*location, 0) in document.places:
         first = document.places[*location, 0].start
@@ -74,7 +77,11 @@ def _verify(spec: CaseSpecFile, text: str, wanted: object) -> None:
     except SpecError:
         made = None
     if made != wanted:
-        raise SpecError(
-            f"{spec.document.name}: rows cannot be added here; expected `rows: []`, or below `rows:` "
-            "a line `- [value, ...]` for each row"
-        )
+        raise _refused(spec.document.name)
+
+
+def _refused(place: str) -> SpecError:
+    return SpecError(
+        f"{place}: rows cannot be added here; expected `rows: []` in a line of its own, or below `rows:` "
+        "a line `- [value, ...]` for each row"
+    )

@@ -88,8 +88,10 @@ def _integer(attribute: Attribute) -> Any:
     """An integer that 64 bits hold."""
     most = 2**63 - 1
     if attribute.positive:
-        return Annotated[int, Strict(), Field(gt=0, le=most, title="a positive integer")]
-    return Annotated[int, Strict(), Field(ge=-most - 1, le=most, title="an integer")]
+        said = f"a positive integer up to {most}"
+        return Annotated[int, Strict(), Field(gt=0, le=most, title=said)]
+    said = f"an integer from {-most - 1} to {most}"
+    return Annotated[int, Strict(), Field(ge=-most - 1, le=most, title=said)]
 
 
 def _number(attribute: Attribute) -> Any:

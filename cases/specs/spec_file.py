@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..case_id import why_no_theme
 from ..errors import SpecError
+from ..files_below import MOST_SPECS_NAMES, files_below
 from ..operators.known import OPERATORS
-from ..question import why_no_theme
 from .factors import factors
 from .spec_model import SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text
@@ -70,7 +71,8 @@ def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """The spec files at `path`, each with its path below the root of its specs, without suffix."""
     if path.is_dir():
-        files = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
+        found = files_below(path, ".yaml", ".yml", follow=False, most=MOST_SPECS_NAMES)
+        files = sorted(found)
         if not files:
             raise SpecError(f"{path}: holds no case spec (*.yaml)")
     else:

@@ -44,6 +44,14 @@ class _Strict(BaseModel):
         return cls.__name__
 
 
+def _two_or_more(values: dict[str, Any]) -> dict[str, Any]:
+    if len(values) < 2:
+        raise ValueError(
+            "expected two factors or more, whose values make pairs; of fewer write product or list"
+        )
+    return values
+
+
 class Product(_Strict, Generic[Values, Match]):
     """Every combination of some factors' values, but for those that an `exclude` entry matches."""
 
@@ -54,7 +62,9 @@ class Product(_Strict, Generic[Values, Match]):
 class Covering(_Strict, Generic[Values, Match]):
     """A covering array: rows that hold every pair of some factors' values."""
 
-    covering: Values
+    covering: Annotated[
+        Values, AfterValidator(_two_or_more), Field(json_schema_extra={"minProperties": 2})
+    ]
     rows: Annotated[list[list[Any]], FIRST_WRONG]
     exclude: Annotated[list[Match], FIRST_WRONG] = []
 

@@ -92,12 +92,15 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
     Raises SpecError, naming file and line, for text that is not YAML, for anchors, aliases and tags,
     for a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
-    reader = _Reader(name, yaml.parse(text, Loader=_LOADER), _SMALLER[kind])
+    mark = len(text) - len(
+        text.removeprefix("\ufeff")
+    )  # of the encoding; no loader counts it alike
+    reader = _Reader(name, yaml.parse(text[mark:], Loader=_LOADER), _SMALLER[kind])
     try:
         value = reader.document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark else ""
+        at = error.problem_mark or error.context_mark
+        line = f":{at.line + 1}" if at else ""
         raise SpecError(f"{name}{line}: not YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
         sentence = " ".join(str(error).split())
@@ -106,7 +109,10 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
         held = "nothing" if value is None else f"a {type(value).__name__}"
         expected = "a mapping of field: value" if kind is dict else "a list"
         raise SpecError(f"{name}:1: holds {held}; expected {expected}")
-    return Document(name, text, value, reader.places)
+    places = reader.places
+    if mark:
+        places = {at: Place(p.line, p.start + mark, p.stop + mark) for at, p in places.items()}
+    return Document(name, text, value, places)
 
 
 @dataclass

@@ -121,29 +121,22 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
     What each can do, feature by feature: `grucible profile`, and check/RUNTIMES.md.
     """
-    from ...cases.errors import RuntimeNotUsable
-    from ..runtimes.runtime import load_runtime, registered_runtimes
+    from ..observed.registered import described_runtimes
 
     if profiled and as_json:
         raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
     if select and not profiled:
         option, _ = options_of(select)[0]
         raise click.UsageError(f"{option} goes with --profile: it says what to ask")
-    rows = []
-    for point in registered_runtimes():
-        try:
-            loaded = load_runtime(point.name)
-            rows.append({"name": point.name, "version": loaded.version, "about": loaded.about})
-        except RuntimeNotUsable as error:
-            rows.append({"name": point.name, "version": "", "about": str(error)})
     if as_json:
-        put(json_text(rows))
+        keys = ("name", "version", "about")
+        put(json_text([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
         return
-    for row in rows:
-        say(f"{row['name']}  {row['version'] or 'not installed'}")
-        say(f"    {row['about']}")
-        if profiled and row["version"]:
-            _say_profile(row["name"], select)
+    for one in described_runtimes():
+        say(f"{one.name}  {one.not_here or one.version or 'no version'}")
+        say(f"    {one.about}")
+        if profiled and not one.not_here:
+            _say_profile(one.name, select)
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError
-from ...cases.question import why_no_theme
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export

@@ -22,6 +22,7 @@ from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.onnx import GRU
+from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from .foreign import ForeignCase, NotAsked, case_id
@@ -75,7 +76,8 @@ def _of_folder(folder: Path) -> Suite:
 
 
 def _of_package() -> Suite:
-    from onnx.backend.test.loader import load_node_model_tests
+    with needing("onnx", "onnx", "import --from onnx"):
+        from onnx.backend.test.loader import load_node_model_tests
 
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...cases.errors import VectorFileError
+from ...cases.files_below import files_below
 from ...cases.question import Question
 from ...vectors.block import Block
-from ...vectors.find import files_below
 from ...vectors.reader import VectorFile
 from ..protocol.header import ProtocolError, array_of
 from ..protocol.program import Hello, OtherQuestion, answer_head, hello_of

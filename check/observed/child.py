@@ -36,7 +36,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        self._name, self._shown, self._mark = name, 0, watchdog.new_mark()
+        self.name, self._shown, self._mark = name, 0, watchdog.new_mark()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -136,11 +136,11 @@ class Child:
     def _show(self, line: bytearray) -> None:
         if not line or self._shown > MOST_SHOWN:
             return
-        self._shown += len(self._name) + len(line)
+        self._shown += len(self.name) + len(line)
         text = one_line(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
         if self._shown > MOST_SHOWN:
             text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
-        say(f"{self._name}: {text}", err=True)
+        say(f"{self.name}: {text}", err=True)
 
 
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -9,16 +10,25 @@ from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ..protocol.header import END, answer_parts, array_of, can_be_sent, hello_lines, question_of
-from ..runtimes.runtime import Runtime, load_runtime
+from ..runtimes.runtime import (
+    GROUP,
+    Runtime,
+    RuntimeNotInstalled,
+    bounded,
+    load_registered,
+    load_runtime,
+)
 from .source import held_to, returned
 
-COMMAND = (
+COMMAND, DESCRIBE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from grucible.check.observed.serve import serve; serve(sys.argv[2])"
+    f"from grucible.check.observed.serve import {what}; {what}(sys.argv[2])"
+    for what in ("serve", "describe")
 )
-"""What a child runs, with the modules of its parent within reach."""
+"""What a child runs that is asked, and one that says what runtimes are, with the modules of its parent within
+reach."""
 
 
 def serve(name: str) -> None:
@@ -26,10 +36,7 @@ def serve(name: str) -> None:
 
     What the runtime prints to its standard output goes to standard error: answers stay clean.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
+    asked, answers = _pipes()
     try:
         runtime = load_runtime(name)
     except GrucibleError as error:
@@ -44,6 +51,32 @@ def serve(name: str) -> None:
             _answer(runtime, lines, asked, answers)
     except BrokenPipeError:  # the parent has ended
         sys.exit(0)
+
+
+def describe(points: str) -> None:
+    """Load the runtimes at entry points, a JSON list of names and values, and say what each is."""
+    from importlib.metadata import EntryPoint  # slow to import, and not needed to answer
+
+    _, answers = _pipes()
+    _send(answers, hello_lines())
+    for name, value in json.loads(points):
+        try:
+            found = load_registered(EntryPoint(name, value, GROUP))
+            told = [("version", found.version), ("about", bounded(found.about))]
+        except RuntimeNotInstalled as error:
+            told = [("not", "installed"), ("about", str(error))]
+        except RuntimeNotUsable as error:
+            told = [("not", "usable"), ("about", str(error))]
+        _send(answers, hello_lines(told))
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Where questions come from and answers go; what is printed from here on goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return asked, answers
 
 
 def _header(asked: BinaryIO) -> list[str]:

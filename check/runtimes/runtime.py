@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...cases.commands.interrupts import stop_if_interrupted
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
+from ...cases.packages import missing, reinstalling
 from ...cases.question import Question
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ MOST_TRACEBACK, MOST_MESSAGE = 16 << 10, 8 << 10
 _LONGEST = 12
 """So many bytes JSON writes for a character at most."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
+
+
+class RuntimeNotInstalled(RuntimeNotUsable):
+    """A runtime that is known by name needs a package that is not there."""
 
 
 class Unsupported(Exception):
@@ -65,7 +71,7 @@ def load_runtime(name: str) -> Runtime:
     Raises RuntimeNotUsable where it is unknown, not installed, does not import or is no function.
     """
     if ":" not in name:
-        return described(name, _load_registered(name))
+        return load_registered(registered_runtime(name))
     place, _, attribute = name.rpartition(":")
     with contextlib.suppress(FileNotFoundError):  # it was removed
         if str(Path.cwd()) not in sys.path:
@@ -106,7 +112,8 @@ def registered_runtimes() -> list[EntryPoint]:
     return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
 
-def _load_registered(name: str) -> Any:
+def registered_runtime(name: str) -> EntryPoint:
+    """The entry point of the runtime called `name`; RuntimeNotUsable, with what may be meant, for none."""
     registered = {point.name: point for point in registered_runtimes()}
     if name not in registered:
         known = ", ".join(registered)
@@ -114,18 +121,26 @@ def _load_registered(name: str) -> Any:
             f"runtime {name!r} is unknown; {_near(name, registered)}expected one of {known}, or "
             "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
         )
-    point = registered[name]
+    return registered[name]
+
+
+def load_registered(point: EntryPoint) -> Runtime:
+    """The runtime at an entry point. RuntimeNotUsable where its packages are not installed, or raise anything
+    when they are imported; that they end the process, too."""
+    extra = point.name.partition("-")[0]
     try:
-        return point.load()
-    except ImportError as error:
-        extra = point.name.partition("-")[0]
+        return described(point.name, point.load())
+    except (KeyboardInterrupt, RuntimeNotUsable):
+        raise
+    except BaseException as error:
+        stop_if_interrupted()  # an import may make another error of it
+        said = error_sentence(error)
+        if missing(error):
+            raise RuntimeNotInstalled(
+                f"runtime {point.name} is not installed ({said}); pip install 'grucible[{extra}]'"
+            ) from error
         raise RuntimeNotUsable(
-            f"runtime {point.name} is not installed ({error_sentence(error)}); "
-            f"pip install 'grucible[{extra}]'"
-        ) from error
-    except Exception as error:
-        raise RuntimeNotUsable(
-            f"runtime {point.name} does not load: {error_sentence(error)}"
+            f"runtime {point.name} does not load: {said}; {reinstalling(extra, error)}"
         ) from error
 
 

@@ -15,7 +15,7 @@ from ...cases.operators.signature import Operator
 from ...cases.question import Question
 from ...vectors.case import REQUIRED, Case
 from ..runtimes.posed import ONNX_FILES, OPENVINO, decline, openvino_operator
-from ..runtimes.runtime import Unsupported, load_runtime
+from ..runtimes.runtime import Unsupported, registered_runtime
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def asked_by(case: Case, name: str) -> AskedCase:
     elif name in OPENVINO:
         operator = openvino_operator(case.question)
     elif ":" not in name:
-        load_runtime(name)  # or it says that there is none, and what may be meant
+        registered_runtime(name)  # or it says that there is none, and what may be meant
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
     asked = _asked(case, operator)
     try:

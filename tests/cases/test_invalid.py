@@ -133,7 +133,7 @@ def test_the_baseline_is_the_same_in_every_dtype() -> None:
 def test_no_spec_makes_cases_with_such_ids(tmp_path: Path) -> None:
     (tmp_path / "invalid.yaml").write_text("operator: openvino.GRUCell-3\n")
     with pytest.raises(
-        SpecError, match=r"invalid\.yaml: the theme 'invalid' is of questions without answers"
+        SpecError, match=r"invalid\.yaml: the theme is 'invalid', that of questions without answers"
     ):
         find_specs((tmp_path,))
 

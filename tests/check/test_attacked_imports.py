@@ -218,8 +218,8 @@ def test_nothing_is_imported_as_the_theme_of_invalid_questions(
     good.rename(folder / good.name)
     arguments = ("import", "--from", "npz", folder, *CELL_OPTIONS, "-o", out)
     assert command(*arguments).said_in_one_line() == (
-        "grucible: openvino.GRUCell-3/invalid: the theme 'invalid' is of questions without answers; "
-        "rename the folder or file of the cases\n"
+        "grucible: openvino.GRUCell-3/invalid: the theme is 'invalid', that of questions without "
+        "answers; expected another; rename the folder or file of the cases\n"
     )
     assert not out.exists()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -87,10 +87,9 @@ def test_check_writes_the_page_and_replaces_an_earlier_one_alone(
 def test_without_jinja2_one_line_says_so_before_anything_is_judged(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    from grucible.check.reports.html import installed
-
-    monkeypatch.setattr(installed, "find_spec", importlib.util.find_spec)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "grucible.check.reports.html.template", raising=False)
+    monkeypatch.delattr("grucible.check.reports.html.template", raising=False)
     page = tmp_path / "page.html"
     said = command("check", "--runtime", "none-such", "--report", f"html={page}").said_in_one_line()
     assert said == "grucible: a report as HTML needs jinja2: pip install 'grucible[report]'\n"

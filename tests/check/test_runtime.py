@@ -207,6 +207,35 @@ def test_runtimes_lists_what_is_not_installed(
     assert "any other: package.module:function, ./file.py:function, or 'exec: COMMAND'" in ended.out
 
 
+ENDS = {
+    "hangs": ("while True:\n    pass\n", "did not load in 2 s"),
+    "aborts": ("import os\nos.abort()\n", r"while loading it crashed \(SIGABRT\); "),
+    "ends": ("import os\nos._exit(0)\n", r"while loading it ended its process \(exit status 0\)"),
+    "exits": ("import sys\nsys.exit(0)\n", "does not load: SystemExit: 0"),
+}
+
+
+def test_runtimes_goes_on_after_one_that_ends_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """Or that never loads, or prints; each is a line of its own, and so are those after it."""
+    for name, (text, _) in ENDS.items():
+        (tmp_path / f"rt_at_import_{name}.py").write_text(f"print('\\x1b[2Jfrom {name}')\n{text}")
+    (tmp_path / "rt_named.py").write_text("class run:\n    'Is here.'\n    version = '1.2'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("grucible.check.observed.registered.LOAD_SECONDS", 2.0)
+    last = {"unnamed": "rt_unnamed:run", "z": "rt_named:run"}
+    (tmp_path / "rt_unnamed.py").write_text("def run(question):\n    'Has no version.'\n")
+    registered(monkeypatch, **{name: f"rt_at_import_{name}:run" for name in ENDS}, **last)
+    ended = command("runtimes")
+    assert ended.status == 0
+    for name, (_, says) in ENDS.items():
+        said = f"^{name}  not usable\n    runtime {name}:? {says}"
+        assert re.search(said, ended.out, re.MULTILINE), (name, ended.out)
+    assert "unnamed  no version\n    Has no version.\nz  1.2\n    Is here.\n" in ended.out
+    assert "\x1b" not in ended.out + ended.err
+
+
 VERSION_FAILS = """
 class Engine:
     '''An engine whose device is not there.'''

@@ -606,7 +606,7 @@ def test_a_large_case_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_another_package_s_runtime_has_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grucible.check.scripts.asked_case.load_runtime", lambda _: None)
+    monkeypatch.setattr("grucible.check.scripts.asked_case.registered_runtime", lambda _: None)
     with pytest.raises(GrucibleError, match="theirs is another package's"):
         asked_by(cases()["onnx.GRU-14/plain/float32/default"], "theirs")
     with pytest.raises(RuntimeNotUsable):

@@ -282,7 +282,7 @@ DAMAGES = [
     Damage("theme-absent", "theme is None; expected a name", no_attribute("/", "theme")),
     Damage("theme-empty", "theme is ''; expected a name", attribute("/", "theme", "\0")),
     Damage("theme-slash", "theme is 'a/b'; expected a name", attribute("/", "theme", "a/b")),
-    Damage("theme-invalid", "the theme 'invalid' is of questions without answers; expected another theme",
+    Damage("theme-invalid", "the theme is 'invalid', that of questions without answers; expected another",
            attribute("/", "theme", "invalid")),
     Damage("theme-other", r"/id: '.*/handmade/.*' does not begin with openvino.GRUSequence-5/other/",
            attribute("/", "theme", "other")),

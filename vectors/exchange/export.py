@@ -64,38 +64,10 @@ def export_vectors(
     or cannot be used. Then nothing is left in `out`.
     """
     _check_empty(out)
-    made = not out.exists()
-    try:
-        return _export(vectors, out, layout, select, contents, advance)
-    except BaseException:
-        _remove(out, made=made)
-        raise
-
-
-def _remove(out: Path, *, made: bool) -> None:
-    """Remove what a broken export wrote into the folder, and the folder where it was `made` for it."""
-    shutil.rmtree(out / CASES, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        for name in (MANIFEST, SUMS):
-            (out / name).unlink(missing_ok=True)
-        if made:
-            out.rmdir()
-
-
-def _export(
-    vectors: Path | None,
-    out: Path,
-    layout: Layout,
-    select: Sequence[str],
-    contents: Contents,
-    advance: Callable[[int], None],
-) -> Exported:
-    """Export into a folder that holds nothing."""
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    with writing_to(out):
+    with _whole_or_not(out), writing_to(out):
         for case in _cases(vectors, select):
-            (out / CASES).mkdir(parents=True, exist_ok=True)
             name = file_name(len(entries) + 1, case.id)
             try:
                 places = write(out, name, case, arrays_of(case, contents))
@@ -103,23 +75,44 @@ def _export(
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
             advance(1)
-    if not entries and not left_out:
-        raise nothing_selected(select)
-    if not entries:
-        raise ExportError(
-            f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
+        if not entries and not left_out:
+            raise nothing_selected(select)
+        if not entries:
+            raise ExportError(
+                f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
+            )
+        manifest = Manifest(
+            format="grucible cases",
+            format_version=1,
+            made_by=f"grucible {grucible.__version__}",
+            layout=layout,
+            contents=contents,
+            cases=entries,
         )
-    manifest = Manifest(
-        format="grucible cases",
-        format_version=1,
-        made_by=f"grucible {grucible.__version__}",
-        layout=layout,
-        contents=contents,
-        cases=entries,
-    )
-    with writing_to(out):
         replace_file(out / MANIFEST, manifest_text(manifest).encode())
         return Exported(len(entries), write_sums(out), left_out)
+
+
+@contextlib.contextmanager
+def _whole_or_not(out: Path) -> Iterator[None]:
+    """The folder of an export, which is new or empty: where the block raises, what it made is removed."""
+    new = [place for place in (out, *out.parents) if not place.exists()]
+    ours = False
+    try:
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)
+            (out / CASES).mkdir()
+            ours = True
+        yield
+    except BaseException:
+        if ours:
+            shutil.rmtree(out / CASES, ignore_errors=True)
+            for name in (MANIFEST, SUMS):
+                (out / name).unlink(missing_ok=True)
+        for place in new:
+            with contextlib.suppress(OSError):  # somebody else's files are there
+                place.rmdir()
+        raise
 
 
 def _why(left_out: Counter[tuple[str, str]]) -> str:

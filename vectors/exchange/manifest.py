@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ...cases.case_id import why_no_id, why_no_theme
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.file_model import FIRST_WRONG, MOST_KEYS, ClosedModel, FewKeys, json_value
 from ...cases.operators.known import OPERATORS
 from ..block_reader import TIERS
+from ..hdf5.stored import MOST_TEXT_WIDTH
 
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
@@ -80,15 +81,11 @@ class Place(Tensor):
     offset: Annotated[int, Field(ge=0, lt=2**60)] = 0
 
 
-_ID = re.compile(r"[\w.-]+/(?![.-])[\w.+=-]+/\w+/[^/].*")
-"""`<operator>/<theme>/<dtype>/<what>`; a theme is the name of a file, too."""
-
-
 class Entry(_Strict):
     """A case. `attributes` are those written out, infinity as "inf"; `outputs` those that are asked for;
     `tensors` are by the paths that vectors/FORMAT.md gives datasets in a block, such as `inputs/X`."""
 
-    id: _Text
+    id: Annotated[str, AfterValidator(_printable), Field(max_length=MOST_TEXT_WIDTH)]
     operator: Literal[tuple(OPERATORS)]  # type: ignore[valid-type]
     dtype: Literal[tuple(FLOAT_TYPES)]  # type: ignore[valid-type]
     tier: Literal[TIERS]  # type: ignore[valid-type]
@@ -98,8 +95,8 @@ class Entry(_Strict):
 
     @model_validator(mode="after")
     def _id_belongs(self) -> Entry:
-        operator, _, dtype, *_ = [*self.id.split("/"), "", "", ""]
-        if not _ID.fullmatch(self.id) or (operator, dtype) != (self.operator, self.dtype):
+        theme = self.id.removeprefix(f"{self.operator}/").partition("/")[0]
+        if why_no_theme(theme) or why_no_id(self.id, self.operator, theme, self.dtype):
             raise ValueError(f"id is {self.id!r}; expected {self.operator}/THEME/{self.dtype}/WHAT")
         return self
 

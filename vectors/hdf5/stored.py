@@ -19,8 +19,9 @@ _SLACK = 1 << 20
 _MOST_ROWS = 1 << 18
 _MOST_ROW_BYTES = 1 << 30
 _MOST_TEXT_BYTES = 1 << 26
-_MOST_TEXT_WIDTH = 64 << 10
 _MOST_CHUNK_BYTES = 16 << 20  # a chunk is inflated whole, for each slice that is read of it
+MOST_TEXT_WIDTH = 64 << 10
+"""So many bytes a text may have, such as an id."""
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
@@ -54,10 +55,10 @@ class Stored:
         self._check_size()
 
     def _check_size(self) -> None:
-        if self.dtype == "text" and self._memory.itemsize > _MOST_TEXT_WIDTH:
+        if self.dtype == "text" and self._memory.itemsize > MOST_TEXT_WIDTH:
             raise VectorFileError(
                 f"{self.where}: has texts of {self._memory.itemsize} bytes; expected at most "
-                f"{_MOST_TEXT_WIDTH}"
+                f"{MOST_TEXT_WIDTH}"
             )
         held = self.id.get_storage_size()
         if self.nbytes > held + _SLACK:

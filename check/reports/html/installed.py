@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-from ....cases.errors import GrucibleError
+from ....cases.packages import needing
 
 
 def check_installed() -> None:
-    """Raise GrucibleError where jinja2, which fills the page's template, is not installed."""
-    if find_spec("jinja2") is None:
-        raise GrucibleError("a report as HTML needs jinja2: pip install 'grucible[report]'")
+    """Raise GrucibleError where jinja2, which fills the page's template, is not installed, or broken."""
+    with needing("jinja2", "report", "a report as HTML"):
+        from . import template  # noqa: F401

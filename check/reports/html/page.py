@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ....cases.commands.no_command import no_command_in_xml
 from ....cases.commands.terminal import escaped
 from ...judging.growth import Growth
 from ...report import CORE, Report
@@ -28,7 +27,7 @@ def html_page(reports: Sequence[Report]) -> str:
     Raises GrucibleError where jinja2 is not installed.
     """
     check_installed()
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from .template import filled
 
     told = [summary(report) for report in reports]
     cases = Cases(reports)
@@ -38,29 +37,19 @@ def html_page(reports: Sequence[Report]) -> str:
         for number, one in enumerate(zip(reports, told, found, strict=True))
     ]
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    templates = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_no_command,
-    )  # fmt: skip
-    return templates.get_template("page.html.j2").render(
-        runtimes=told,
-        verdicts=VERDICTS,
-        most_failures=MOST_FAILURES,
-        style=(HERE / "page.css").read_text(encoding="utf-8"),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-        data=packed({"cases": cases.columns(), "runtimes": runtimes}),
-        chunks=[(n, m, chunk) for n, one in enumerate(found) for m, chunk in enumerate(one.chunks)],
-    )
-
-
-def _no_command(value: object) -> object:
-    """A text that is to stand in the page; style and script, which are marked as safe, stay as they are."""
-    from markupsafe import Markup, escape
-
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return Markup(no_command_in_xml(escape(value)))
+    values = {
+        "runtimes": told,
+        "verdicts": VERDICTS,
+        "most_failures": MOST_FAILURES,
+        "style": (HERE / "page.css").read_text(encoding="utf-8"),
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        "data": packed({"cases": cases.columns(), "runtimes": runtimes}),
+        "chunks": [
+            (n, m, chunk) for n, one in enumerate(found) for m, chunk in enumerate(one.chunks)
+        ],
+    }
+    return filled(HERE, "page.html.j2", values)
 
 
 def _runtime(

@@ -1,0 +1,41 @@
+"""The files in a directory and below it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import GrucibleError
+
+MOST_SPECS_NAMES = 100_000
+"""So many files and directories may be below a directory of case specs; a checkout has fewer."""
+
+
+def files_below(
+    root: Path, *endings: str, follow: bool = True, most: float = math.inf
+) -> Iterator[Path]:
+    """The files in a directory and those below it whose names have one of the endings, each directory once,
+    however many links lead to it; links are not followed without `follow`.
+
+    Raises OSError for a directory that cannot be read, and GrucibleError where there are more names than
+    `most`.
+    """
+    seen = set()
+    names_left = most
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for place, below, names in os.walk(root, onerror=stop, followlinks=follow):
+        if (real := os.path.realpath(place)) in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        names_left -= len(below) + len(names)
+        if names_left < 0:
+            raise GrucibleError(
+                f"{root}: more than {most:,} files are below it; name a smaller one"
+            )
+        yield from (Path(place, name) for name in names if name.endswith(endings))

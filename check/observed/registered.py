@@ -1,0 +1,76 @@
+"""The runtimes that are known by name, each asked what it is in another process: loading one may end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..protocol.channel import Closed, LateError
+from ..protocol.header import ProtocolError, parsed
+from ..runtimes.runtime import one_line, registered_runtimes
+from .child import Child
+from .isolated import START_SECONDS, how_it_ended
+from .serve import DESCRIBE
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+LOAD_SECONDS = 60.0
+"""How long one may take to load; a check waits longer."""
+
+
+class Registered(NamedTuple):
+    """A runtime that is known by name: its version and what is said about it, or why it is `not_here`."""
+
+    name: str
+    version: str
+    about: str
+    not_here: str = ""
+
+
+def described_runtimes() -> Iterator[Registered]:
+    """What each of them is, in order. They are loaded one after the other in one process, and where one ends
+    it, or does not end, the next is loaded in another process."""
+    points = registered_runtimes()
+    while points:
+        for found in _described(points):
+            yield found
+            del points[0]
+
+
+def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:
+    """The first of them, up to one that ends the process or its time."""
+    wanted = json.dumps([(point.name, point.value) for point in points])
+    command = [sys.executable, "-P", "-c", DESCRIBE, json.dumps(sys.path), wanted]
+    with contextlib.closing(Child(command, "")) as child:
+        for place, point in enumerate([*points]):
+            child.name = point.name
+            try:
+                if not place:
+                    child.channel.lines(time.monotonic() + START_SECONDS)  # its hello
+                lines = child.channel.lines(time.monotonic() + LOAD_SECONDS)
+            except Closed:
+                said = f"while loading it {how_it_ended(child)}"
+            except LateError:
+                said = f"did not load in {LOAD_SECONDS:g} s"
+            except ProtocolError as error:
+                said = f"while loading, {error}"
+            else:
+                yield _told(point.name, dict(parsed(lines)))
+                continue
+            yield Registered(point.name, "", f"runtime {point.name}: {said}", "not usable")
+            return
+
+
+def _told(name: str, said: dict[str, str]) -> Registered:
+    about = one_line(said.get("about", ""))
+    return Registered(
+        name,
+        one_line(said.get("version", "")),
+        about,
+        f"not {said['not']}" if "not" in said else "",
+    )

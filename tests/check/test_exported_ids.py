@@ -1,0 +1,92 @@
+"""What `gen` and strangers call a case can be exported and imported; an export is there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from grucible.vectors.exchange import export
+from grucible.vectors.exchange.manifest import read_manifest
+from grucible.vectors.find import case_ids
+
+from .conftest import Command
+from .made import make_block, write_vectors
+
+SPEC = """
+operator: openvino.GRUCell-3
+about: one case
+dtypes: [float32]
+sizes: {batch_size: 1, input_size: 1, hidden_size: 2}
+cases:
+  - list: [{}]
+"""
+
+
+@pytest.mark.parametrize("theme", ["my theme", "a,b", "(1)", "-", "ü", "a~b", "a."])
+def test_whatever_theme_gen_takes_is_exported_and_imported(
+    theme: str, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / f"{theme}.yaml").write_text(SPEC)
+    assert command("gen", tmp_path / f"{theme}.yaml", "-o", tmp_path / "v").status == 0
+    ids = list(case_ids(tmp_path / "v"))
+    assert [one.split("/")[1] for one in ids] == [theme]
+    assert command("export", tmp_path / "v", "--to", "raw", "-o", tmp_path / "x").status == 0
+    assert [entry.id for entry in read_manifest(tmp_path / "x").cases] == ids
+    assert command("import", tmp_path / "x", "-o", tmp_path / "again").status == 0
+    assert list(case_ids(tmp_path / "again")) == ids
+
+
+def test_ids_of_strangers_as_wide_as_the_reader_takes_them(
+    tmp_path: Path, command: Command
+) -> None:
+    write_vectors(tmp_path / "v.h5", make_block(["é" * 30_000, "a//b  c", "?"]))
+    assert command("export", tmp_path / "v.h5", "--to", "npz", "-o", tmp_path / "x").status == 0
+    assert command("import", tmp_path / "x", "-o", tmp_path / "again.h5").status == 0
+    assert sorted(case_ids(tmp_path / "again.h5")) == sorted(case_ids(tmp_path / "v.h5"))
+
+
+@pytest.mark.parametrize("theme", ["..", ".hidden"])
+def test_a_spec_whose_name_is_no_theme(theme: str, tmp_path: Path, command: Command) -> None:
+    (tmp_path / f"{theme}.yaml").write_text(SPEC)
+    said = command("gen", tmp_path / f"{theme}.yaml", "-o", tmp_path / "v").said_in_one_line()
+    assert f"the theme is {theme!r}; expected a name" in said
+    assert said.endswith("with no dot first; rename the file\n")
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("at", ["replace_file", "write_sums", "_entry"])
+def test_where_an_export_fails_nothing_of_it_is_left(
+    at: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """A folder that was there, and empty, stays so; then the same command makes the export."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_vectors(tmp_path / "v.h5", make_block(["a", "b"]))
+    out = tmp_path / "deep" / "x"
+    if there:
+        out.mkdir(parents=True)
+    asked = ["export", tmp_path / "v.h5", "--to", "raw", "-o", out]
+    with monkeypatch.context() as patched:
+        patched.setattr(export, at, full)
+        said = command(*asked).said_in_one_line()
+    assert f"{out}: cannot be written (No space left on device)" in said
+    assert (out.exists(), (tmp_path / "deep").exists()) == (there, there)
+    assert not list(tmp_path.rglob("x/*"))
+    assert command(*asked).status == 0
+
+
+def test_two_exports_into_a_folder_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """The second one says so, and leaves what the first has made."""
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+    out = tmp_path / "x"
+    asked = ["export", tmp_path / "v.h5", "--to", "raw", "-o", out]
+    assert command(*asked).status == 0
+    monkeypatch.setattr(export, "_check_empty", lambda _: None)  # when it looked, it was empty
+    assert f"{out}: cannot be written (File exists)" in command(*asked).said_in_one_line()
+    assert read_manifest(out).cases
