@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
 from .test_attacked_imports import forged
@@ -134,3 +137,46 @@ def test_a_file_of_webnn_that_says_something_else(
     (tmp_path / "t.json").write_text(text.replace(old, new, 1))
     ended = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
     assert says in ended.said_in_one_line()
+
+
+def _seven_inputs(model: Any) -> None:
+    model.graph.node[0].input.extend([""] * (7 - len(model.graph.node[0].input)))
+
+
+def _three_outputs(model: Any) -> None:
+    model.graph.node[0].output.append("")
+
+
+def _one_name(model: Any) -> None:
+    model.graph.node[0].output[:] = ["Y_h", "Y_h"]
+    del model.graph.output[0]
+
+
+def _whole_clip(model: Any) -> None:
+    model.graph.node[0].attribute.add(name="clip", type=2, i=3)
+
+
+def _bad_sparse(model: Any) -> None:
+    model.graph.sparse_initializer.add().dims.append(3)
+
+
+@pytest.mark.parametrize(
+    "change", [_seven_inputs, _three_outputs, _one_name, _whole_clip, _bad_sparse]
+)
+def test_an_onnx_model_that_onnx_refuses(
+    change: Callable[[Any], None], tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    export_vectors(
+        None, folder, "onnx", select=["onnx.GRU-14/core/float32/nodir-noact-nohidden_size"]
+    )
+    [path] = folder.rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    if change is _one_name:
+        (path.parent / "test_data_set_0/output_1.pb").unlink()
+    ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
+    refused = "there is no case to import; 1 left out: is refused by onnx.checker: "
+    assert refused in ended.said_in_one_line()
