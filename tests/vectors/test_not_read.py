@@ -111,3 +111,19 @@ def test_a_report_does_not_replace_what_cannot_be_read(forbidden: Path, command:
     status, _, said = command("check", "--runtime", "no:such", "--report", f"json={forbidden}")
     assert status == 2
     assert f"{forbidden}: is there already, and {DENIED}" in said
+
+
+def test_vectors_in_a_directory_that_cannot_be_entered(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be there."""
+    path, stat = tmp_path / "closed/vectors.h5", Path.stat
+
+    def refused(self: Path, **how: Any) -> Any:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return stat(self, **how)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    status, _, said = command("score", path)
+    assert (status, said) == (2, f"grucible: {path}: cannot be read (Permission denied)\n")
