@@ -33,9 +33,9 @@ def held(tmp_path: Path) -> Iterator[Path]:
     """Vectors that another program writes."""
     path = tmp_path / "held.h5"
     path.write_bytes(CELL.read_bytes())
-    words = [sys.executable, "-c", HOLDER, path]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, **pipes) as program:
+    words = [sys.executable, "-c", HOLDER, str(path)]
+
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"open\n"
         yield path
