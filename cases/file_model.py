@@ -52,9 +52,16 @@ class ClosedModel(BaseModel):
         return few_keys(value)
 
 
-def json_value(path: Path, raw: bytes, most_commas: int = MOST_PARTS) -> Any:
+def json_value(path: Path, raw: bytes) -> Any:
     """The value of a JSON text. Raises ValueError for what is none, GrucibleError for too many parts."""
-    keys, brackets = raw.count(b":"), raw.count(b"{") + raw.count(b"[")
-    if raw.count(b",") > most_commas or keys > _MOST_COLONS or brackets > MOST_PARTS // 2:
-        raise GrucibleError(f"{path}: has more parts than any export or test or report")
+    check_parts(path, raw)
     return from_json(raw)
+
+
+def check_parts(
+    path: Path, raw: bytes, most_commas: int = MOST_PARTS, most_colons: int = _MOST_COLONS
+) -> None:
+    """Raise GrucibleError where a JSON text has too many parts."""
+    keys, brackets = raw.count(b":"), raw.count(b"{") + raw.count(b"[")
+    if raw.count(b",") > most_commas or keys > most_colons or brackets > MOST_PARTS // 2:
+        raise GrucibleError(f"{path}: has more parts than any export or test or report")

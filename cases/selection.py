@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 
 from .errors import GrucibleError
 
@@ -14,6 +15,8 @@ FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 """What selects the cases of these themes."""
 AND = " & "
 """What joins globs that an id must match all of: no id of ours holds it."""
+_MOST_TOLD = 20
+"""So many globs are told, where none selects anything."""
 _WILD = re.compile(r"[*?[]")
 
 
@@ -36,8 +39,36 @@ def is_glob(text: str) -> bool:
 
 
 def selected(case_id: str, select: Sequence[str]) -> bool:
-    """Whether an id matches any glob; no glob selects everything."""
-    return not select or any(matches(case_id, glob) for glob in select)
+    """Whether an id matches any glob, as `matches` says; no glob selects everything."""
+    if not select:
+        return True
+    whole, wild = _taken_apart(tuple(select))
+    if case_id in whole:
+        return True
+    for literal, parts in wild:  # a loop, for there may be thousands, and as many ids
+        if literal in case_id and all(_pattern(one).match(case_id) for one in parts):
+            return True
+    return False
+
+
+@lru_cache(maxsize=16)
+def _taken_apart(
+    select: tuple[str, ...],
+) -> tuple[frozenset[str], Sequence[tuple[str, Sequence[str]]]]:
+    """The globs, which an id may be, and the parts of those that match others too, with the longest text that
+    an id must hold: that is looked for sooner than a glob is matched."""
+    found = []
+    for glob in dict.fromkeys(select):
+        parts = glob.split(AND)
+        if is_glob(glob) or len(parts) > 1:
+            texts = [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
+            found.append((max(texts, key=len), parts))
+    return frozenset(select), found
+
+
+@lru_cache(maxsize=4096)
+def _pattern(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob))
 
 
 def globs(given: str | Sequence[str]) -> Sequence[str]:
@@ -72,8 +103,10 @@ def nothing_selected(
     given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
     told = [
         f"{option} {value}" if option == "--dtype" else f"{option} {value!r}"
-        for option, value in given
+        for option, value in given[:_MOST_TOLD]
     ]
+    if more := len(given[_MOST_TOLD:]):
+        told.append(f"and {more:,} more")
     by = f" by {' '.join(told)}" if told else ""
     return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")
 

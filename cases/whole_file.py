@@ -56,12 +56,8 @@ def prepare_place(path: Path) -> None:
     Raises OSError where no file can be made, and GrucibleError for a device or a pipe: before hours of work,
     not after."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if path.exists() and not path.is_file():
-        raise GrucibleError(f"{path}: is no regular file; name another place")
+    check_possible(path)
     remove_leftovers(path)
-    check_writable(path)
 
 
 @contextlib.contextmanager
@@ -79,6 +75,17 @@ def check_writable(path: Path) -> None:
     temporary = _temporary(path, str(os.getpid()))
     temporary.touch()
     temporary.unlink()
+
+
+def check_possible(path: Path) -> None:
+    """Raise OSError where no file can stand at `path`, whose directory need not be there, and GrucibleError
+    for a device or a pipe. Nothing is made."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        raise GrucibleError(f"{path}: is no regular file; name another place")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    check_writable(above / path.name)
 
 
 def remove_leftovers(path: Path) -> None:

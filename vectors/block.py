@@ -16,6 +16,7 @@ from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
 from ..cases.question import Question, TensorType
+from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of
 
 
@@ -143,13 +144,6 @@ def canonical_json(given: Mapping[str, Any]) -> str:
     )
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an attribute stands there twice")
-    return found
-
-
 def attributes_from_json(
     text: str, operator: Operator, *, as_written: bool = False
 ) -> dict[str, Any]:
@@ -157,7 +151,7 @@ def attributes_from_json(
 
     `as_written` are attributes that people write: a value may stand there as its specification writes it too.
     """
-    given: Any = json.loads(text, object_pairs_hook=_each_once)
+    given: Any = strict_json(text, "an attribute")
     if not isinstance(given, dict):
         raise ValueError("attributes are not a JSON object")
     for name, value in given.items():

@@ -52,7 +52,7 @@ def export_command(
     `sha256sum -c` verifies. `grucible import` reads them back.
     """
     from ..cases.commands.progress import progress_over
-    from .exchange.export import export_vectors
+    from .exchange.export import check_place, export_vectors
     from .find import case_ids
 
     if questions and answers:
@@ -60,6 +60,7 @@ def export_command(
     contents: Contents = "questions and answers"
     if questions or answers:
         contents = "questions" if questions else "answers"
+    check_place(out)
     total = sum(1 for _ in case_ids(vectors, select)) if sys.stderr.isatty() else 0
     with progress_over("exporting", total) as progress:
         done = export_vectors(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -76,10 +75,14 @@ def case_tiers(path: Path | None, select: Sequence[str] = ()) -> Iterator[tuple[
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
-    if not os.path.exists(root):  # noqa: PTH110, for no file has too long a name
+    try:
+        root.stat()
+    except PermissionError as error:
+        raise VectorFileError(f"{root}: cannot be read ({error.strerror})") from None
+    except (OSError, ValueError):  # also for too long a name, which no file has
         raise VectorFileError(
             f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
-        )
+        ) from None
     if root.is_file():
         return [(root, root.name)]
     files = sorted(files_below(root, ".h5"), key=_plain_first)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import GrucibleError
@@ -76,10 +77,11 @@ def check_appendable(path: Path) -> None:
         raise GrucibleError(f"{path}: is a pipe; expected a file")
     if not path.parent.is_dir():
         raise GrucibleError(f"{path}: there is no directory {path.parent}")
-    if is_hdf5(path):
-        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
-    if path.is_file() and not _is_stream(path) and _NO_MARKDOWN.search(_beginning(path)):
-        raise GrucibleError(f"{path}: holds no Markdown; name another place")
+    with _reading(path):
+        if is_hdf5(path):
+            raise GrucibleError(f"{path}: is an HDF5 file; name another place")
+        if not _is_stream(path) and _NO_MARKDOWN.search(_beginning(path)):
+            raise GrucibleError(f"{path}: holds no Markdown; name another place")
 
 
 def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
@@ -87,11 +89,12 @@ def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
     what replaces it, and where no file can be made: before long work, not after."""
     if path.is_dir():
         raise GrucibleError(f"{path}: is a directory; expected a file")
-    if is_hdf5(path):
-        raise GrucibleError(f"{path}: is an HDF5 file; name another place")
-    if _is_stream(path):
-        return
-    beginning = _beginning(path)
+    with _reading(path):
+        if is_hdf5(path):
+            raise GrucibleError(f"{path}: is an HDF5 file; name another place")
+        if _is_stream(path):
+            return
+        beginning = _beginning(path)
     if beginning and not like.match(beginning):
         raise GrucibleError(
             f"{path}: is there already, and holds something else; name another place"
@@ -116,13 +119,23 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
         known[place] = option
 
 
-def _beginning(path: Path) -> bytes:
-    """What a file begins with; nothing where it cannot be read: whether it can be written, writing tells."""
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """An OSError of reading what stands at `path` as a GrucibleError: it may be anything."""
     try:
-        with path.open("rb") as file:
-            return file.read(_BEGINNING)
-    except OSError:
+        yield
+    except OSError as error:
+        raise GrucibleError(
+            f"{path}: is there already, and cannot be read ({_why(error)}); name another place"
+        ) from None
+
+
+def _beginning(path: Path) -> bytes:
+    """What a file begins with; nothing where there is none. Raises OSError where it cannot be read."""
+    if not path.is_file():
         return b""
+    with path.open("rb") as file:
+        return file.read(_BEGINNING)
 
 
 def _is_stream(path: Path) -> bool:
@@ -145,12 +158,10 @@ def _write_into(path: Path, data: bytes) -> None:
 
 
 def is_hdf5(path: Path) -> bool:
-    """Whether a regular file is one of HDF5: vectors or outputs, which no text replaces."""
+    """Whether a regular file is one of HDF5: vectors or outputs, which no text replaces. Raises OSError where
+    it cannot be read."""
     if not path.is_file() or _is_stream(path):
         return False
-    try:
-        with path.open("rb") as file:
-            head = file.read(_PLACES[-1] + len(_HDF5))
-            return any(head.startswith(_HDF5, place) for place in _PLACES)
-    except OSError:
-        return False
+    with path.open("rb") as file:
+        head = file.read(_PLACES[-1] + len(_HDF5))
+    return any(head.startswith(_HDF5, place) for place in _PLACES)

@@ -13,6 +13,7 @@ import numpy as np
 from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.whole_file import check_possible, writing_to
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
@@ -71,23 +72,24 @@ def write_suite(
         groups.setdefault("/".join(case.id.split("/")[:2]), []).append(case)
     if not groups:
         raise GrucibleError(f"there is no case to import{_first(suite.left_out)}")
-    one_file, _ = out.suffix == ".h5", outputs_place(out)
+    one_file = out.suffix == ".h5"
     if one_file and len(groups) > 1:
         raise GrucibleError(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
         )
-    for prefix in groups:
+    for prefix, cases in groups.items():
         if why := why_no_theme(prefix.rpartition("/")[2]):
             raise GrucibleError(f"{prefix}: {why}; rename the folder or file of the cases")
         prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
-        check_outputs_place(outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5")
+        if any(case.expected() for case in cases):
+            check_outputs_place(_beside(out, prefix))
     made = []
     for prefix, cases in groups.items():
         path = out if one_file else out / f"{prefix}.h5"
         posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
         written = write_answered(path, posed, suite.about, advance)
-        beside = outputs_place(out) if one_file else outputs_place(out) / f"{prefix}.h5"
-        made.append(Made(written, _write_expected(path, beside, suite.about, cases)))
+        outputs = _write_expected(path, _beside(out, prefix), suite.about, cases)
+        made.append(Made(written, outputs))
     return made
 
 
@@ -99,10 +101,13 @@ def check_place(out: Path) -> None:
         for path in (out, beside):
             if path.exists() and not path.is_dir():
                 raise GrucibleError(f"{path}: is no directory; name another place, or a file *.h5")
+        with writing_to(out):
+            check_possible(out / "any.h5")
         return
-    if out.is_file():
+    with writing_to(out):
+        check_possible(out)
         check_replaceable(out, lambda _: "")
-    if beside.is_file():
+    if beside.exists():
         check_outputs_place(beside)
 
 
@@ -115,6 +120,11 @@ def outputs_place(out: Path) -> Path:
     if not whole.name:
         raise GrucibleError(f"{out}: name a directory that is not the root")
     return (out if out.name not in ("", "..") else whole).with_name(f"{whole.name}-outputs")
+
+
+def _beside(out: Path, prefix: str) -> Path:
+    """Where the outputs stand that are expected of the cases whose ids begin with `prefix`."""
+    return outputs_place(out) if out.suffix == ".h5" else outputs_place(out) / f"{prefix}.h5"
 
 
 def _first(left_out: Counter[str]) -> str:

@@ -24,6 +24,7 @@ from ...cases.operators.known import operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
+from ...cases.strict_json import strict_json
 from ...cases.whole_file import prepare_place, replace_file, writing_to
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
@@ -103,20 +104,30 @@ def _asked(
     beside = file.with_suffix(".json")
     told: dict[str, Any] = {"operator": operator, "attributes": attributes or "{}"}
     if beside.is_file():
-        raw = bounded_bytes(beside, _MOST_BYTES)
-        try:
-            read = json.loads(raw)
-            told |= {"operator": read["operator"], "attributes": json.dumps(read["attributes"])}
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise GrucibleError(
-                f"{beside}: {error}; expected an object with operator and attributes"
-            ) from None
+        told = _told(beside)
     if not isinstance(told["operator"], str):
         raise GrucibleError(
             f"{file}: of which operator? Give --operator, or {beside.name} beside it"
         )
     found = operator_named(told["operator"])
     return found, _given(f"{file}: attributes", found, told["attributes"])
+
+
+def _told(beside: Path) -> dict[str, Any]:
+    """The operator and attributes, a JSON text, that a JSON file says."""
+    raw = bounded_bytes(beside, _MOST_BYTES)
+    try:
+        read = strict_json(raw)
+        told = {"operator": read["operator"], "attributes": json.dumps(read["attributes"])}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise GrucibleError(
+            f"{beside}: {error}; expected an object with operator and attributes"
+        ) from None
+    if unknown := sorted(read.keys() - told.keys()):
+        raise GrucibleError(
+            f"{beside}: has the key {unknown[0][:80]!r}; expected operator and attributes alone"
+        )
+    return told
 
 
 def _given(place: str, operator: Operator, attributes: str) -> dict[str, Any]:

@@ -66,7 +66,10 @@ def _of_folder(folder: Path) -> Suite:
             for number, data in enumerate(sets):
                 name = path.parent.name + (f"-{number}" if len(sets) > 1 else "")
                 read = functools.partial(_read, model, path, data)
-                cases.append(_case(read, folder.resolve().name, name))
+                case = _case(read, folder.resolve().name, name)
+                if not number:
+                    _check_model(_bytes(path))
+                cases.append(case)
         except NotAsked as reason:
             left_out[str(reason)] += 1
         except Exception as error:  # protobuf's and onnx's own, of many types
@@ -89,10 +92,21 @@ def _of_package() -> Suite:
         for inputs, outputs in test.data_sets or []:
             try:
                 read = functools.partial(_posed, test.model, inputs, outputs)
-                cases.append(_case(read, PACKAGE_THEME, test.name))
+                made = _case(read, PACKAGE_THEME, test.name)
+                _check_model(test.model)
+                cases.append(made)
             except NotAsked as reason:
                 left_out[str(reason)] += 1
     return Suite(f"the node tests of onnx {onnx.__version__}", cases, left_out)
+
+
+def _check_model(model: onnx.ModelProto | bytes) -> None:
+    """Raise NotAsked for what onnx does not accept as a model."""
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        said = str(error).strip().partition("\n")[0][:200]
+        raise NotAsked(f"is refused by onnx.checker: {said}") from None
 
 
 def _read(model: Callable[[Path], onnx.ModelProto], path: Path, data: Path) -> _Asked:

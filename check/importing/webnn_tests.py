@@ -12,82 +12,44 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
-from ...cases.file_model import FIRST_WRONG, FewKeys, json_value
+from ...cases.file_model import check_parts
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
+from ...cases.strict_json import strict_json
 from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.manifest import MANIFEST
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
+from .webnn_models import Arguments, Call, Tensor, Test
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 40 << 20
 """The largest file that is read."""
 MOST_ELEMENTS = 4 << 20
 """So many numbers may be in all inputs of a case: it has at most 32 MiB in float64."""
-_MOST_COMMAS = 6_000_000
+_MOST_COMMAS = 5_000_000
 """So many may be in a file: a number has less than another part."""
+_MOST_COLONS = 500_000
+"""So many may be in a file: a test has some fifty."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _GATED = {"W": "weight", "R": "recurrentWeight", "Wb": "bias", "Rb": "recurrentBias"}
 """What WebNN calls the tensors that hold the gates one after the other."""
+_NOT_OF = {
+    "gru": {"hiddenState"},
+    "gruCell": {"steps", "initialHiddenState", "returnSequence", "direction"},
+}
+"""What the other of the two takes alone."""
 _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
 """Where z, r and n stand among the gates, by WebNN's layout."""
-
-
-class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Descriptor(_Lenient):
-    shape: Annotated[list[Annotated[int, Field(ge=1, lt=2**24)]], FIRST_WRONG, Field(max_length=8)]
-    dataType: str
-
-
-class _Tensor(_Lenient):
-    data: Annotated[list[float], FIRST_WRONG] | float
-    descriptor: _Descriptor
-
-
-class _Call(_Lenient):
-    name: str
-    arguments: Annotated[list[dict[str, Any]], FIRST_WRONG]
-    outputs: Annotated[list[str], FIRST_WRONG] | str
-
-
-class _Graph(_Lenient):
-    inputs: Annotated[dict[str, _Tensor], FewKeys]
-    operators: Annotated[list[_Call], FIRST_WRONG]
-    expectedOutputs: Annotated[dict[str, _Tensor], FewKeys]
-
-
-class _Test(_Lenient):
-    name: str
-    graph: _Graph
-
-
-class _Options(_Lenient):
-    """MLGruOptions and MLGruCellOptions, with their defaults."""
-
-    bias: str | None = None
-    recurrentBias: str | None = None
-    initialHiddenState: str | None = None
-    resetAfter: bool = True
-    returnSequence: bool = False
-    direction: Literal["forward", "backward", "both"] = "forward"
-    layout: Literal["zrn", "rzn"] = "zrn"
-    activations: Annotated[list[str], FIRST_WRONG, Field(min_length=2, max_length=2)] = [
-        "sigmoid",
-        "tanh",
-    ]
 
 
 def suite_of_webnn(place: Path) -> Suite:
@@ -107,24 +69,25 @@ def suite_of_webnn(place: Path) -> Suite:
     return Suite(f"WebNN's tests in {place.resolve().name}", cases, left_out)
 
 
-def _tests(file: Path) -> list[_Test]:
+def _tests(file: Path) -> list[Test]:
     raw = bounded_bytes(file, MOST_BYTES)
+    check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
     try:
-        found = json_value(file, raw, _MOST_COMMAS)
-    except ValueError as error:
+        found = strict_json(raw)
+    except (ValueError, RecursionError) as error:
         said = str(error).partition("\n")[0][:200]
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):
         found = found.get("tests", [found])
     try:
-        return [_Test.model_validate(one) for one in found]
+        return [Test.model_validate(one) for one in found]
     except (ValidationError, TypeError) as error:
         first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else None
         said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
         raise GrucibleError(f"{file}: is no test of WebNN ({said})") from None
 
 
-def _case(test: _Test, theme: str) -> ForeignCase:
+def _case(test: Test, theme: str) -> ForeignCase:
     """The case of a test. Raises NotAsked."""
     if len(test.graph.operators) != 1 or test.graph.operators[0].name not in ("gru", "gruCell"):
         raise NotAsked("is not one gru or gruCell")
@@ -132,7 +95,9 @@ def _case(test: _Test, theme: str) -> ForeignCase:
     try:
         return _asked(test, call, theme)
     except ValidationError as error:
-        raise NotAsked(f"options: {error.errors(include_url=False)[0]['msg']}") from None
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))[:80]
+        raise NotAsked(f"arguments: {place}: {first['msg']}") from None
     except QuestionError as error:
         raise NotAsked(str(error)) from None
     except (KeyError, ValueError, TypeError, OverflowError) as error:
@@ -140,7 +105,7 @@ def _case(test: _Test, theme: str) -> ForeignCase:
         raise NotAsked(f"holds what no GRU takes: {said}") from None
 
 
-def _asked(test: _Test, call: _Call, theme: str) -> ForeignCase:
+def _asked(test: Test, call: Call, theme: str) -> ForeignCase:
     """The case of a call; its tensors are made again when they are asked for, and not kept."""
     question = _question(test, call)
     _expected(test, call)
@@ -150,43 +115,68 @@ def _asked(test: _Test, call: _Call, theme: str) -> ForeignCase:
     )
 
 
-def _question(test: _Test, call: _Call) -> Question:
-    told = {name: value for argument in call.arguments for name, value in argument.items()}
-    options = _Options.model_validate(told.get("options", {}))
-    h0 = options.initialHiddenState or told.get("hiddenState")
+def _question(test: Test, call: Call) -> Question:
+    told, cell = _arguments(call), call.name == "gruCell"
+    options = told.options
     names = {
-        "X": told["input"],
-        "W": told["weight"],
-        "R": told["recurrentWeight"],
+        "X": told.input,
+        "W": told.weight,
+        "R": told.recurrentWeight,
         "Wb": options.bias,
         "Rb": options.recurrentBias,
-        "initial_h": h0,
+        "initial_h": told.hiddenState if cell else options.initialHiddenState,
     }
-    arrays = _arrays(test.graph.inputs, {ours: name for ours, name in names.items() if name})
-    inputs = _inputs(arrays, options.layout, cell=call.name == "gruCell")
-    return pose(GRU, _given(told, options), inputs, outputs=list(_outputs(call)))
+    given = {ours: name for ours, name in names.items() if name is not None}
+    inputs = _inputs(_arrays(test.graph.inputs, given), options.layout, cell=cell)
+    outputs = list(_outputs(call, 2 if options.returnSequence else 1))
+    question = pose(GRU, _given(told), inputs, outputs=outputs)
+    length = question.inputs["X"].shape[0]
+    if "steps" in told.model_fields_set and (told.steps is True or told.steps != length):
+        raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
+    return question
 
 
-def _outputs(call: _Call) -> dict[str, str]:
-    """What a call names its outputs, by their names in ONNX."""
+def _arguments(call: Call) -> Arguments:
+    """What is given to a call, each once. Raises NotAsked for what it does not take."""
+    pairs = [pair for argument in call.arguments for pair in argument.items()]
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise NotAsked("gives an argument twice")
+    told = Arguments.model_validate(given)
+    if others := (told.model_fields_set | told.options.model_fields_set) & _NOT_OF[call.name]:
+        raise NotAsked(f"gives {min(others)}, which {call.name} does not take")
+    if call.name == "gruCell" and told.hiddenState is None:
+        raise NotAsked("gives no hiddenState, which gruCell needs")
+    return told
+
+
+def _outputs(call: Call, count: int) -> dict[str, str]:
+    """What a call that gives `count` outputs names them, by their names in ONNX. Raises NotAsked for more
+    or fewer names."""
     outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
+    if len(outputs) != count or len(set(outputs)) != count:
+        raise NotAsked(f"names {len(set(outputs))} outputs of {count}")
     return dict(zip(("Y_h", "Y"), outputs, strict=False))
 
 
-def _expected(test: _Test, call: _Call) -> Arrays:
+def _expected(test: Test, call: Call) -> Arrays:
     told = test.graph.expectedOutputs
-    found = _arrays(told, {o: theirs for o, theirs in _outputs(call).items() if theirs in told})
+    outputs = _outputs(call, 2 if _arguments(call).options.returnSequence else 1)
+    if others := told.keys() - set(outputs.values()):
+        raise NotAsked(f"expects {min(others)[:80]!r}, which is no output of its {call.name}")
+    found = _arrays(told, {ours: name for ours, name in outputs.items() if name in told})
     return _of_one(found) if call.name == "gruCell" else found
 
 
-def _given(told: Mapping[str, Any], options: _Options) -> dict[str, Any]:
+def _given(told: Arguments) -> dict[str, Any]:
     """The attributes of ONNX GRU, all written out."""
+    options = told.options
     directions = 2 if options.direction == "both" else 1
     unknown = set(options.activations) - set(_ONNX_ACTIVATIONS)
     if unknown:
         raise NotAsked(f"has the activation {min(unknown)!r}")
     return {
-        "hidden_size": told["hiddenSize"],
+        "hidden_size": told.hiddenSize,
         "direction": _ONNX_DIRECTIONS[options.direction],
         "linear_before_reset": int(options.resetAfter),
         "activations": [_ONNX_ACTIVATIONS[one] for one in options.activations] * directions,
@@ -221,7 +211,7 @@ def _gates(name: str, array: Array, layout: str, axis: int) -> Array:
     return np.concatenate([parts[at] for at in _LAYOUTS[layout]], axis=axis)
 
 
-def _arrays(tensors: Mapping[str, _Tensor], names: Mapping[str, str]) -> Arrays:
+def _arrays(tensors: Mapping[str, Tensor], names: Mapping[str, str]) -> Arrays:
     """The tensors of the names that are given, and no others; ValueError where they make no case."""
     count = sum(math.prod(tensors[name].descriptor.shape) for name in names.values())
     if count > MOST_ELEMENTS:
@@ -229,7 +219,7 @@ def _arrays(tensors: Mapping[str, _Tensor], names: Mapping[str, str]) -> Arrays:
     return {ours: _array(tensors[name]) for ours, name in names.items()}
 
 
-def _array(tensor: _Tensor) -> Array:
+def _array(tensor: Tensor) -> Array:
     """The numbers of a tensor; one number fills it. ValueError where they do not fit."""
     shape, dtype = tensor.descriptor.shape, tensor.descriptor.dataType
     if dtype not in ("float16", "float32"):

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import VectorFileError
+from ...cases.whole_file import check_possible, writing_to
 from ...vectors.block import Block
 from ...vectors.hdf5.attributes import attribute, write_text_attribute
 from ...vectors.hdf5.folder import Folder
@@ -235,9 +236,11 @@ class OutputsWriter:
 
 
 def check_outputs_place(path: Path) -> None:
-    """Raise VectorFileError where outputs are not to stand: in the place of vectors, or of what is not
-    grucible's."""
-    check_replaceable(path, _holds_vectors)
+    """Raise GrucibleError where outputs cannot or are not to stand: in the place of vectors, or of what is
+    not grucible's."""
+    with writing_to(path):
+        check_possible(path)
+        check_replaceable(path, _holds_vectors)
 
 
 def _holds_vectors(file: Any) -> str:

@@ -7,7 +7,7 @@ fit into memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 
 import grucible
 
+from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.operators.known import OPERATORS
@@ -31,6 +32,8 @@ from .chunks import Made, block_of, check_sizes, chunks, stacked
 from .files import source_digest
 
 NONPORTABLE = "nonportable"
+MOST_BYTES = 128 << 20
+"""So much may be in a vector file, which is built in memory: twice what is in the largest that is shipped."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,11 @@ def write_answered(
     """Write a vector file of questions, of one operator and theme, with their exact answers.
 
     `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
-    Raises GrucibleError where a question is too large, or none can be answered.
+    Raises GrucibleError where a question is too large, or all are, or none can be answered.
     """
     by_id = {one.id: one for one in posed}
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
-    specs = [_spec(one.read(), nonportable=one.nonportable) for one in posed]
+    specs = _specs(posed, _Room(path))
     operator, theme, *_ = specs[0].id.split("/")
     unanswered: dict[str, str] = {}
     with new_vector_file(
@@ -94,21 +97,61 @@ def write_answered(
         generator=f"grucible {grucible.__version__}",
         made_from=json.dumps({"imported": about, "sources": source_digest()}, sort_keys=True),
     ) as writer:
+        room = _Room(path)
         for key, members in chunks(specs):
-            blocks = []
-            for part in members:
-                questions = [by_id[spec.id].read() for spec in part]
-                block, refused = _answered_block(part, questions)
-                unanswered |= refused
-                if block is not None:
-                    blocks.append(block)
-                advance(len(part))
-            if blocks:
+            answers = _answers(members, by_id, unanswered, room, advance)
+            if blocks := list(answers):
                 writer.write_block(key, blocks)
+            del blocks  # before the next are made, and before the file is put together
         if len(unanswered) == len(specs):
             first = next(iter(unanswered))
             raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
     return Imported(path, len(specs) - len(unanswered), writer.content_sha256, unanswered)
+
+
+class _Room:
+    """How much a vector file may still hold."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._left = path, MOST_BYTES
+
+    def take(self, *held: Mapping[str, Array]) -> None:
+        """Count arrays; GrucibleError for those that are too much."""
+        self._left -= sum(array.nbytes for arrays in held for array in arrays.values())
+        if self._left < 0:
+            raise GrucibleError(
+                f"{self._path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
+                "each to a file of its own"
+            )
+
+
+def _specs(posed: Sequence[Posed], room: _Room) -> list[CaseSpec]:
+    """What the questions ask. Raises GrucibleError where there is no room for their inputs alone."""
+    specs = []
+    for one in posed:
+        question = one.read()
+        room.take(question.inputs)
+        specs.append(_spec(question, nonportable=one.nonportable))
+    return specs
+
+
+def _answers(
+    members: Sequence[Sequence[CaseSpec]],
+    by_id: Mapping[str, Posed],
+    unanswered: dict[str, str],
+    room: _Room,
+    advance: Callable[[int], None],
+) -> Iterator[Block]:
+    """The answered cases of a block, chunk by chunk; why others are not goes to `unanswered`."""
+    for part in members:
+        block, refused = _answered_block(part, [by_id[spec.id].read() for spec in part])
+        unanswered |= refused
+        if block is not None:
+            room.take(block.inputs)
+            for one in block.answers.values():
+                room.take(one.outputs, *one.tolerances.values())
+            yield block
+        advance(len(part))
 
 
 def _spec(question: Question, *, nonportable: bool) -> CaseSpec:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
 
-from grucible.cases.selection import may_select, of_dtypes, selected
+from grucible.cases import selection
+from grucible.cases.selection import matches, may_select, of_dtypes, selected
 
 ID = "openvino.GRUCell-3/core/float32/lbr-[x]-sigmoid_tanh"
 PREFIXES = [ID[:end] for end in range(len(ID) + 1)]
@@ -78,3 +80,36 @@ def test_of_what_is_selected_some_dtypes(
 
 def test_an_id_that_holds_what_joins_globs_is_found_by_itself() -> None:
     assert selected("o/a/f16/x & y", ["o/a/f16/x & y"])
+
+
+GLOBS = ["*", "onnx*", "*/float32/*", "*[0-9]", "*[!0-9]", "a[*]b", "[x", "*[x", "*x]", "?nnx*", "", "a & b",
+         "x & x", "*/float32/* & *relu*", "onnx.GRU-14/t/float32/x", "a*", "a]*", "*.*?x"]  # fmt: skip
+IDS = [
+    "onnx.GRU-14/t/float32/x",
+    "onnx.GRU-14/t/float16/relu1",
+    "a[*]b",
+    "[x",
+    "a & b",
+    "x",
+    "",
+    "a*",
+    "ax]",
+]
+
+
+def test_several_globs_select_what_each_of_them_matches() -> None:
+    for case_id in IDS:
+        for glob in GLOBS:
+            assert selected(case_id, [glob]) == matches(case_id, glob), (case_id, glob)
+        for pair in itertools.combinations(GLOBS, 2):
+            assert selected(case_id, pair) == any(matches(case_id, one) for one in pair)
+
+
+def test_very_many_globs_that_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is matched where an id does not hold its longest text; few are told."""
+    many = [f"*nothing{number}*" for number in range(1000)]
+    monkeypatch.setattr(selection, "translate", None)
+    monkeypatch.setattr(selection, "fnmatchcase", None)
+    assert not selected("onnx.GRU-14/core/float32/default", many)
+    said = str(selection.nothing_selected(many))
+    assert "--select '*nothing19*' and 980 more; see the ids with" in said

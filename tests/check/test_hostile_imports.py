@@ -125,6 +125,25 @@ def test_webnn_tensors_are_not_kept(tmp_path: Path) -> None:
     assert cases[0].question().id == cases[0].id == "onnx.GRU-14/t/float32/t"
 
 
+@pytest.mark.parametrize("most", [4000, 4500])
+def test_cases_that_are_too_large_together_are_refused(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """By their inputs, 4,176 bytes, before one is answered; or by all that is to be written."""
+    file = webnn(tmp_path / "t.json", SMALL, 4, tests=12)
+    from grucible.gen.making import posed
+
+    monkeypatch.setattr(posed, "MOST_BYTES", most)
+    if most < 4176:
+        monkeypatch.setattr(posed, "_answered_block", None)
+    words = ["import", file, "--from", "webnn", "-o", tmp_path / "v.h5"]
+    said = command(*words).said_in_one_line()
+    assert f"{tmp_path / 'v.h5'}: would hold more than 0 MiB; import the cases in parts, " in said
+    assert not (tmp_path / "v.h5").exists()
+    monkeypatch.undo()
+    assert command(*words).status == 0
+
+
 @pytest.mark.parametrize(("name", "inputs", "says"), [
     ("gru", SMALL | {"w": tensor(3)}, "weight of 1 axes; expected 2 or more"),
     ("gruCell", dict.fromkeys("xwrh", tensor()), "weight of 0 axes; expected 1 or more"),

@@ -31,6 +31,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "grucible.check.reports.audit.audited",
         "grucible.check.tracing.trace.trace",
         "grucible.check.verdict.judge",
+        "grucible.check.importing.npz_files.suite_of_npz",
+        "grucible.vectors.exchange.export.find_vectors",
         "grucible.gen.making.files.plan_files",
     ):
         monkeypatch.setattr(name, begun)
@@ -67,11 +69,21 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
             "gen -o {tmp}/new --digests {tmp}/link --tolerance-digests {tmp}/a.yaml",
             "--digests and --tolerance-digests: {tmp}/a.yaml is named twice",
         ),
+        ("export --to npz -o /proc/none/a", "/proc/none/a: cannot be written"),
+        ("export --to npz -o {tmp}/mine.txt/a", "mine.txt/a: cannot be written (Not a directory)"),
+        (
+            "export --to npz -o {tmp}",
+            "{tmp}: is there already; name a folder that is new, or empty",
+        ),
+        ("import {tmp} --from npz -o /proc/none/a.h5", "/proc/none/a.h5: cannot be written"),
+        ("import {tmp} --from npz -o /proc/none/a", "/proc/none/a: cannot be written"),
+        ("import {tmp} --from npz -o {tmp}/taken.h5", "taken.outputs.h5: cannot be written (Is a"),
     ],
 )
 def test_before_the_work(words: str, says: str, tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.txt").write_text("mine\n")
     (tmp_path / "link").symlink_to("a.yaml")
+    (tmp_path / "taken.outputs.h5").mkdir()
     shutil.copy(CELL, tmp_path / "others.h5")
     given = {"tmp": tmp_path, "cell": CELL, "case": CASE}
     said = command(*words.format(**given).split()).said_in_one_line()
@@ -107,3 +119,15 @@ def test_of_several_files_all_places_are_looked_at_first(tmp_path: Path, command
     said = command("import", tmp_path / "ex", "-o", tmp_path / "in").said_in_one_line()
     assert "plain.h5: is there already, and is no HDF5 file" in said
     assert [path for path in (tmp_path / "in").rglob("*") if path.is_file()] == [last]
+
+
+def test_where_expected_outputs_go_is_looked_at_before_answers_are_computed(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["import", tmp_path / "ex", "-o", tmp_path / "in"]
+    assert command("export", "--to", "npz", "-o", tmp_path / "ex", "--select", CASE).status == 0
+    (tmp_path / "in-outputs").mkdir()
+    (tmp_path / "in-outputs/openvino.GRUCell-3").write_text("mine\n")
+    monkeypatch.setattr("grucible.check.importing.importing.write_answered", None)
+    said = command(*words).said_in_one_line()
+    assert "in-outputs/openvino.GRUCell-3/core.h5: cannot be written (Not a directory)" in said

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import h5py
 import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
+from grucible.vectors.hdf5.folder import MOST_NAMES, Folder, Room
 
 from .conftest import Command
 from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
@@ -69,3 +73,29 @@ SHOWN = [damage for damage in DAMAGES if damage not in ELSEWHERE]
 def test_show_refuses_in_one_line(damage: Damage, handmade: Path, command: Command) -> None:
     damage(handmade)
     check_one_line(*command("show", handmade, "*forward-a"), handmade, damage.says)
+
+
+class Many:
+    """A group that says how many things it holds, and holds more."""
+
+    def __init__(self, says: int) -> None:
+        self.says, self.listed, self.links = says, 0, self
+
+    def get_num_objs(self) -> int:
+        return self.says
+
+    def iterate(self, each: Callable[[bytes, Any], object], **_: object) -> None:
+        while each(b"%d" % self.listed, self) is None:
+            self.listed += 1
+            assert self.listed < 10 * MOST_NAMES, "is listed to its end"
+
+    type = h5py.h5l.TYPE_SOFT
+
+
+@pytest.mark.parametrize(("says", "listed"), [(400_000, 0), (3, MOST_NAMES)])
+def test_a_group_is_listed_no_further_than_it_may_hold(says: int, listed: int) -> None:
+    group = Many(says)
+    folder = Folder(group, "f.h5: /float32", Room(0))
+    with pytest.raises(VectorFileError, match=r"/float32: holds \d+ things; expected at most 4096"):
+        _ = folder.names
+    assert group.listed == listed

@@ -17,7 +17,7 @@ from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
 from ...cases.selection import nothing_selected
-from ...cases.whole_file import replace_file, writing_to
+from ...cases.whole_file import check_possible, replace_file, writing_to
 from ..block import canonical_json
 from ..block_reader import TOGETHER
 from ..case import Case
@@ -63,7 +63,7 @@ def export_vectors(
     Raises ExportError where `out` holds something already, GrucibleError where no case is selected
     or cannot be used. Then nothing is left in `out`.
     """
-    _check_empty(out)
+    check_place(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
     with _whole_or_not(out), writing_to(out):
@@ -139,9 +139,16 @@ def _layout(name: Layout) -> CaseLayout:
     return webnn.write
 
 
-def _check_empty(out: Path) -> None:
+def check_place(out: Path) -> None:
+    """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after."""
+    with writing_to(out):
+        _check_new(out)
+
+
+def _check_new(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
+    check_possible(out / MANIFEST)
 
 
 def _cases(vectors: Path | None, select: Sequence[str]) -> Iterator[Case]:

@@ -6,6 +6,7 @@ The model below checks a manifest that is read, and gives the JSON Schema that s
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
@@ -51,7 +52,11 @@ def _printable(text: str) -> str:
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
     for name, value in attributes.items():
         parts = value if isinstance(value, list) else [value]
-        if len(parts) > MOST_KEYS or any(isinstance(part, (list, dict)) for part in parts):
+        if (
+            len(parts) > MOST_KEYS
+            or any(isinstance(part, (list, dict)) for part in parts)
+            or math.inf in parts  # a number beyond float64; infinity is a text
+        ):
             raise ValueError(f"{name[:80]!r} has a value that no attribute has")
     return attributes
 

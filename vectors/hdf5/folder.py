@@ -61,11 +61,18 @@ class Folder:
         """The kind of link of each name, ascending by name."""
         if self._listed is None:
             found: dict[bytes, int] = {}
-            self.id.links.iterate(lambda name, link: found.update({name: link.type}), info=True)
             place = f"{self.where}/" if self.where.endswith(" ") else self.where
-            if len(found) > MOST_NAMES:
+            count = self.id.get_num_objs()
+
+            def list_one(name: bytes, link: Any) -> bool | None:
+                found[name] = link.type
+                return len(found) > MOST_NAMES or None  # all but None ends it
+
+            if count <= MOST_NAMES:  # as the file says
+                self.id.links.iterate(list_one, info=True)
+            if (count := max(count, len(found))) > MOST_NAMES:
                 raise VectorFileError(
-                    f"{place}: holds {len(found)} things; expected at most {MOST_NAMES}"
+                    f"{place}: holds {count} things; expected at most {MOST_NAMES}"
                 )
             try:
                 self._listed = {name.decode(): found[name] for name in sorted(found)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ VECTORS = "grucible vectors"
 OUTPUTS = "grucible outputs"
 
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
+_LOCKED = (errno.EAGAIN, errno.EACCES)
 _AGAIN = {VECTORS: "; make the file again with: grucible gen", OUTPUTS: ""}
 
 
@@ -29,6 +32,8 @@ def open_file(path: Path, kind: str) -> Iterator[Folder]:
     try:
         file = h5py.File(path, "r")
     except OSError as error:
+        if why := not_read(error):
+            raise VectorFileError(f"{path}: {why}") from None
         why = "is truncated" if "truncated" in str(error) else "is not an HDF5 file"
         raise VectorFileError(f"{path}: {why}; expected {kind}") from None
     reader: AttributeReader = attribute if kind == VECTORS else VariableTexts(path)
@@ -36,6 +41,18 @@ def open_file(path: Path, kind: str) -> Iterator[Folder]:
         root = h5py.h5o.open(file.id, b"/")
         _check_format(file, path, kind, reader)
         yield Folder(root, f"{path}: ", Room(path.stat().st_size), reader)
+
+
+def not_read(error: OSError) -> str:
+    """Why HDF5 did not read a file at all, with the remedy; "" where it did, and the bytes are at fault."""
+    said = str(error)
+    if "lock file" in said and error.errno in _LOCKED:
+        return "is open in another program; close it there, and try again"
+    if "already open for" in said:
+        return "is marked as open for writing; close the program that writes it, or remove the file"
+    if error.errno is None:
+        return ""
+    return f"cannot be read ({os.strerror(error.errno)}); see to that, or name another place"
 
 
 def _check_format(file: h5py.File, path: Path, kind: str, reader: AttributeReader) -> None:

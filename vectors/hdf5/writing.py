@@ -15,6 +15,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
 from ...cases.whole_file import prepare_place, replace_file, writing_to
 from .attributes import attribute, write_text_attribute
+from .opening import not_read
 from .seal import has_seal
 
 WhyNot = Callable[[h5py.File | None], str]
@@ -60,18 +61,31 @@ def prepare_to_replace(path: Path, why_not: WhyNot) -> None:
 
 def check_replaceable(path: Path, why_not: WhyNot) -> None:
     """Raise VectorFileError for what stands at `path` if grucible did not write it, as a program's source or
-    somebody's weights, or if `why_not` says so. A damaged vector file may be replaced by another."""
+    somebody's weights, or if `why_not` says so. A damaged vector file may be replaced by another; one that
+    cannot be read may be whole, and stays."""
     if not path.exists() or not path.stat().st_size:
         return
-    if not is_hdf5(path):
-        raise VectorFileError(f"{path}: is there already, and is no HDF5 file; name another place")
     try:
-        with h5py.File(path, "r") as file:
-            why = why_not(file) if _is_ours(file) else _NOT_OURS
-    except OSError:  # it is damaged, or somebody writes it: those that have our seal are vectors
-        why = why_not(None) if has_seal(path) else _NOT_OURS
+        if is_hdf5(path):
+            why = _why_kept(path, why_not)
+        else:
+            why = "is there already, and is no HDF5 file; name another place"
+    except OSError as error:
+        why = not_read(error)
     if why:
         raise VectorFileError(f"{path}: {why}")
+
+
+def _why_kept(path: Path, why_not: WhyNot) -> str:
+    """Why an HDF5 file is not replaced, "" where it is. Raises OSError where it cannot be read."""
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        if not_read(error):
+            raise
+        return why_not(None) if has_seal(path) else _NOT_OURS  # what is sealed was vectors
+    with file:
+        return why_not(file) if _is_ours(file) else _NOT_OURS
 
 
 def _is_ours(file: h5py.File) -> bool:

@@ -1,0 +1,182 @@
+"""What is imported is what stands there: nothing is passed over, and nothing is taken for something else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.vectors.exchange.export import export_vectors
+
+from .conftest import Command
+from .test_attacked_imports import forged
+
+CELL = "openvino.GRUCell-3"
+SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Path:
+    """A folder with the inputs of a cell."""
+    (tmp_path / "cell").mkdir()
+    arrays: dict[str, Any] = {name: np.full(shape, 0.5, "f4") for name, shape in SHAPES.items()}
+    np.savez(tmp_path / "cell/a.npz", **arrays)
+    return tmp_path / "cell"
+
+
+@pytest.mark.parametrize(("said", "says"), [
+    ('"attributes": {"hidden_size": 4, "clip": 0.5, "clip": 1.0}', "a key stands there twice: 'clip'"),
+    ('"attributes": {"hidden_size": 4}, "attributes": {"hidden_size": 4, "clip": 1.0}',
+     "a key stands there twice: 'attributes'"),
+    ('"attributes": {"hidden_size": 4}, "clip": 0.5',
+     "has the key 'clip'; expected operator and attributes alone"),
+    ('"attributes": {"hidden_size": 4, "clip": 1e400}', "1e400 is beyond float64"),
+])  # fmt: skip
+def test_the_json_beside_an_npz_file(said: str, says: str, cell: Path, command: Command) -> None:
+    (cell / "a.json").write_text(f'{{"operator": "{CELL}", {said}}}')
+    ended = command("import", cell, "--from", "npz", "-o", cell / "v.h5")
+    assert f"{cell / 'a.json'}: {says}" in ended.said_in_one_line()
+
+
+def test_attributes_beyond_float64(cell: Path, command: Command) -> None:
+    large = '{"hidden_size": 4, "clip": 1e400}'
+    given = ["--operator", CELL, "--attributes", large]
+    for words in (
+        ["answer", cell / "a.npz"],
+        ["import", cell, "--from", "npz", "-o", cell / "v.h5"],
+    ):
+        assert "1e400 is beyond float64" in command(*words, *given).said_in_one_line()
+    endless = ["--operator", CELL, "--attributes", large.replace("1e400", '"inf"')]
+    assert command("answer", cell / "a.npz", *endless).status == 0
+
+
+def test_an_export_whose_clip_is_no_number_of_json(tmp_path: Path, command: Command) -> None:
+    def endless(manifest: Any) -> None:
+        manifest["cases"][0]["attributes"]["clip"] = math.inf
+
+    folder = forged(tmp_path / "x", endless)
+    assert "Infinity" in (folder / "manifest.json").read_text()
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert "'clip' has a value that no attribute has" in said
+
+
+def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
+    """A test of WebNN of two steps, whose operator, options and expected outputs are so."""
+    shapes = {"x": [2, 3, 2], "w": [1, 12, 2], "r": [1, 12, 4], "h": [1, 3, 4]}
+    if call.get("name") == "gruCell":
+        shapes = {name: shape[1:] for name, shape in shapes.items()}
+    inputs = {
+        name: {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
+        for name, shape in shapes.items()
+    }
+    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"steps": steps}]
+    arguments += [{"hiddenSize": 4}, {"options": options}]
+    told = {"name": "gru", "arguments": arguments, "outputs": ["o"], **call}
+    graph = {"inputs": inputs, "operators": [told], "expectedOutputs": {}, **more}
+    return {"name": "t", "graph": graph}
+
+
+EXPECTED = {"data": 0.5, "descriptor": {"shape": [1, 3, 4], "dataType": "float32"}}
+CELL_GIVEN: list[dict[str, Any]] = [
+    {"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": 4}]  # fmt: skip
+TWICE: list[dict[str, Any]] = [*CELL_GIVEN, {"steps": 2}, {"steps": 3}]
+BOTH = {"outputs": ["o", "p"]}
+
+
+@pytest.mark.parametrize(("test", "says"), [
+    (gru({}, {}, 99), "steps is '99'; its input has 2"),
+    (gru({}, {}, -1), "steps is '-1'; its input has 2"),
+    (gru({}, {}, "2"), "steps is '2'; its input has 2"),
+    (gru({}, {}, None), "steps is 'None'; its input has 2"),
+    (gru(BOTH, {"returnSequence": False}), "names 2 outputs of 1"),
+    (gru({}, {"returnSequence": True}), "names 1 outputs of 2"),
+    (gru({"outputs": ["o", "p", "q"]}, {"returnSequence": True}), "names 3 outputs of 2"),
+    (gru({"outputs": ["o", "o"]}, {"returnSequence": True}), "names 1 outputs of 2"),
+    (gru({}, {"resetAfter": "no"}), "options.resetAfter: Input should be a valid boolean"),
+    (gru({}, {"resetafter": False}), "options.resetafter: Extra inputs are not permitted"),
+    (gru({}, {}, expectedOutputs={"y": EXPECTED}), "expects 'y', which is no output of its gru"),
+    (gru({"arguments": TWICE}, {}), "gives an argument twice"),
+    (gru({"arguments": [*CELL_GIVEN, {"hiddenState": "h"}]}, {}),
+     "gives hiddenState, which gru does not take"),
+    (gru({"name": "gruCell"}, {}), "gives steps, which gruCell does not take"),
+    (gru({"name": "gruCell", "arguments": CELL_GIVEN}, {}),
+     "gives no hiddenState, which gruCell needs"),
+])  # fmt: skip
+def test_a_test_of_webnn_that_says_something_else(
+    test: Any, says: str, tmp_path: Path, command: Command
+) -> None:
+    good = [gru({}, {}), gru({"outputs": "o"}, {}, expectedOutputs={"o": EXPECTED}),
+            gru(BOTH, {"returnSequence": True}),
+            gru({"name": "gruCell", "arguments": [*CELL_GIVEN, {"hiddenState": "h"}]}, {})]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps([*good, test]))
+    ended = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert ended.status == 0, ended.err
+    [left] = [line for line in ended.out.splitlines() if line.startswith("left out: ")]
+    assert left.startswith("left out: 1: ")
+    assert says in left
+    assert "  4 cases" in ended.out
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"hiddenSize": 4', '"hiddenSize": 4, "hiddenSize": 5', "a key stands there twice: 'hiddenSize'"),
+    ('"data": 0.5', '"data": 1e400', "1e400 is beyond float64"),
+    ('"data": 0.5', '"data": true', "graph.inputs.x.data"),
+    ('"data": 0.5', '"data": ["0.5"]', "graph.inputs.x.data"),
+    ('"data": 0.5', '"data": ' + "[" * 100_000, "is not JSON"),
+])  # fmt: skip
+def test_a_file_of_webnn_that_says_something_else(
+    old: str, new: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    text = json.dumps([gru({}, {})])
+    assert old in text
+    (tmp_path / "t.json").write_text(text.replace(old, new, 1))
+    ended = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert says in ended.said_in_one_line()
+
+
+def _seven_inputs(model: Any) -> None:
+    model.graph.node[0].input.extend([""] * (7 - len(model.graph.node[0].input)))
+
+
+def _three_outputs(model: Any) -> None:
+    model.graph.node[0].output.append("")
+
+
+def _one_name(model: Any) -> None:
+    model.graph.node[0].output[:] = ["Y_h", "Y_h"]
+    del model.graph.output[0]
+
+
+def _whole_clip(model: Any) -> None:
+    model.graph.node[0].attribute.add(name="clip", type=2, i=3)
+
+
+def _bad_sparse(model: Any) -> None:
+    model.graph.sparse_initializer.add().dims.append(3)
+
+
+@pytest.mark.parametrize(
+    "change", [_seven_inputs, _three_outputs, _one_name, _whole_clip, _bad_sparse]
+)
+def test_an_onnx_model_that_onnx_refuses(
+    change: Callable[[Any], None], tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    export_vectors(
+        None, folder, "onnx", select=["onnx.GRU-14/core/float32/nodir-noact-nohidden_size"]
+    )
+    [path] = folder.rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    if change is _one_name:
+        (path.parent / "test_data_set_0/output_1.pb").unlink()
+    ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
+    refused = "there is no case to import; 1 left out: is refused by onnx.checker: "
+    assert refused in ended.said_in_one_line()
