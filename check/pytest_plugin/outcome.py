@@ -34,6 +34,10 @@ class AsExpected(Failed):
     """A failure that an expectation foretells: all that the mark xfail of its test admits."""
 
 
+class NotRun(Failed):
+    """The failure of a test whose call ran none of its lines: nothing excuses it."""
+
+
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
@@ -68,6 +72,8 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
         outputs = test(judge)
     except Unsupported as reason:
         _skip(escaped(text_of(reason)))
+    except NotRun:
+        raise
     except (Exception, pytest.fail.Exception) as error:
         last = judge.last
         if last is not None and not last.passed:
