@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shipped import core_cases
 
 import grucible
 from grucible import Expectation
+from grucible.cases.errors import GrucibleError
+from grucible.check.observed.child import Child
+from grucible.check.observed.isolated import IsolatedRuntime
 from grucible.check.pytest_plugin.suite import Vectors
 
 from .made import CELL, make_block, write_vectors
@@ -69,3 +75,39 @@ def test_a_test_that_returns_what_is_to_be_run_fails_whatever_is_expected(
     with pytest.raises(pytest.fail.Exception, match=r"returned a .*: a call would run") as failed:
         decorated(grucible_part=f"{CELL}/made/float32/a")
     assert type(failed.value).__name__ == "NotRun", "the mark xfail does not admit it"
+
+
+@pytest.fixture
+def children_ignored() -> Iterator[None]:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+ABORTS = "import os\ndef run(question):\n    os.abort()\n"
+
+
+@pytest.mark.usefixtures("children_ignored")
+def test_a_death_is_seen_where_children_are_ignored(tmp_path: Path) -> None:
+    """Whoever starts the process: the commands, the plugin, or a program of one's own."""
+    (tmp_path / "dies.py").write_text(ABORTS)
+    with ThreadPoolExecutor(1) as another, pytest.raises(GrucibleError, match="SIGCHLD is ignored"):
+        another.submit(Child, ["true"], "true").result()
+    isolated = IsolatedRuntime(f"{tmp_path}/dies.py:run", 60.0)
+    try:
+        message = isolated.answer(core_cases()[0].question).message
+    finally:
+        isolated.close()
+    assert message.startswith("the runtime crashed (SIGABRT)")
+
+
+def test_a_handler_of_who_starts_processes_stays() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGCHLD, lambda number, _: seen.append(number))
+    try:
+        child = Child(["true"], "true")
+        assert child.ended(30)
+        child.close()
+        assert seen
+    finally:
+        signal.signal(signal.SIGCHLD, before)
