@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from shipped import core_cases
 import grucible
 from grucible import Expectation
 from grucible.cases.errors import GrucibleError
+from grucible.check.judging.expectations import says
 from grucible.check.observed.child import Child
 from grucible.check.observed.isolated import IsolatedRuntime
 from grucible.check.pytest_plugin.suite import Vectors
@@ -111,3 +113,28 @@ def test_a_handler_of_who_starts_processes_stays() -> None:
         assert seen
     finally:
         signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_text_of_an_expectation_is_one_and_not_its_letters() -> None:
+    one = Expectation("*", "known", message="no such kernel", observed=["float32"])  # type: ignore[arg-type]
+    assert (one.message, one.observed) == (("no such kernel",), ("float32",))
+    assert not says("an error occurred", one.message)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"message": ("",)}, "message: ('',); expected a text"),
+        ({"message": " "}, "message: ' '; expected a text"),
+        ({"message": ("a", 7)}, "message: ('a', 7); expected a text"),
+        ({"observed": ("flaot32",)}, "there is no class 'flaot32'; did you mean 'float32'?"),
+        ({"diagnosis": "clip-ignore"}, "no misreading 'clip-ignore'; did you mean 'clip-ignored'?"),
+        ({"diagnosis": 7}, "diagnosis: 7; expected a text"),
+        ({"reason": ""}, "the expectation of '*': reason: ''; expected a text"),
+        ({"cases": ""}, "cases: ''; expected a text"),
+        ({"cases": "*/invalid/*", "observed": "float32"}, "is not said of invalid questions"),
+    ],
+)
+def test_an_expectation_that_none_can_hold_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(GrucibleError, match=re.escape(says)):
+        Expectation(**{"cases": "*", "reason": "known", **given})
