@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +24,11 @@ from grucible.cases.errors import GrucibleError
 from grucible.check.judging.expectations import says
 from grucible.check.observed.child import Child
 from grucible.check.observed.isolated import IsolatedRuntime
+from grucible.check.pytest_plugin import collecting
 from grucible.check.pytest_plugin.suite import Vectors
 
 from .made import CELL, make_block, write_vectors
+from .test_orphans import running, soon
 
 
 @pytest.fixture
@@ -189,3 +194,38 @@ def test_what_the_user_sets_in_numpy_is_not_for_what_judges(tmp_path: Path) -> N
         assert not grucible.judge(case, tiny).passed
         with pytest.raises(pytest.fail.Exception, match="expected diagnosis clip-ignored"):
             returns(grucible_part=f"{CELL}/made/float64/a")
+
+
+LEFT_OPEN = """
+import sys
+from grucible import load_vectors
+from grucible.check.observed.pool import RuntimePool
+pool = RuntimePool(sys.argv[1], 60.0)
+case = next(load_vectors(None, "openvino.GRUCell-3/plain/float32/*"))
+[reply] = pool.replies([case.question])
+print(reply.status)
+"""
+
+
+def test_a_pool_that_nobody_closes_keeps_no_process(tmp_path: Path) -> None:
+    module = tmp_path / "refuses.py"
+    module.write_text("import grucible\ndef run(question):\n    raise grucible.Unsupported\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", LEFT_OPEN, f"{module}:run"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            out, _ = process.communicate(timeout=60)
+            assert out == "unsupported\n"
+            assert soon(lambda: not running(str(module)))
+        finally:
+            process.kill()
+
+
+def test_the_program_is_ended_where_another_plugin_raises() -> None:
+    closed: list[str] = []
+    pool: Any = SimpleNamespace(close=lambda: closed.append("pool"))
+    hook = collecting._AtTheEnd(pool).pytest_sessionfinish()
+    next(hook)
+    with pytest.raises(OSError, match="nobody is there"):
+        hook.throw(OSError("nobody is there"))
+    assert closed == ["pool"]
