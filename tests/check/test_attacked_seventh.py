@@ -27,7 +27,7 @@ from grucible.check.observed.isolated import IsolatedRuntime
 from grucible.check.pytest_plugin import collecting
 from grucible.check.pytest_plugin.suite import Vectors
 
-from .made import CELL, make_block, write_vectors
+from .made import CELL, answering, make_block, write_vectors
 from .test_orphans import running, soon
 
 
@@ -229,3 +229,23 @@ def test_the_program_is_ended_where_another_plugin_raises() -> None:
     with pytest.raises(OSError, match="nobody is there"):
         hook.throw(OSError("nobody is there"))
     assert closed == ["pool"]
+
+
+def test_an_answer_is_copied_when_it_is_returned() -> None:
+    """What returns the memory that it uses for each question, through `__array__`, is right all the same."""
+    memory: dict[tuple[int, ...], Array] = {}
+    right = answering()
+
+    class Tensor:
+        def __init__(self, array: Array) -> None:
+            self._array = memory.setdefault(array.shape, array.copy())
+            self._array[...] = array
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+            return self._array
+
+    def run(question: Question) -> dict[str, Any]:
+        return {name: Tensor(array) for name, array in right(question).items()}
+
+    report = verify(runtime=run, select="openvino.GRUCell-3/plain/float32/*")
+    assert report.verdict == "conforms"
