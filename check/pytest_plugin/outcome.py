@@ -34,8 +34,8 @@ class AsExpected(Failed):
     """A failure that an expectation foretells: all that the mark xfail of its test admits."""
 
 
-class NotRun(Failed):
-    """The failure of a test whose call ran none of its lines: nothing excuses it."""
+class Unjudged(Failed):
+    """The failure of a test by which nothing was judged: no expectation excuses it."""
 
 
 class Judge:
@@ -72,7 +72,7 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
         outputs = test(judge)
     except Unsupported as reason:
         _skip(escaped(text_of(reason)))
-    except NotRun:
+    except Unjudged:
         raise
     except (Exception, pytest.fail.Exception) as error:
         last = judge.last

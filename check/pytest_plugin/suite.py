@@ -28,7 +28,7 @@ from ..expecting.reading import load_expectations
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations
 from ..observed.source import copied
-from .outcome import NOTHING, AsExpected, Judge, NotRun, Test, is_users, outcome, reason_of
+from .outcome import NOTHING, AsExpected, Judge, Test, Unjudged, is_users, outcome, reason_of
 from .stored import Stored
 
 CORE = "core"
@@ -209,8 +209,15 @@ def _called(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: J
     if inspect.isawaitable(found) or inspect.isgenerator(found) or inspect.isasyncgen(found):
         if inspect.iscoroutine(found):
             found.close()  # else Python warns that nobody awaited it
-        raise NotRun(f"{_name(test)} returned a {type(found).__name__}: {_REMEDY}", pytrace=False)
-    return NOTHING if {"judge", "case"} & taken.keys() else found
+        raise Unjudged(f"{_name(test)} returned a {type(found).__name__}: {_REMEDY}", pytrace=False)
+    if not {"judge", "case"} & taken.keys():
+        return found
+    if found is not None:
+        said = f"{_name(test)} returned a {type(found).__name__}, which nobody looks at: a test that takes"
+        raise Unjudged(
+            f"{said} judge or case asserts by itself, and returns nothing", pytrace=False
+        )
+    return NOTHING
 
 
 def _name(test: Callable[..., Any]) -> str:

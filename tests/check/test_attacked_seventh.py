@@ -83,7 +83,21 @@ def test_a_test_that_returns_what_is_to_be_run_fails_whatever_is_expected(
     decorated = vectors.parametrize(plain)
     with pytest.raises(pytest.fail.Exception, match=r"returned a .*: a call would run") as failed:
         decorated(grucible_part=f"{CELL}/made/float32/a")
-    assert type(failed.value).__name__ == "NotRun", "the mark xfail does not admit it"
+    assert type(failed.value).__name__ == "Unjudged", "the mark xfail does not admit it"
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_what_a_test_that_asserts_by_itself_returns_is_not_passed_over(
+    judged: bool, vectors: Vectors
+) -> None:
+    @vectors.parametrize
+    def returns(question: Question, judge: Any) -> Any:
+        wrong = {name: np.full(of.shape, 7, of.dtype) for name, of in question.outputs.items()}
+        return judge(wrong) if judged else wrong
+
+    with pytest.raises(pytest.fail.Exception, match="which nobody looks at") as failed:
+        returns(grucible_part=f"{CELL}/made/float32/a")
+    assert type(failed.value).__name__ == "Unjudged"
 
 
 @pytest.fixture
