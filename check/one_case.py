@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..cases.commands.terminal import escaped
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.selection import globs
@@ -106,7 +108,8 @@ def judged_reply(case: Case, reply: Reply, criterion: Criterion) -> Judgment:
     """The judgment of what a runtime said to the question of a case."""
     block = block_of(case)
     check_classes(Path(case.id), block)
-    found = judge_one(block, stacked(block, [reply]), criterion)
+    with np.errstate(all="ignore"):  # what the user set is not for what judges
+        found = judge_one(block, stacked(block, [reply]), criterion)
     return Judgment(
         id=found.id,
         verdict=found.verdict,

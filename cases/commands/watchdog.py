@@ -112,21 +112,26 @@ def _started_by(known: AbstractSet[int], session: int, mark: str) -> set[int]:
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             number, _, rest = place.read_bytes().partition(b" (")
-            _, parent, _, its_session, *_ = rest.rpartition(b") ")[2].split()
+            state, parent, _, its_session, *_ = rest.rpartition(b") ")[2].split()
             parents[int(number)] = int(parent)
-            if int(its_session) == session or variable in _environment(place):
+            if int(its_session) == session or variable in _environment(place, state):
                 found.add(int(number))
     while more := {one for one, parent in parents.items() if parent in found} - found:
         found |= more
     return found - {os.getpid()}
 
 
-def _environment(stat: Path) -> list[bytes]:
-    """The environment that a process was started with; empty where it is another user's."""
-    try:
-        return stat.with_name("environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
+def _environment(stat: Path, state: bytes) -> list[bytes]:
+    """The environment that a process was started with; empty where it is another user's.
+
+    Where its main thread has ended (Z), any other thread that goes on has it.
+    """
+    threads = stat.parent.glob("task/*/environ") if state == b"Z" else [stat.with_name("environ")]
+    found: list[bytes] = []
+    for one in threads:
+        with contextlib.suppress(OSError):
+            found += one.read_bytes().split(b"\0")
+    return found
 
 
 def _watch() -> None:

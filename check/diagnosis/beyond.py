@@ -24,7 +24,7 @@ from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .places import where
-from .steps import Steps, steps_of
+from .steps import MOST_ERROR, Steps, bounded, steps_of
 
 MOST_ROWS = 6
 """So many rows of the steps of a case are looked at: of those that hold wrong states."""
@@ -167,8 +167,7 @@ def _kinds_of_units(hidden: int) -> list[list[str]]:
 def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
-    off = np.abs(steps.seen - steps.right)[wrong]
-    error = max(float(np.where(np.isfinite(off), off, 0.0).sum()), 1e-300)
+    error = max(float(bounded(np.abs(steps.seen - steps.right)[wrong], 0.0).sum()), 1e-300)
     size = _together(steps)
     for start in range(0, len(variants), size):
         some = variants[start : start + size]
@@ -177,8 +176,8 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
         whole = steps.explained(near)
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
         with np.errstate(invalid="ignore", over="ignore"):
-            far = np.nan_to_num(np.abs(steps.seen - given)[:, wrong], nan=1e300, posinf=1e300)
-            taken = 1.0 - np.minimum(far, 1e300).sum(axis=1) / error
+            far = bounded(np.abs(steps.seen - given)[:, wrong], MOST_ERROR)
+        taken = 1.0 - far.sum(axis=1) / error
         shares = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
         for variant, cases, share in zip(some, whole, shares, strict=True):
             yield variant, 1.0 if cases.any() else share
@@ -235,15 +234,15 @@ def _left(steps: Steps, members: Sequence[Variant]) -> list[float]:
     """Of the error of the wrong states, the share that is left under each of the members of families."""
     wrong = steps.wrong
     off = np.abs(steps.seen - steps.right)[wrong]
-    whole = float(np.where(np.isfinite(off), off, 0.0).sum())
+    whole = float(bounded(off, 0.0).sum())
     batches = (np.cumsum([one.copies for one in members]) // _together(steps)).tolist()
     found: list[float] = []
     for batch in dict.fromkeys(batches):
         some = [[one] for one, mine in zip(members, batches, strict=True) if mine == batch]
         given = steps.given(some)
         with np.errstate(invalid="ignore", over="ignore"):
-            far = np.abs(steps.seen - given)[:, wrong]
-        far = np.where(np.isfinite(off), np.where(np.isfinite(far), far, 1e300), 0.0)
+            far = bounded(np.abs(steps.seen - given)[:, wrong], MOST_ERROR)
+        far = np.where(np.isfinite(off), far, 0.0)
         found += (far.sum(axis=1) / max(whole, 1e-300)).tolist()
     return found
 

@@ -27,6 +27,8 @@ from .failing import FailingBlock, room
 
 JUMPED = 2.0**-20
 """The quantities of a step are off by less than this share in float32."""
+MOST_ERROR = 1e300
+"""Of errors that are no larger than that, no sum overflows."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,11 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
         row=np.repeat(np.arange(seen.shape[2]), time),
         rest=rest,
     )
+
+
+def bounded(differences: Array, otherwise: float) -> Array:
+    """Differences (≥ 0) of which no sum overflows; of what is not finite, `otherwise`."""
+    return np.where(np.isfinite(differences), np.minimum(differences, MOST_ERROR), otherwise)
 
 
 def _within(one: Array, other: Array, limit: Array) -> Array:

@@ -14,7 +14,7 @@ from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Diagnosis
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Expectation, Expectations, Instead, says
-from .reading import UNEXPLAINED
+from ..judging.sayable import UNEXPLAINED
 
 _MOST_SAID = 200
 _MOST_TRIED = 6

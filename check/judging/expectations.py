@@ -6,8 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...cases.errors import GrucibleError
-from ...cases.question import INVALID
 from ...cases.selection import is_glob, matches
+from .sayable import HOW, names_invalid, texts, unsayable
+
+
+class Unsayable(GrucibleError):
+    """An expectation says, in a `field`, what none can say; `said` is what is wrong there."""
+
+    def __init__(self, cases: object, field: str, said: str) -> None:
+        super().__init__(f"the expectation of {cases!r}: {field}: {said}")
+        self.field, self.said = field, said
 
 
 @dataclass(frozen=True)
@@ -17,8 +25,9 @@ class Expectation:
     It says how, too: any of what `observed`, `message` and `diagnosis` name is expected, and nothing else. Of
     wrong numbers, `observed` names classes of arithmetic, one of which they still hold, and `diagnosis` the
     misreadings that explain them, alone or together. `message` has parts of what an error says, or of the
-    reason for being unsupported. Where all three are empty, any failure is expected.
-    `place` is the file and line that it was read from.
+    reason for being unsupported. Where all three are empty, any failure is expected. Each may be given as one
+    text, or as several. `place` is the file and line that it was read from.
+    Raises Unsayable for classes and misreadings that there are none of, and where a text is empty.
     """
 
     cases: str
@@ -28,6 +37,12 @@ class Expectation:
     message: tuple[str, ...] = ()
     diagnosis: tuple[str, ...] = ()
     place: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if wrong := unsayable(vars(self)):
+            raise Unsayable(self.cases, *wrong)
+        for name in HOW:
+            object.__setattr__(self, name, texts(getattr(self, name)))
 
     @property
     def says_how(self) -> bool:
@@ -70,7 +85,7 @@ def says(message: str, parts: Sequence[str]) -> bool:
 def of_invalid(expectation: Expectation) -> bool:
     """Whether an expectation is of invalid questions: its glob names their theme. One that does not, and
     matches some all the same, is about numbers."""
-    return f"/{INVALID}/" in expectation.cases
+    return names_invalid(expectation.cases)
 
 
 class Expectations:

@@ -11,14 +11,16 @@ from ...cases.selection import matches
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Diagnosis
 from ..expecting.globs import covering, literal
-from ..expecting.reading import MOST_GLOB, UNEXPLAINED, is_misreading
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Expectation, says
+from ..judging.sayable import MOST_GLOB, UNEXPLAINED, is_misreading
 from ..refusals.refusal import Refusal
 from ..reports.messages import masked
 
 ONE_BY_ONE = 20
 """So many cases that nothing explains are named one by one; more are grouped."""
+_NAMED_LATER = "*"
+"""The cases of what a group expects, until they are named."""
 _MOST_MESSAGE = 100
 _LEAST_MESSAGE = 4
 _MOST_REASON = 300
@@ -112,9 +114,9 @@ def _by_message(results: Sequence[CaseResult]) -> Iterator[Group]:
         what = {"error": "an error", "failed": "wrong"}.get(verdict, verdict)
         said = " ".join(cases[0].message.split())
         reason = f'{what}: "{said[:_MOST_REASON]}"' if said else what
-        made = Expectation("", reason, message=(part,) if part else ())
+        made = Expectation(_NAMED_LATER, reason, message=(part,) if part else ())
         if verdict == "failed":  # the words are ours, and no runtime's
-            made = Expectation("", reason, diagnosis=(UNEXPLAINED,))
+            made = Expectation(_NAMED_LATER, reason, diagnosis=(UNEXPLAINED,))
         yield Group(made, [r.id for r in cases])
 
 
@@ -156,7 +158,7 @@ def _by_diagnosis(results: Sequence[CaseResult], diagnosis: Diagnosis) -> Iterat
         finding = diagnosis.by_case[ids[0]]
         where = f", {finding.where}" if finding.where else ""
         names = finding.names if all(map(is_misreading, finding.names)) else (UNEXPLAINED,)
-        made = Expectation("", f"{finding.about}{where}", diagnosis=names)
+        made = Expectation(_NAMED_LATER, f"{finding.about}{where}", diagnosis=names)
         yield Group(made, ids)
 
 
@@ -171,12 +173,12 @@ def _by_class(results: Sequence[CaseResult], diagnosis: Diagnosis) -> Iterator[G
                 (f.about for f in diagnosis.findings if f.names == (name,) and dtype in f.about),
                 f"{dtype} as near as {name} arithmetic",
             )
-            yield Group(Expectation("", said, observed=(name,)), ids)
+            yield Group(Expectation(_NAMED_LATER, said, observed=(name,)), ids)
 
 
 def _unexplained(results: Sequence[CaseResult]) -> Iterator[Group]:
     """Wrong numbers that nothing explains."""
     if results:
         reason = "TODO: why; the numbers are wrong, and nothing explains them"
-        made = Expectation("", reason, diagnosis=(UNEXPLAINED,))
+        made = Expectation(_NAMED_LATER, reason, diagnosis=(UNEXPLAINED,))
         yield Group(made, [r.id for r in results], one_by_one=len(results) <= ONE_BY_ONE)

@@ -11,9 +11,10 @@ from ...cases.commands.no_command import no_command_in_source
 from ...cases.commands.text_file import check_replaceable, replace_text
 from ...cases.errors import GrucibleError, SpecError
 from ...cases.specs.yaml_source import Document, parse, read_text
-from ..expecting.reading import HOW, expectations_of
+from ..expecting.reading import expectations_of
 from ..foretold import foretold, left_out
 from ..judging.expectations import Expectation
+from ..judging.sayable import HOW
 from ..report import Report
 from .groups import Group, groups, refused_not
 

@@ -37,6 +37,7 @@ class Child:
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
         self.name, self._shown, self._mark = name, 0, watchdog.new_mark()
+        _see_how_children_end()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -144,6 +145,20 @@ class Child:
 
 
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
+
+
+def _see_how_children_end() -> None:
+    """Let the system keep how a child ended: where SIGCHLD is ignored, as who started us may have left it, it
+    does not. A handler of the program that we are part of stays."""
+    if signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN:
+        return
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    except ValueError:  # not in the main thread
+        raise GrucibleError(
+            "SIGCHLD is ignored here, so that nobody sees how a process ends; let the main thread call "
+            "signal.signal(signal.SIGCHLD, signal.SIG_DFL) first"
+        ) from None
 
 
 def _limit(process: int, memory: int) -> None:

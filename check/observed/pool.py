@@ -2,6 +2,8 @@
 
 Each child has a thread here, which hands it one run of questions after another. In a run, questions with
 equal attributes follow one another: they often share what a runtime keeps, such as a compiled model.
+A pool that nobody closes keeps no process from its end: the threads are daemons, and the watchdog ends
+the children then.
 """
 
 from __future__ import annotations
@@ -139,7 +141,7 @@ class RuntimePool:
             if self._left < WORTH_A_CHILD * len(self._threads) or not self._left:
                 return
             serve = self._serve_another if self._threads else partial(self._serve, self._first)
-            thread = threading.Thread(target=serve)
+            thread = threading.Thread(target=serve, daemon=True)
             self._threads.append(thread)
             thread.start()
 

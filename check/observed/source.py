@@ -191,7 +191,7 @@ def returned(runtime: Runtime, question: Question) -> Reply:
             names = ", ".join(wanted)
             said = f"returned a {type(outputs).__name__}; expected a dict with {names}"
             return Reply("error", {}, said, Fault("malformed"))
-        return Reply("ok", {str(n): _native(np.array(array)) for n, array in outputs.items()})
+        return Reply("ok", {str(n): _own(array) for n, array in outputs.items()})
     except Unsupported as reason:
         return Reply("unsupported", {}, text_of(reason))
     except Exception as error:
@@ -228,8 +228,10 @@ def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
     return Reply("error", {}, bounded(problem), Fault("malformed")) if problem else given
 
 
-def _native(array: Array) -> Array:
-    """The same numbers in the machine's byte order."""
+def _own(given: Any) -> Array:
+    """A copy of what a runtime returned, in the machine's byte order: it may use its memory again. An
+    `__array__` that ignores `copy` gives that memory itself, so the copy is of its array."""
+    array = np.array(np.asarray(given))
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -93,6 +93,14 @@ class _AtTheEnd:
                 _fail(reply, f"{case_id}: {reply.message}")
         return done
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """End the program where another plugin raises, too, as xdist's does when who started it is gone."""
+        try:
+            return (yield)
+        finally:
+            self._pool.close()
+
 
 class _Test(pytest.Function):
     """A test of a case, or of a block, whose place is no file."""

@@ -34,6 +34,10 @@ class AsExpected(Failed):
     """A failure that an expectation foretells: all that the mark xfail of its test admits."""
 
 
+class Unjudged(Failed):
+    """The failure of a test by which nothing was judged: no expectation excuses it."""
+
+
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
@@ -68,6 +72,8 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
         outputs = test(judge)
     except Unsupported as reason:
         _skip(escaped(text_of(reason)))
+    except Unjudged:
+        raise
     except (Exception, pytest.fail.Exception) as error:
         last = judge.last
         if last is not None and not last.passed:
@@ -118,7 +124,8 @@ def instead(
     if result.verdict == "failed" and expected.diagnosis and outputs is not None:
         observed = {name: np.array(array)[None] for name, array in outputs.items()}
         failing = [FailingBlock(block_of(judge.case), observed, judge.criterion)]
-    seen = Held([expected], Diagnosis(), failing).result(result).instead
+    with np.errstate(all="ignore"):  # what the user set is not for what judges
+        seen = Held([expected], Diagnosis(), failing).result(result).instead
     return seen.in_words if seen else ""
 
 

@@ -28,7 +28,7 @@ from ..expecting.reading import load_expectations
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations
 from ..observed.source import copied
-from .outcome import NOTHING, AsExpected, Judge, Test, is_users, outcome, reason_of
+from .outcome import NOTHING, AsExpected, Judge, Test, Unjudged, is_users, outcome, reason_of
 from .stored import Stored
 
 CORE = "core"
@@ -38,6 +38,16 @@ MOST_TESTS = 4000
 _PART = "grucible_part"
 """The parameter that a test gets in place of what it asked for: a case's id, or a block's name."""
 _OURS = {"question", "case", "judge"}
+_LATER: dict[Callable[[object], bool], str] = {
+    inspect.iscoroutinefunction: "async def",
+    inspect.isasyncgenfunction: "async def, with a yield",
+    inspect.isgeneratorfunction: "a generator, for it has a yield",
+}
+"""What a function can be whose call runs none of its lines."""
+_REMEDY = (
+    "a call would run none of its lines, and it would pass; make it a plain def without yield, which "
+    "runs what is async itself, as with asyncio.run"
+)
 
 
 def load(
@@ -115,7 +125,10 @@ class Vectors:
         """
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
-            raise TypeError(f"{test.__name__} takes no question; expected question, case or judge")
+            raise TypeError(f"{_name(test)} takes no question; expected question, case or judge")
+        for is_one, what in _LATER.items():
+            if is_one(test):
+                raise TypeError(f"{_name(test)} is {what}: {_REMEDY}")
         added = [name for name in (_PART, *["subtests"] * self.by_block) if name not in names]
 
         @functools.wraps(test)
@@ -193,4 +206,22 @@ def _called(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: J
     ours = {"question": copied(judge.case.question), "case": judge.case, "judge": judge}
     taken = {name: value for name, value in ours.items() if name in names}
     found = test(*args, **given, **taken)
-    return NOTHING if {"judge", "case"} & taken.keys() else found
+    if inspect.isawaitable(found) or inspect.isgenerator(found) or inspect.isasyncgen(found):
+        if inspect.iscoroutine(found):
+            found.close()  # else Python warns that nobody awaited it
+        raise Unjudged(f"{_name(test)} returned a {type(found).__name__}: {_REMEDY}", pytrace=False)
+    if not {"judge", "case"} & taken.keys():
+        return found
+    if found is not None:
+        said = f"{_name(test)} returned a {type(found).__name__}, which nobody looks at: a test that takes"
+        raise Unjudged(
+            f"{said} judge or case asserts by itself, and returns nothing", pytrace=False
+        )
+    return NOTHING
+
+
+def _name(test: Callable[..., Any]) -> str:
+    """What a test is called; a functools.partial is called as the function in it."""
+    while isinstance(test, functools.partial):
+        test = test.func
+    return getattr(test, "__name__", type(test).__name__)

@@ -13,7 +13,7 @@ class Body:
     by name; `inputs` is a dict of all that the case has. `version` is an expression that says what is
     asked. `definitions` are the functions that are taken over. Where `own_bfloat16`, inputs and outputs
     of bfloat16 are arrays of ml_dtypes, else their bits, as uint16. One that does not `judges` is the
-    lines alone.
+    lines alone. What asks `apart` may end its process: it has one of its own.
     """
 
     needs: str
@@ -22,6 +22,7 @@ class Body:
     definitions: tuple[str, ...] = ()
     own_bfloat16: bool = False
     judges: bool = True
+    apart: bool = False
     tells: str = (
         "the worst element and a verdict; exit status 0: right, 1: wrong or refused, 2: not run"
     )

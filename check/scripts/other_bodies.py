@@ -78,8 +78,9 @@ def function_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
     ]
     definitions = verbatim.definitions("check/scripts/returned.py", "returned")
     return Body(
-        f"what {place} imports", tuple(lines), literal(name), tuple(definitions), own_bfloat16=True
-    )
+        f"what {place} imports", tuple(lines), literal(name), tuple(definitions),
+        own_bfloat16=True, apart=True,
+    )  # fmt: skip
 
 
 def _fields(question: Question) -> Mapping[str, str]:

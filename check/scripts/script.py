@@ -22,6 +22,8 @@ from .verbatim import Verbatim
 MOST_NUMBERS = 20_000
 """A script of more numbers is nothing that anybody reads: it has some 300 kB."""
 _COMPARING = "check/scripts/comparing.py"
+_APART = "GRUCIBLE_ASKED"
+"""What is in the environment of the process that asks, where it is one of its own."""
 
 
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
@@ -145,8 +147,16 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
         for number in range(1, len(asked.accepted) + 1)
     ]
     signed = ", signed_zero=True" if asked.case.tier == "nonportable" else ""
-    return [
-        *verbatim.definitions(_COMPARING, "named", "verdict"),
-        ask,
-        f"print({body.version})\nsys.exit(verdict(ask, [{', '.join(pairs)}]{signed}))",
+    judged = f"verdict(ask, [{', '.join(pairs)}]{signed})"
+    definitions = verbatim.definitions(_COMPARING, "named", "verdict")
+    if not body.apart:
+        return [*definitions, ask, f"print({body.version})\nsys.exit({judged})"]
+    verbatim.uses("import os")
+    definitions += verbatim.definitions("check/scripts/apart.py", "asked_apart")
+    last = [
+        f'if "{_APART}" not in os.environ:',
+        f'    sys.exit(asked_apart("{_APART}"))',
+        f"print({body.version})",
+        f"sys.exit(JUDGED + {judged})",
     ]
+    return [*definitions, ask, "\n".join(last)]

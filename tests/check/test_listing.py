@@ -12,8 +12,9 @@ from printed import sentence_of
 from grucible import GrucibleError, verify
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting.globs import covering
-from grucible.check.expecting.reading import UNEXPLAINED, load_expectations
+from grucible.check.expecting.reading import load_expectations
 from grucible.check.judging.expectations import says
+from grucible.check.judging.sayable import UNEXPLAINED
 from grucible.check.listing import groups as grouping
 from grucible.check.listing import writing
 from grucible.check.listing.groups import groups, shared

@@ -119,6 +119,28 @@ def test_of_what_is_started_while_it_is_looked_for(monkeypatch: pytest.MonkeyPat
             one.kill()
 
 
+WITHOUT_ITS_MAIN_THREAD = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_of_what_goes_on_without_its_main_thread() -> None:
+    """Its environment is that of a thread, in a session of its own and no descendant's."""
+    mark = watchdog.new_mark()
+    with subprocess.Popen(
+        [sys.executable, "-c", WITHOUT_ITS_MAIN_THREAD],
+        start_new_session=True, env={**os.environ, watchdog.MARK: mark},
+    ) as process:  # fmt: skip
+        try:
+            stat = Path(f"/proc/{process.pid}/stat")
+            assert soon(lambda: stat.read_text().rpartition(") ")[2].startswith("Z"))
+            assert process.pid in watchdog._started_by(set(), -1, mark)
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)
 def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "out"

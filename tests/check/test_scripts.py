@@ -177,6 +177,18 @@ def test_whatever_ends_the_runtime_the_script_says_refused(raised: str, tmp_path
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.parametrize("last", ["os._exit(0)", "os.abort()", "atexit.register(os._exit, 0)"])
+def test_a_function_that_ends_its_process_is_not_right(last: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"import atexit, os\n\ndef run(question):\n    {last}\n")
+    case = cases()["openvino.GRUCell-3/plain/float32/default"]
+    found = ended(script(case, "mine:run"), tmp_path)
+    assert found.returncode == 1
+    assert re.fullmatch(
+        r"refused: the process ended \(exit status -?\d+\) before there was a verdict",
+        found.stdout.splitlines()[-1],
+    )
+
+
 def test_a_refusal_is_the_last_line_and_its_traceback_is_told(tmp_path: Path) -> None:
     needs("openvino")
     result = ended(script(cases()["openvino.GRUCell-3/plain/float32/noB"], "openvino"), tmp_path)
