@@ -62,20 +62,20 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
     wrong, right = (sum(int(mask.sum()) for mask in masks) for masks in (group, others))
     if not steps or not wrong + right:
         return
-    if told := pattern(_failing(local, which)):
+    if wrong and not right:
+        yield "every step goes wrong, given the state before it"
+    elif wrong and (place := where(steps, group, others, MOST_RIGHT)):
+        few = f" in {clear} of {count} cases, and in the others none clearly does"
+        yield (
+            f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
+            "rounding, given the state before it"
+        )
+    elif told := pattern(_failing(local, which)):
         yield told
     elif not wrong:
         yield (
             "every step is right up to rounding, given the state before it: either each is off by a little, "
             "or states are handed out wrongly"
-        )
-    elif not right:
-        yield "every step goes wrong, given the state before it"
-    elif place := where(steps, group, others, MOST_RIGHT):
-        few = f" in {clear} of {count} cases, and in the others none clearly does"
-        yield (
-            f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
-            "rounding, given the state before it"
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Direction, Function, Kernel
+from diagnosis.told import report_of, told_of
+from diagnosis.unlisted import UNLISTED
 
 from grucible import verify
 from grucible.cases.operators.readings import STORED
@@ -279,6 +281,15 @@ def test_the_report_says_so() -> None:
     [told] = [hint for hint in found.hints if APPROXIMATED in hint]
     assert sizes(told) == {"tanh": pytest.approx(7e-6, rel=0.2)}
     assert not any("right up to rounding" in hint for hint in found.hints)
+
+
+def test_a_place_is_told_before_a_pattern() -> None:
+    [wrong] = [one for one in UNLISTED if one.name == "units-beyond-four-through-float16"]
+    found = told_of(report_of(wrong))
+    assert any(
+        hint.startswith("steps go wrong only in the last 2 hidden units") for hint in found.hints
+    )
+    assert not any(APPROXIMATED in hint for hint in found.hints)
 
 
 class Off(Kernel):
