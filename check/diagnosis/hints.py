@@ -15,7 +15,9 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part
 from .local import Local
+from .patterns import pattern
 from .places import where
+from .steps import Steps
 
 MOST_RIGHT = 0.5
 """Of the right states of cases that fail, no more than this share is where the wrong ones are."""
@@ -44,7 +46,8 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
 
 
 def _of_steps(local: Local, which: Array) -> Iterator[str]:
-    """Which steps are wrong from the state before them, and which only go on from a wrong state."""
+    """Which steps are wrong from the state before them, and which only go on from a wrong state; or what is
+    off by a little in every step."""
     steps, group, others = [], [], []
     count = clear = 0
     for start, one in local.steps:
@@ -59,19 +62,27 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
     wrong, right = (sum(int(mask.sum()) for mask in masks) for masks in (group, others))
     if not steps or not wrong + right:
         return
-    if not wrong:
-        yield (
-            "every step is right up to rounding, given the state before it: either each is off by a little, "
-            "or states are handed out wrongly"
-        )
-    elif not right:
+    if wrong and not right:
         yield "every step goes wrong, given the state before it"
-    elif place := where(steps, group, others, MOST_RIGHT):
+    elif wrong and (place := where(steps, group, others, MOST_RIGHT)):
         few = f" in {clear} of {count} cases, and in the others none clearly does"
         yield (
             f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
             "rounding, given the state before it"
         )
+    elif told := pattern(_failing(local, which)):
+        yield told
+    elif not wrong:
+        yield (
+            "every step is right up to rounding, given the state before it: either each is off by a little, "
+            "or states are handed out wrongly"
+        )
+
+
+def _failing(local: Local, which: Array) -> list[Steps]:
+    """The steps of the cases `which` (n,) alone."""
+    each = [(one, np.flatnonzero(which[start + one.stack.rows])) for start, one in local.steps]
+    return [one.only(cases) for one, cases in each if cases.size]
 
 
 def _true_of(part: FailingBlock) -> Iterator[str]:

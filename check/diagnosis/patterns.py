@@ -1,0 +1,237 @@
+"""What is off by a little in every step, where nothing explains it, from how large the residuals are.
+
+A residual is an observed state less the exact one, a step after the observed state before it. What is off
+by some e leaves residuals as large as e times the sensitivity of the step to it (`sensitivity`): a pattern of
+large and small ones, known but for one factor. The factors of all patterns are fitted together, as variances
+that add up; a function has one for each range of its argument. A pattern is told if it alone fits as well as
+all together do, if all others without it fit clearly less well, and if no residuals are far too large for it.
+A fast product of 1 - z and the candidate looks as a fast tanh does, where no other function is asked for.
+
+Source of the fit: C. Févotte, N. Bertin and J.-L. Durrieu, Nonnegative matrix factorization with the
+Itakura-Saito divergence, Neural Computation 21, 2009. Of the idea: cuDNN 9.19 on an H100, whose tanh in
+float32 is off by up to 7.5e-6, and all else as good as it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array
+from ...cases.operators.activations import FUNCTIONS
+from .failing import evenly
+from .sensitivity import Quantity, squares_of
+from .steps import Steps
+
+MOST_GROUPS, MOST_CASES, MOST_ROWS, MOST_STATES = 48, 12, 16, 6000
+"""So many groups of cases are looked at, so many cases of each, rows of these, and states of all groups."""
+FEWEST = 200
+"""Of fewer states nothing is told."""
+ROUNDS = 300
+"""How often the factors are improved."""
+SUFFICES, NEEDED = 0.03, 0.03
+"""By how much a pattern alone may fit less well than all together; by how much all others must without it."""
+CHANCE = 0.5
+"""Each factor that is fitted makes the log-likelihood of all states together so much larger by chance."""
+SIZES = np.arange(-5.0, 3.1, 0.2)
+"""Logarithms of residuals, in units of what a fit says, are counted between these."""
+SHARE, OWN = 0.005, 0.99
+"""A function that makes no larger share of the variances is not looked at; of a residual's variance a pattern
+makes so much, or more, if the residual is its own."""
+HEAVY = 6.0
+"""Residuals have a heavy tail if their fourth moment is so many times the square of the second, or more, each
+in units of what a fit says."""
+UNITS, SMALL = 16.0, 0.01
+"""What is off by fewer units of rounding is not told, nor what is off by more than that, no more a little."""
+MOST_FUNCTIONS = 3
+"""More functions are not all approximated: it is something else that is off in all cases."""
+GATES = ("z", "r")
+"""Quantities that a function gives: where they fit, the function is not refuted."""
+ROUNDED = {"state": "the new state", "products": "the operands of products", "biases": "the biases"}
+"""What may be rounded to fewer bits, by the name of the quantity."""
+TWO_ROUNDED = 0.55
+"""Where both operands are rounded, the root mean square of a product's relative error is so much of what one
+operand is off by at most."""
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The factors of some quantities, and the variances that they make. How well these fit is the
+    log-likelihood of a state, if residuals are normal, and the entropy of their sizes in units of what is
+    said; both as they are without what so many factors do by chance."""
+
+    factors: Array
+    variances: Array
+    likelihood: float
+    entropy: float
+
+    def behind(self, other: _Fit) -> float:
+        """By how much it fits less well than another, in the one way or the other."""
+        return max(other.likelihood - self.likelihood, self.entropy - other.entropy)
+
+
+@dataclass(frozen=True)
+class _Residuals:
+    """Of some states the residuals (states,), their variances where all is but rounded, and `squares`
+    (states, quantities), what each quantity adds to these if it is off by 1. `unit` is that of rounding."""
+
+    quantities: Sequence[Quantity]
+    off: Array
+    rounding: Array
+    squares: Array
+    unit: float
+
+    def called(self, *names: str) -> Array:
+        """(quantities,) which have one of these names."""
+        return np.array([name in names for name, _ in self.quantities], bool)
+
+    @cached_property
+    def whole(self) -> _Fit:
+        """The fit of all quantities."""
+        return self.fit(self.squares)
+
+    def without(self, *names: str) -> _Fit:
+        """The fit of all quantities but those of these names."""
+        return self.fit(self.squares[:, ~self.called(*names)])
+
+    def fit(self, squares: Array) -> _Fit:
+        """The likeliest variances that are sums of these (states, factors), and of what rounding makes."""
+        energy = self.off**2
+        scale = np.maximum(squares.mean(axis=0), 1e-300)
+        squares = squares / scale
+        count = squares.shape[1]
+        factors = np.full(count, energy.mean() / max(count, 1))
+        for _ in range(ROUNDS):
+            inverse = 1.0 / (squares @ factors + self.rounding)
+            factors *= (squares.T @ (energy * inverse**2)) / (squares.T @ inverse)
+        variances = squares @ factors + self.rounding
+        likelihood = -0.5 * float(np.mean(np.log(variances) + energy / variances))
+        sizes = 0.5 * np.log(np.maximum(energy, 1e-300) / variances)
+        counts, _ = np.histogram(np.clip(sizes, SIZES[0], SIZES[-1]), SIZES)
+        shares = counts[counts > 0] / len(energy)
+        entropy = -float(shares @ np.log(shares))
+        chance = CHANCE * count / len(energy)
+        return _Fit(factors / scale, variances, likelihood - chance, entropy + chance)
+
+    def suffices(self, alone: _Fit) -> bool:
+        """Whether a pattern alone fits as well as all together, and no residuals are far too large for it."""
+        energy = self.off**2 / alone.variances
+        heavy = float(np.mean(energy**2)) >= HEAVY * float(np.mean(energy)) ** 2
+        return not heavy and alone.behind(self.whole) <= SUFFICES
+
+    def largest(self, fit: _Fit, made: Array, squares: Array) -> float:
+        """By how much something is off, by the residuals whose variances it has `made`, and nothing else."""
+        own = made >= OWN * fit.variances
+        size = np.sqrt(np.maximum(squares[own], 1e-300))
+        return float(np.max(np.abs(self.off[own]) / size, initial=0.0))
+
+
+def pattern(several: Sequence[Steps]) -> str:
+    """What is off by a little in every step, in words; nothing if no pattern fits clearly."""
+    residuals = _residuals(several)
+    if residuals is None:
+        return ""
+    told = _of_functions(residuals) or _of_rounding(residuals)
+    return f"every step is off by a little, and by as much as {told}" if told else ""
+
+
+def _of_functions(residuals: _Residuals) -> str:
+    """That functions are approximated, and by how much they are off: the fewest that suffice together."""
+    needed = list(takewhile(_is_curved, _needed(residuals)))
+    for count in range(1, min(len(needed), MOST_FUNCTIONS) + 1):
+        mine = residuals.called(*needed[:count])
+        alone = residuals.fit(residuals.squares[:, mine])
+        if residuals.suffices(alone):
+            return _approximated(residuals, alone, needed[:count])
+    return ""
+
+
+def _approximated(residuals: _Residuals, alone: _Fit, names: Sequence[str]) -> str:
+    """That these functions are, whose fit `alone` is."""
+    sizes = []
+    for name in names:
+        own = residuals.called(name)
+        squares = residuals.squares[:, own]
+        made = squares @ alone.factors[own[residuals.called(*names)]]
+        sizes.append(residuals.largest(alone, made, squares.sum(axis=1)))
+    if not all(UNITS * residuals.unit < size < SMALL for size in sizes):
+        return ""
+    each = [f"{name} off by up to {size:.2g}" for name, size in zip(names, sizes, strict=True)]
+    asked = f"is {names[0]}" if len(names) == 1 else "are they"
+    return (
+        f"{' and '.join(each)} would make it: {asked} approximated (a table, a polynomial, a fast "
+        "instruction)?"
+    )
+
+
+def _needed(residuals: _Residuals) -> list[str]:
+    """The functions without which all other patterns fit clearly less well, the worst missed first."""
+    kept = ~residuals.called(*GATES)
+    whole = residuals.without(*GATES)
+    shares = np.zeros(len(kept))
+    made = residuals.squares[:, kept] * whole.factors
+    shares[kept] = np.mean(made / whole.variances[:, None], axis=0)
+    large = [name for name in FUNCTIONS if shares[residuals.called(name)].sum() > SHARE]
+    missed = {name: residuals.without(name, *GATES).behind(whole) for name in large}
+    return sorted((n for n in large if missed[n] > NEEDED), key=lambda name: -missed[name])
+
+
+def _is_curved(name: str) -> bool:
+    """Whether a function is one that is approximated: those of straight pieces are computed as they are."""
+    return FUNCTIONS[name].shape(1.0, 1.0).second > 0.0
+
+
+def _of_rounding(residuals: _Residuals) -> str:
+    """That something is rounded to fewer bits, and to how many."""
+    for name, what in ROUNDED.items():
+        squares = residuals.squares[:, residuals.called(name)].sum(axis=1)
+        alone = residuals.fit(squares[:, None])
+        if not residuals.suffices(alone):
+            continue
+        if residuals.without(name).behind(residuals.whole) <= NEEDED:
+            continue
+        size = residuals.largest(alone, squares * alone.factors, squares)
+        if name == "products":
+            size = float(np.sqrt(alone.factors[0])) / TWO_ROUNDED
+        if UNITS * residuals.unit < size < SMALL:
+            return f"{what} rounded to about {-np.log2(size):.0f} bits would make it"
+    return ""
+
+
+def _residuals(several: Sequence[Steps]) -> _Residuals | None:
+    """Those of some states; None where there are too few."""
+    found = list(_of_some(several))
+    if sum(len(off) for off, _, _ in found) < FEWEST:
+        return None
+    quantities = list(dict.fromkeys(one for _, _, squares in found for one in squares))
+    off, units = (np.concatenate(each) for each in list(zip(*found, strict=True))[:2])
+    table = [
+        np.stack([squares.get(one, np.zeros_like(off)) for one in quantities], axis=1)
+        for off, _, squares in found
+    ]
+    squares = np.concatenate(table)
+    rounding = squares.sum(axis=1) * units**2 / 3.0 + 1e-300
+    there = np.asarray(squares.any(axis=0))
+    kept = [one for one, some in zip(quantities, there, strict=True) if some]
+    return _Residuals(kept, off, rounding, squares[:, there], float(units.max()))
+
+
+def _of_some(several: Sequence[Steps]) -> Iterator[tuple[Array, Array, dict[Quantity, Array]]]:
+    """Of some states of some steps: the residuals, the units of rounding, and what quantities leave there."""
+    groups = evenly(np.arange(len(several)), MOST_GROUPS).tolist()
+    for steps in (several[place] for place in groups):
+        some = steps.only(evenly(np.arange(len(steps.seen)), MOST_CASES))
+        some = some.rows(evenly(np.arange(some.seen.shape[2]), MOST_ROWS))
+        with np.errstate(all="ignore"):
+            off, squares = some.seen - some.right, squares_of(some)
+        finite = np.isfinite(off) & some.taken[:, None, :, None]
+        for one in squares.values():
+            finite &= np.isfinite(one)
+        states = evenly(np.flatnonzero(finite), MOST_STATES // len(groups))
+        unit = 2.0 ** -FLOAT_TYPES[some.part.block.dtype].precision
+        left = {quantity: one.ravel()[states] for quantity, one in squares.items()}
+        yield off.ravel()[states], np.full(len(states), unit), left
