@@ -318,7 +318,8 @@ def test_special_numbers_make_no_warnings(tmp_path: Path) -> None:
     path = changed(tmp_path, change)
     (tmp_path / "special.py").write_text(SPECIAL)
     runtime = f"{tmp_path / 'special.py'}:run"
-    for arguments in (["check", path, "--runtime", runtime], ["score", path]):
+    some = ["--select", "*/lbr-*"]
+    for arguments in (["check", path, "--runtime", runtime, *some], ["score", path, *some]):
         environment = os.environ | {"PYTHONWARNINGS": "always"}
         ended = grucible_in(tmp_path, *arguments, env=environment)
         assert (ended.returncode in (0, 1), ended.stderr) == (True, "")

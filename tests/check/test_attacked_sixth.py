@@ -229,7 +229,7 @@ def test_what_a_runtime_sets_in_numpy_ends_with_its_answer() -> None:
         np.seterr(all="raise")
         return tiny
 
-    select = ["openvino.GRU*/core/float64/*", "openvino.GRU*/core/float16/*"]
+    select = ["openvino.GRUCell-3/plain/float32/*", "openvino.GRUSequence-5/plain/float64/*"]
     before = np.geterr()
     assert verify(runtime=run, select=select).verdict == "does not conform"
     assert np.geterr() == before
