@@ -65,9 +65,8 @@ def verify(
     source = FromRuntime(described(name, runtime))
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(globs(arithmetic), rtol, atol, ulp)
-    with np.errstate(
-        all="ignore"
-    ):  # what the user set is for the runtime, and outputs may be anything
+    # what the user set is for the runtime, and outputs may be anything
+    with np.errstate(all="ignore"):
         return judge(
             path, source, criteria, globs(select), expectations,
             require=globs(require), diagnosis=diagnosis, strict=strict, allow_stale=allow_stale,
