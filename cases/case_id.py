@@ -1,4 +1,4 @@
-"""What a case's id may be: `<operator>/<theme>/<dtype>/<what>`, printable text that ends with no space."""
+"""What a theme and a case's id may be: `<operator>/<theme>/<dtype>/<what>`, printable, with no space last."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from .question import INVALID
 
 
 def why_no_theme(name: str) -> str:
-    """Why no cases, which have answers, are of a theme called so; "" where they may be.
+    """What is wrong with the name of a theme whose cases have answers; "" where nothing is.
 
-    A theme is the name of a file, too, and of no hidden one.
+    A theme is also the name of a file, which must not be hidden.
     """
     if name == INVALID:
         return f"the theme is {INVALID!r}, that of questions without answers; expected another"

@@ -11,7 +11,7 @@ from .sayable import HOW, names_invalid, texts, unsayable
 
 
 class Unsayable(GrucibleError):
-    """An expectation says, in a `field`, what none can say; `said` is what is wrong there."""
+    """An expectation says, in a `field`, what it may not; `said` is what is wrong there."""
 
     def __init__(self, cases: object, field: str, said: str) -> None:
         super().__init__(f"the expectation of {cases!r}: {field}: {said}")

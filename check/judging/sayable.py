@@ -25,7 +25,8 @@ def texts(value: Any) -> tuple[Any, ...]:
 
 
 def unsayable(one: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first of an expectation's fields that says what none can say, and what is wrong there."""
+    """The first of an expectation's fields that says what it may not, and what is wrong there; None if all
+    may stand."""
     for field in ("cases", "reason", "link", *HOW):
         value = one[field]
         if field == "link" and value == "":
@@ -42,7 +43,7 @@ def unsayable(one: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _unknown(one: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A class of arithmetic or a misreading that there is none of."""
+    """A field that names no class of arithmetic or no misreading that there is, and what is wrong there."""
     classes = dict.fromkeys(c.name for found in CLASSES.values() for c in found)
     for name in texts(one["observed"]):
         if name not in classes:
