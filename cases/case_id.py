@@ -27,3 +27,8 @@ def why_no_id(case_id: str, operator: str, theme: str, dtype: str) -> str:
     if not case_id.isprintable():
         return "is not printable text"
     return "ends with a space" if case_id.endswith(" ") else ""
+
+
+def names_invalid(glob: str) -> bool:
+    """Whether an id, or a glob of ids, names the theme of invalid questions."""
+    return f"/{INVALID}/" in glob

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
 from ...cases.selection import is_glob, matches
-from .sayable import HOW, names_invalid, texts, unsayable
+from .sayable import HOW, texts, unsayable
 
 
 class Unsayable(GrucibleError):

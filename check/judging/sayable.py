@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ...cases.question import INVALID
+from ...cases.case_id import names_invalid
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOB = 400
@@ -58,11 +58,6 @@ def _unknown(one: Mapping[str, Any]) -> tuple[str, str] | None:
                 f"there is no misreading {name!r}{near}; `grucible score` lists them",
             )
     return None
-
-
-def names_invalid(glob: str) -> bool:
-    """Whether a glob names the theme of invalid questions."""
-    return f"/{INVALID}/" in glob
 
 
 def is_misreading(name: str) -> bool:
