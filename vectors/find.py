@@ -79,7 +79,7 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         root.stat()
     except PermissionError as error:
         raise VectorFileError(
-            f"{root}: cannot be read ({error.strerror}); see to its permissions, or name another place"
+            f"{root}: cannot be read ({error.strerror}); make it readable, or name another place"
         ) from None
     except (OSError, ValueError):  # there is none; no file can have a name that is too long
         raise VectorFileError(

@@ -56,7 +56,9 @@ def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:
             except Closed:
                 said = f"while loading it {how_it_ended(child)}"
             except LateError:
-                said = f"did not load in {LOAD_SECONDS:g} s"
+                said = (
+                    f"did not load in {LOAD_SECONDS:g} s; see whether its package can be imported"
+                )
             except ProtocolError as error:
                 said = f"while loading, {error}"
             else:
