@@ -1,4 +1,4 @@
-"""What a case's id may be: `<operator>/<theme>/<dtype>/<what>`, printable text that ends with no space."""
+"""What a theme and a case's id may be: `<operator>/<theme>/<dtype>/<what>`, printable, with no space last."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from .question import INVALID
 
 
 def why_no_theme(name: str) -> str:
-    """Why no cases, which have answers, are of a theme called so; "" where they may be.
+    """What is wrong with the name of a theme whose cases have answers; "" where nothing is.
 
-    A theme is the name of a file, too, and of no hidden one.
+    A theme is also the name of a file, which must not be hidden.
     """
     if name == INVALID:
         return f"the theme is {INVALID!r}, that of questions without answers; expected another"
@@ -27,3 +27,8 @@ def why_no_id(case_id: str, operator: str, theme: str, dtype: str) -> str:
     if not case_id.isprintable():
         return "is not printable text"
     return "ends with a space" if case_id.endswith(" ") else ""
+
+
+def names_invalid(glob: str) -> bool:
+    """Whether an id, or a glob of ids, names the theme of invalid questions."""
+    return f"/{INVALID}/" in glob

@@ -61,7 +61,9 @@ def json_value(path: Path, raw: bytes) -> Any:
 def check_parts(
     path: Path, raw: bytes, most_commas: int = MOST_PARTS, most_colons: int = _MOST_COLONS
 ) -> None:
-    """Raise GrucibleError where a JSON text has too many parts."""
+    """Raise GrucibleError where a JSON text has more commas, colons or brackets than it may."""
     keys, brackets = raw.count(b":"), raw.count(b"{") + raw.count(b"[")
     if raw.count(b",") > most_commas or keys > most_colons or brackets > MOST_PARTS // 2:
-        raise GrucibleError(f"{path}: has more parts than any export or test or report")
+        raise GrucibleError(
+            f"{path}: has more parts than any export or test or report; make one of fewer cases"
+        )

@@ -9,18 +9,15 @@ from pathlib import Path
 
 from .errors import GrucibleError
 
-MOST_SPECS_NAMES = 100_000
-"""So many files and directories may be below a directory of case specs; a checkout has fewer."""
-
 
 def files_below(
     root: Path, *endings: str, follow: bool = True, most: float = math.inf
 ) -> Iterator[Path]:
     """The files in a directory and those below it whose names have one of the endings, each directory once,
-    however many links lead to it; links are not followed without `follow`.
+    however many links lead to it; links are followed only with `follow`.
 
-    Raises OSError for a directory that cannot be read, and GrucibleError where there are more names than
-    `most`.
+    Raises OSError for a directory that cannot be read, and GrucibleError where more than `most` files and
+    directories are below it.
     """
     seen = set()
     names_left = most
@@ -36,6 +33,6 @@ def files_below(
         names_left -= len(below) + len(names)
         if names_left < 0:
             raise GrucibleError(
-                f"{root}: more than {most:,} files are below it; name a smaller one"
+                f"{root}: more than {most:,} files and directories are below it; name a directory of fewer"
             )
         yield from (Path(place, name) for name in names if name.endswith(endings))

@@ -24,7 +24,7 @@ _INSTALLED = (
 @contextlib.contextmanager
 def needing(package: str, extra: str, what: str) -> Iterator[None]:
     """While importing what `what` needs of a package: GrucibleError, with the remedy, where it is not there,
-    lacks what is needed, or raises anything when it is imported; that it ends the process, too.
+    lacks what is needed, or raises anything when it is imported, SystemExit too.
 
     `extra` is the extra of grucible that brings the package.
     """
@@ -40,12 +40,12 @@ def needing(package: str, extra: str, what: str) -> Iterator[None]:
 def _remedy(package: str, extra: str, error: BaseException) -> str:
     if missing(error) == package:
         return f": pip install 'grucible[{extra}]'"
-    said = said_of(error)
-    return f", which does not import ({said}); {reinstalling(extra, error, package)}"
+    return f", which does not import ({_said(error)}); {reinstalling(extra, error, package)}"
 
 
 def missing(error: BaseException) -> str:
-    """The package that is not there, where `error` says so; "" where another module has its name."""
+    """The package that is not there, if `error` says so; "" for any other error, and where another module
+    has the package's name."""
     package = _top(error)
     module = sys.modules.get(package)
     return package if module is None or hasattr(module, "__path__") else ""
@@ -58,7 +58,8 @@ def _top(error: BaseException) -> str:
 
 
 def reinstalling(extra: str, error: BaseException, package: str = "") -> str:
-    """What to do where what an extra of grucible brings, such as `package`, is there and raised `error`."""
+    """The remedy where a package that an extra of grucible brings is there, and raised `error`: `package`, or
+    else the one that the error names."""
     anew = f"reinstall it: pip install --force-reinstall 'grucible[{extra}]'"
     package = package or _top(error)
     place = _found(package) if package else _place(error)
@@ -67,8 +68,8 @@ def reinstalling(extra: str, error: BaseException, package: str = "") -> str:
     return f"rename {place}, where that is another module of its name, or {anew}"
 
 
-def said_of(error: BaseException) -> str:
-    """What a package's error is, and says, in one line; some cannot be printed."""
+def _said(error: BaseException) -> str:
+    """The type of a package's error and what it says, in one line; some errors cannot be printed."""
     try:
         text = " ".join(str(error).split())
     except Exception:

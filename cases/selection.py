@@ -55,8 +55,9 @@ def selected(case_id: str, select: Sequence[str]) -> bool:
 def _taken_apart(
     select: tuple[str, ...],
 ) -> tuple[frozenset[str], Sequence[tuple[str, Sequence[str]]]]:
-    """The globs, which an id may be, and the parts of those that match others too, with the longest text that
-    an id must hold: that is looked for sooner than a glob is matched."""
+    """All globs as they stand, for an id may be equal to one; and of those that match more than one id the
+    parts that AND joins, with the longest text that such an id must hold: to look for it is quicker than to
+    match."""
     found = []
     for glob in dict.fromkeys(select):
         parts = glob.split(AND)
@@ -77,8 +78,8 @@ def globs(given: str | Sequence[str]) -> Sequence[str]:
 
 
 class Selection(tuple[str, ...]):
-    """Globs, of which an id must match one, that options of a command give together: `given` are these, each
-    with its value, as a command that selects the same has them."""
+    """Globs, of which an id must match one. `given` are the options of a command that gave them, each with
+    its value: with these another command selects the same."""
 
     given: tuple[tuple[str, str], ...]
 
@@ -90,7 +91,7 @@ class Selection(tuple[str, ...]):
 
 
 def options_of(select: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """The options, each with its value, that select what globs do: as they were given."""
+    """The options, each with its value, that select what the globs do: those that were given, if any were."""
     if isinstance(select, Selection):
         return select.given
     return [("--select", glob) for glob in select]

@@ -1,4 +1,4 @@
-"""JSON of which nothing is taken for something else: a key that stands twice, a number that is too large."""
+"""JSON that is refused where Python's reader would guess: a key stands twice, a number is too large."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 
 def strict_json(text: str | bytes, key: str = "a key") -> Any:
-    """The value of a JSON text. Raises ValueError for what is none, for what is called `key` and stands
-    twice in an object, and for a number beyond float64; RecursionError for what is nested too deep."""
+    """The value of a JSON text. Raises ValueError for what is none, for a key that stands twice in an
+    object (the message calls it `key`), and for a number beyond float64; RecursionError for what
+    is nested too deep."""
 
     def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -135,8 +135,8 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
             failing.parts, held, Passing(seen.passed, seen.criteria), failing.left_out, replies
         )
     except (GrucibleError, OSError):
-        raise
-    except Exception as error:  # the verdict stands without what explains it
+        raise  # a runtime or a file: the user can mend it
+    except Exception as error:  # ours: the verdict stands without what explains it
         if was_interrupted():
             raise
         found = _broken_off(failing, error)

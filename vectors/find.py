@@ -78,8 +78,10 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     try:
         root.stat()
     except PermissionError as error:
-        raise VectorFileError(f"{root}: cannot be read ({error.strerror})") from None
-    except (OSError, ValueError):  # also for too long a name, which no file has
+        raise VectorFileError(
+            f"{root}: cannot be read ({error.strerror}); make it readable, or name another place"
+        ) from None
+    except (OSError, ValueError):  # there is none; no file can have a name that is too long
         raise VectorFileError(
             f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
         ) from None

@@ -108,8 +108,8 @@ def check_replaceable(path: Path, like: re.Pattern[bytes]) -> None:
 
 
 def check_apart(places: Iterable[tuple[str, Path]]) -> None:
-    """Raise GrucibleError where one place is named twice, each time by an option, whatever leads there: what
-    is written last would stand there alone."""
+    """Raise GrucibleError where two of these (option, path) lead to one place, even by a symlink: only what
+    is written last would stand there."""
     known: dict[str, str] = {}
     for option, path in places:
         place = os.path.realpath(path)
@@ -121,7 +121,7 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """An OSError of reading what stands at `path` as a GrucibleError: it may be anything."""
+    """Turn an OSError of reading what stands at `path` into a GrucibleError: it may be anything."""
     try:
         yield
     except OSError as error:

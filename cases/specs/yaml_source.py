@@ -92,9 +92,7 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
     Raises SpecError, naming file and line, for text that is not YAML, for anchors, aliases and tags,
     for a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
-    mark = len(text) - len(
-        text.removeprefix("\ufeff")
-    )  # of the encoding; no loader counts it alike
+    mark = int(text.startswith("\ufeff"))  # a byte order mark; not all loaders count it
     reader = _Reader(name, yaml.parse(text[mark:], Loader=_LOADER), _SMALLER[kind])
     try:
         value = reader.document()

@@ -85,8 +85,6 @@ class Written:
             for number, report in enumerate(reports):
                 if number:
                     say("")
-                if report.diagnosis.broke_off:
-                    say(f"grucible: {report.diagnosis.broke_off}", err=True)
                 _print(report, self._printed, guarded=self._annotate)
 
 
@@ -109,9 +107,11 @@ written = gathered(
 
 def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
     """The report to standard output; `guarded`, no line of it is a command to GitHub Actions."""
+    from ..reports.diagnosis import say_broken_off
     from ..reports.json import report_json
     from ..reports.terminal import quiet_lines, report_lines
 
+    say_broken_off(report.diagnosis)
     if printed == "json":
         put(report_json(report))
         return

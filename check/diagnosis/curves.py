@@ -29,8 +29,9 @@ UNHELPED = 0.1
 """To so many failing cases, by those that it explains, that ask for the function the curve may be no help."""
 CLOSE = 0.5
 """What the curve changes in a case is at least this share of what the function that was computed does."""
-LEAST_ERROR, MOST_ERROR = 1e-100, 1e100
-"""Errors beyond are left out, and their mean is no less, so that nothing overflows."""
+LEAST_SCALE, LARGEST_FITTED = 1e-100, 1e100
+"""Errors are divided by their mean, or by this where it is less; larger ones are not fitted. So nothing
+overflows."""
 ROUNDS, DIFFERENCE = 4, 1e-4
 """How often a curve is improved, and the difference of a height by which a slope is taken."""
 FEWEST = 24
@@ -128,7 +129,7 @@ def _with(steps: Steps, asked: str) -> Steps | None:
 
 def _errors(variants: Sequence[Variant], steps: Sequence[Steps]) -> Array:
     """(v, states) observed less given, under each variant: of all states, or, of very many, of some. What is
-    not finite, or beyond MOST_ERROR, counts as right."""
+    not finite, or larger than LARGEST_FITTED, counts as right."""
     found = []
     for one in steps:
         taken = np.broadcast_to(one.taken[:, None, :, None], one.seen.shape)
@@ -136,7 +137,7 @@ def _errors(variants: Sequence[Variant], steps: Sequence[Steps]) -> Array:
     errors = np.concatenate(found, axis=1)
     every = max(1, errors.shape[1] // MOST_STATES)
     some = errors[:, ::every]
-    return np.where(np.abs(some) <= MOST_ERROR, some, 0.0)  # of NaN too
+    return np.where(np.abs(some) <= LARGEST_FITTED, some, 0.0)  # NaN is not <= it
 
 
 def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
@@ -148,7 +149,7 @@ def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
         ]
         errors = _errors(variants, steps)
         slopes = (errors[:1] - errors[1:]).T / DIFFERENCE
-        scale = max(np.abs(errors[0]).mean(), LEAST_ERROR)
+        scale = max(np.abs(errors[0]).mean(), LEAST_SCALE)
         ridge = 1e-3 * np.sqrt(len(slopes)) * np.eye(len(KNOTS))
         left = np.concatenate([errors[0] / scale, -1e-3 * heights / scale])
         change, *_ = np.linalg.lstsq(np.vstack([slopes, ridge]) / scale, left, rcond=None)

@@ -81,8 +81,8 @@ class Diagnosis:
     """The findings `in_order`, the ids of the failing cases that none explains, and what is known of these.
 
     `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large to
-    be explained, were not looked at, or were not tried with all that explains others. It `broke_off` by an
-    error of grucible's own, which is told: then nothing is explained.
+    be explained, were not looked at, or were not tried with all that explains others. `broke_off` tells
+    of an error of grucible's own that ended the diagnosis: then nothing is explained. Else it is "".
     """
 
     findings: Sequence[Finding] = ()

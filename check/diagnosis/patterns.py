@@ -136,7 +136,7 @@ def pattern(several: Sequence[Steps]) -> str:
     if residuals is None:
         return ""
     told = _of_functions(residuals) or _of_rounding(residuals)
-    return f"every step is off by a little, and by as much as {told}" if told else ""
+    return f"every step is off by a little, as if {told}" if told else ""
 
 
 def _of_functions(residuals: _Residuals) -> str:
@@ -160,11 +160,10 @@ def _approximated(residuals: _Residuals, alone: _Fit, names: Sequence[str]) -> s
         sizes.append(residuals.largest(alone, made, squares.sum(axis=1)))
     if not all(UNITS * residuals.unit < size < SMALL for size in sizes):
         return ""
-    each = [f"{name} off by up to {size:.2g}" for name, size in zip(names, sizes, strict=True)]
-    asked = f"is {names[0]}" if len(names) == 1 else "are they"
+    each = [f"{name} were off by up to {size:.2g}" for name, size in zip(names, sizes, strict=True)]
+    asked = "is it" if len(names) == 1 else "are they"
     return (
-        f"{' and '.join(each)} would make it: {asked} approximated (a table, a polynomial, a fast "
-        "instruction)?"
+        f"{' and '.join(each)}: {asked} approximated (a table, a polynomial, a fast instruction)?"
     )
 
 
@@ -198,7 +197,7 @@ def _of_rounding(residuals: _Residuals) -> str:
         if name == "products":
             size = float(np.sqrt(alone.factors[0])) / TWO_ROUNDED
         if UNITS * residuals.unit < size < SMALL:
-            return f"{what} rounded to about {-np.log2(size):.0f} bits would make it"
+            return f"{what} were rounded to about {-np.log2(size):.0f} bits"
     return ""
 
 

@@ -28,7 +28,7 @@ from .failing import FailingBlock, room
 JUMPED = 2.0**-20
 """The quantities of a step are off by less than this share in float32."""
 MOST_ERROR = 1e300
-"""Of errors that are no larger than that, no sum overflows."""
+"""Larger errors count as this: no sum of them overflows."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
 
 
 def bounded(differences: Array, otherwise: float) -> Array:
-    """Differences (≥ 0) of which no sum overflows; of what is not finite, `otherwise`."""
+    """Differences (≥ 0), each no larger than MOST_ERROR; `otherwise` for those that are not finite."""
     return np.where(np.isfinite(differences), np.minimum(differences, MOST_ERROR), otherwise)
 
 

@@ -36,7 +36,7 @@ MOST_BYTES = 40 << 20
 MOST_ELEMENTS = 4 << 20
 """So many numbers may be in all inputs of a case: it has at most 32 MiB in float64."""
 _MOST_COMMAS = 5_000_000
-"""So many may be in a file: a number has less than another part."""
+"""So many may be in a file: most of its parts are numbers, which take less memory than others."""
 _MOST_COLONS = 500_000
 """So many may be in a file: a test has some fifty."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
@@ -128,8 +128,7 @@ def _question(test: Test, call: Call) -> Question:
     }
     given = {ours: name for ours, name in names.items() if name is not None}
     inputs = _inputs(_arrays(test.graph.inputs, given), options.layout, cell=cell)
-    outputs = list(_outputs(call, 2 if options.returnSequence else 1))
-    question = pose(GRU, _given(told), inputs, outputs=outputs)
+    question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
     length = question.inputs["X"].shape[0]
     if "steps" in told.model_fields_set and (told.steps is True or told.steps != length):
         raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
@@ -150,18 +149,20 @@ def _arguments(call: Call) -> Arguments:
     return told
 
 
-def _outputs(call: Call, count: int) -> dict[str, str]:
-    """What a call that gives `count` outputs names them, by their names in ONNX. Raises NotAsked for more
-    or fewer names."""
+def _outputs(call: Call, told: Arguments) -> dict[str, str]:
+    """What a call names its outputs, by their names in ONNX. Raises NotAsked for other than it has."""
+    names = ("Y_h", "Y") if told.options.returnSequence else ("Y_h",)
     outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
-    if len(outputs) != count or len(set(outputs)) != count:
-        raise NotAsked(f"names {len(set(outputs))} outputs of {count}")
-    return dict(zip(("Y_h", "Y"), outputs, strict=False))
+    if len(outputs) != len(names):
+        raise NotAsked(f"names {len(outputs)} outputs; expected {len(names)}")
+    if len(set(outputs)) != len(names):
+        raise NotAsked("names an output twice")
+    return dict(zip(names, outputs, strict=True))
 
 
 def _expected(test: Test, call: Call) -> Arrays:
     told = test.graph.expectedOutputs
-    outputs = _outputs(call, 2 if _arguments(call).options.returnSequence else 1)
+    outputs = _outputs(call, _arguments(call))
     if others := told.keys() - set(outputs.values()):
         raise NotAsked(f"expects {min(others)[:80]!r}, which is no output of its {call.name}")
     found = _arrays(told, {ours: name for ours, name in outputs.items() if name in told})

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
 from ...cases.selection import is_glob, matches
-from .sayable import HOW, names_invalid, texts, unsayable
+from .sayable import HOW, texts, unsayable
 
 
 class Unsayable(GrucibleError):
-    """An expectation says, in a `field`, what none can say; `said` is what is wrong there."""
+    """An expectation says, in a `field`, what it may not; `said` is what is wrong there."""
 
     def __init__(self, cases: object, field: str, said: str) -> None:
         super().__init__(f"the expectation of {cases!r}: {field}: {said}")

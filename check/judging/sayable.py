@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ...cases.question import INVALID
+from ...cases.case_id import names_invalid
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOB = 400
@@ -25,7 +25,8 @@ def texts(value: Any) -> tuple[Any, ...]:
 
 
 def unsayable(one: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first of an expectation's fields that says what none can say, and what is wrong there."""
+    """The first of an expectation's fields that says what it may not, and what is wrong there; None if all
+    may stand."""
     for field in ("cases", "reason", "link", *HOW):
         value = one[field]
         if field == "link" and value == "":
@@ -42,7 +43,7 @@ def unsayable(one: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _unknown(one: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A class of arithmetic or a misreading that there is none of."""
+    """A field that names no class of arithmetic or no misreading that there is, and what is wrong there."""
     classes = dict.fromkeys(c.name for found in CLASSES.values() for c in found)
     for name in texts(one["observed"]):
         if name not in classes:
@@ -57,11 +58,6 @@ def _unknown(one: Mapping[str, Any]) -> tuple[str, str] | None:
                 f"there is no misreading {name!r}{near}; `grucible score` lists them",
             )
     return None
-
-
-def names_invalid(glob: str) -> bool:
-    """Whether a glob names the theme of invalid questions."""
-    return f"/{INVALID}/" in glob
 
 
 def is_misreading(name: str) -> bool:

@@ -33,21 +33,21 @@ class Registered(NamedTuple):
 
 
 def described_runtimes() -> Iterator[Registered]:
-    """What each of them is, in order. They are loaded one after the other in one process, and where one ends
-    it, or does not end, the next is loaded in another process."""
-    points = registered_runtimes()
-    while points:
-        for found in _described(points):
+    """What each of them is, in order. They are loaded one after the other in one process; after one that ends
+    the process, or does not load in LOAD_SECONDS, the next ones are loaded in another."""
+    left = registered_runtimes()
+    while left:
+        for found in _described(tuple(left)):
             yield found
-            del points[0]
+            left.pop(0)
 
 
 def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:
-    """The first of them, up to one that ends the process or its time."""
+    """Those of them that one process loads: all, or up to one that ends it or does not load in time."""
     wanted = json.dumps([(point.name, point.value) for point in points])
     command = [sys.executable, "-P", "-c", DESCRIBE, json.dumps(sys.path), wanted]
     with contextlib.closing(Child(command, "")) as child:
-        for place, point in enumerate([*points]):
+        for place, point in enumerate(points):
             child.name = point.name
             try:
                 if not place:
@@ -56,7 +56,9 @@ def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:
             except Closed:
                 said = f"while loading it {how_it_ended(child)}"
             except LateError:
-                said = f"did not load in {LOAD_SECONDS:g} s"
+                said = (
+                    f"did not load in {LOAD_SECONDS:g} s; see whether its package can be imported"
+                )
             except ProtocolError as error:
                 said = f"while loading, {error}"
             else:

@@ -1,4 +1,5 @@
-"""The child's side of the protocol: a Python runtime answers questions on its standard input and output."""
+"""The child's side of the protocol: a Python runtime answers questions on its standard input and output, or
+runtimes are loaded and say what they are."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ from ..runtimes.runtime import (
 )
 from .source import held_to, returned
 
-COMMAND, DESCRIBE = (
+_RUN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    f"from grucible.check.observed.serve import {what}; {what}(sys.argv[2])"
-    for what in ("serve", "describe")
+    "from grucible.check.observed.serve import {0}; {0}(sys.argv[2])"
 )
-"""What a child runs that is asked, and one that says what runtimes are, with the modules of its parent within
-reach."""
+"""What a child runs, with the modules of its parent within reach."""
+COMMAND = _RUN.format("serve")
+DESCRIBE = _RUN.format("describe")
 
 
 def serve(name: str) -> None:

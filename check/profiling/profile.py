@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ...cases.commands.terminal import say
 from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
 from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
@@ -22,6 +21,7 @@ from ..observed.source import FromRuntime
 from ..refusals.asking import refusals
 from ..refusals.refusal import Refusal
 from ..report import Report
+from ..reports.diagnosis import say_broken_off
 from ..verdict import judge
 from .again import asked_again
 from .row import Profile, Row, row_of
@@ -51,8 +51,7 @@ def profile(
     for vectors that cannot be used, and where nothing is selected.
     """
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
-    if report.diagnosis.broke_off:
-        say(f"grucible: {report.diagnosis.broke_off}", err=True)
+    say_broken_off(report.diagnosis)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     rows += asked_again(source, vectors, rows, advance)
     return Profile(source.name, source.version, rows, _refusals(refusing or source, rows))

@@ -38,13 +38,13 @@ MOST_TESTS = 4000
 _PART = "grucible_part"
 """The parameter that a test gets in place of what it asked for: a case's id, or a block's name."""
 _OURS = {"question", "case", "judge"}
-_LATER: dict[Callable[[object], bool], str] = {
+_RUN_LATER: dict[Callable[[object], bool], str] = {
     inspect.iscoroutinefunction: "async def",
     inspect.isasyncgenfunction: "async def, with a yield",
     inspect.isgeneratorfunction: "a generator, for it has a yield",
 }
 """What a function can be whose call runs none of its lines."""
-_REMEDY = (
+_RUNS_NOTHING = (
     "a call would run none of its lines, and it would pass; make it a plain def without yield, which "
     "runs what is async itself, as with asyncio.run"
 )
@@ -126,9 +126,9 @@ class Vectors:
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
             raise TypeError(f"{_name(test)} takes no question; expected question, case or judge")
-        for is_one, what in _LATER.items():
+        for is_one, what in _RUN_LATER.items():
             if is_one(test):
-                raise TypeError(f"{_name(test)} is {what}: {_REMEDY}")
+                raise TypeError(f"{_name(test)} is {what}: {_RUNS_NOTHING}")
         added = [name for name in (_PART, *["subtests"] * self.by_block) if name not in names]
 
         @functools.wraps(test)
@@ -209,7 +209,9 @@ def _called(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: J
     if inspect.isawaitable(found) or inspect.isgenerator(found) or inspect.isasyncgen(found):
         if inspect.iscoroutine(found):
             found.close()  # else Python warns that nobody awaited it
-        raise Unjudged(f"{_name(test)} returned a {type(found).__name__}: {_REMEDY}", pytrace=False)
+        raise Unjudged(
+            f"{_name(test)} returned a {type(found).__name__}: {_RUNS_NOTHING}", pytrace=False
+        )
     if not {"judge", "case"} & taken.keys():
         return found
     if found is not None:

@@ -40,7 +40,7 @@ def refusals(
 
 
 def _unanswered(wanted: Mapping[str, TensorType], reply: Reply) -> str:
-    """Why a valid question has no answer; "" where it has one."""
+    """Why a question of these outputs has no answer; "" where it has one."""
     held = held_to(wanted, reply)
     return "" if held.status == "ok" else held.message or held.status
 

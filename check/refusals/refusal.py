@@ -26,7 +26,7 @@ class Refusal:
     * unasked: refusing it would say nothing, for the valid question it is made from is not answered either.
 
     Where it does not `decide`, the text leaves open what happens. `answered` says that outputs came back as
-    they were asked for, so that `message` is nobody's but the judge's. `expected` is the known finding that
+    they were asked for: then `message` is the judge's own. `expected` is the known finding that
     names it.
     """
 

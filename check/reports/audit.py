@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...cases.commands.terminal import say
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
@@ -18,6 +17,7 @@ from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import Score, score
 from ..verdict import judge
+from .diagnosis import say_broken_off
 from .markdown import as_markdown
 from .page import page_head
 from .terminal import headline
@@ -68,8 +68,7 @@ def audited(suite: Suite) -> Audited:
         criteria = chosen_criteria((), None, None, None)
         with contextlib.closing(FromOutputs(suite.outputs)) as source:
             report = judge(suite.vectors, source, criteria)
-        if report.diagnosis.broke_off:
-            say(f"grucible: {report.diagnosis.broke_off}", err=True)
+        say_broken_off(report.diagnosis)
     return Audited(suite, score(suite.vectors, limits=limits), report)
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...cases.commands.terminal import say
 from ...cases.operators.known import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped
 
 _TOLD = 2
 """So many findings are told in the first line."""
+
+
+def say_broken_off(diagnosis: Diagnosis) -> None:
+    """A line on standard error where a diagnosis broke off; nothing where it did not."""
+    if diagnosis.broke_off:
+        say(f"grucible: {diagnosis.broke_off}", err=True)
 
 
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...cases.case_id import names_invalid
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
@@ -71,7 +72,7 @@ def _several(wanted: str, matching: Sequence[str]) -> GrucibleError:
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     """The lines of `grucible show`."""
-    if vectors is None and f"/{INVALID}/" in wanted:
+    if vectors is None and names_invalid(wanted):
         yield from _invalid_lines(_find_invalid(wanted), full)
         return
     block, file = find_case(vectors, wanted)

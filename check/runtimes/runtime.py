@@ -125,8 +125,8 @@ def registered_runtime(name: str) -> EntryPoint:
 
 
 def load_registered(point: EntryPoint) -> Runtime:
-    """The runtime at an entry point. RuntimeNotUsable where its packages are not installed, or raise anything
-    when they are imported; that they end the process, too."""
+    """The runtime at an entry point. Raises RuntimeNotInstalled where a package that it needs is not
+    there, and RuntimeNotUsable where one raises anything when it is imported, SystemExit too."""
     extra = point.name.partition("-")[0]
     try:
         return described(point.name, point.load())

@@ -152,7 +152,7 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
     if not body.apart:
         return [*definitions, ask, f"print({body.version})\nsys.exit({judged})"]
     verbatim.uses("import os")
-    definitions += verbatim.definitions("check/scripts/apart.py", "asked_apart")
+    definitions += verbatim.definitions("check/scripts/own_process.py", "asked_apart")
     last = [
         f'if "{_APART}" not in os.environ:',
         f'    sys.exit(asked_apart("{_APART}"))',

@@ -33,7 +33,7 @@ from .files import source_digest
 
 NONPORTABLE = "nonportable"
 MOST_BYTES = 128 << 20
-"""So much may be in a vector file, which is built in memory: twice what is in the largest that is shipped."""
+"""So much a vector file may hold, for it is built in memory: twice what the largest that is shipped holds."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def write_answered(
     """Write a vector file of questions, of one operator and theme, with their exact answers.
 
     `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
-    Raises GrucibleError where a question is too large, or all are, or none can be answered.
+    Raises GrucibleError where a question is too large, all together are, or none can be answered.
     """
     by_id = {one.id: one for one in posed}
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
@@ -110,7 +110,7 @@ def write_answered(
 
 
 class _Room:
-    """How much a vector file may still hold."""
+    """What is left of MOST_BYTES in a vector file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._left = path, MOST_BYTES

@@ -21,10 +21,10 @@ def test_a_directory_of_very_many_files_is_not_read_to_its_end(
         (tmp_path / f"{number}").mkdir()
         (tmp_path / f"{number}" / "note.txt").touch()
     (tmp_path / "a.yaml").write_text(SPEC)
-    monkeypatch.setattr("grucible.cases.specs.spec_file.MOST_SPECS_NAMES", 7)
+    monkeypatch.setattr("grucible.cases.specs.spec_file.MOST_NAMES", 7)
     assert [spec.path for spec in find_specs((tmp_path,))] == ["a"]
-    monkeypatch.setattr("grucible.cases.specs.spec_file.MOST_SPECS_NAMES", 6)
-    with pytest.raises(GrucibleError, match=r"more than 6 files are below it; name a smaller one"):
+    monkeypatch.setattr("grucible.cases.specs.spec_file.MOST_NAMES", 6)
+    with pytest.raises(GrucibleError, match="more than 6 files and directories are below it; name"):
         find_specs((tmp_path,))
 
 

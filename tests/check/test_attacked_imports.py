@@ -184,7 +184,6 @@ def test_an_export_without_a_pair_leaves_the_case_out(tmp_path: Path, command: C
 
     def some(file: Any) -> None:
         with_y(file)[0]["tolerance/float32/Y"][0] = np.inf
-
         del with_y(file)[-1]["tolerance/float32"]
 
     path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", some)

@@ -22,7 +22,7 @@ from grucible.vectors.difference import difference
 from .diagnosing import by_question, core_blocks
 
 CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14"
-LITTLE = "every step is off by a little, and by as much as "
+LITTLE = "every step is off by a little, as if "
 APPROXIMATED = "approximated (a table, a polynomial, a fast instruction)?"
 HARDWARE = """
     0.022 105  0.051 17  0.078 19  0.104 52  0.130 45  0.157 -25  0.183 -22  0.213 -29
@@ -204,9 +204,10 @@ def sizes(told: str) -> dict[str, float]:
     """By how much the functions are off that are said to be approximated."""
     assert told.startswith(LITTLE)
     assert told.endswith(APPROXIMATED)
-    each = told.removeprefix(LITTLE).partition(" would make it")[0].split(" and ")
+    each = told.removeprefix(LITTLE).partition(":")[0].split(" and ")
     return {
-        name: float(size) for name, _, size in (one.partition(" off by up to ") for one in each)
+        name: float(size)
+        for name, _, size in (one.partition(" were off by up to ") for one in each)
     }
 
 
@@ -241,11 +242,11 @@ def test_a_function_of_which_another_is_made() -> None:
 @pytest.mark.parametrize(
     ("kernel", "what"),
     [
-        (Products(), "the operands of products rounded to about 14 bits would make it"),
-        (Blocks(), "the operands of products rounded to about 11 bits would make it"),
-        (State(), "the new state rounded to about 17 bits would make it"),
-        (Biases(), "the biases rounded to about 12 bits would make it"),
-        (Weights(), "the operands of products rounded to about 17 bits would make it"),
+        (Products(), "the operands of products were rounded to about 14 bits"),
+        (Blocks(), "the operands of products were rounded to about 11 bits"),
+        (State(), "the new state were rounded to about 17 bits"),
+        (Biases(), "the biases were rounded to about 12 bits"),
+        (Weights(), "the operands of products were rounded to about 17 bits"),
     ],
 )
 def test_what_is_rounded_is_no_function(kernel: Kernel, what: str, operator: str) -> None:
@@ -269,7 +270,7 @@ def test_functions_of_straight_pieces_are_not_approximated() -> None:
 
 @pytest.mark.parametrize("kernel", [Products(), State(), Biases(), Weights()])
 def test_what_is_rounded_is_told(kernel: Kernel) -> None:
-    assert "bits would make it" in pattern(steps_by(kernel, SEQUENCE))
+    assert " were rounded to about " in pattern(steps_by(kernel, SEQUENCE))
 
 
 def test_the_report_says_so() -> None:

@@ -126,4 +126,5 @@ def test_vectors_in_a_directory_that_cannot_be_entered(
 
     monkeypatch.setattr(Path, "stat", refused)
     status, _, said = command("score", path)
-    assert (status, said) == (2, f"grucible: {path}: cannot be read (Permission denied)\n")
+    says = f"grucible: {path}: {DENIED}make it readable, or name another place\n"
+    assert (status, said) == (2, says)

@@ -142,13 +142,9 @@ def _layout(name: Layout) -> CaseLayout:
 def check_place(out: Path) -> None:
     """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after."""
     with writing_to(out):
-        _check_new(out)
-
-
-def _check_new(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
-    check_possible(out / MANIFEST)
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
+        check_possible(out / MANIFEST)
 
 
 def _cases(vectors: Path | None, select: Sequence[str]) -> Iterator[Case]:

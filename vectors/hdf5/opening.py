@@ -52,7 +52,7 @@ def not_read(error: OSError) -> str:
         return "is marked as open for writing; close the program that writes it, or remove the file"
     if error.errno is None:
         return ""
-    return f"cannot be read ({os.strerror(error.errno)}); see to that, or name another place"
+    return f"cannot be read ({os.strerror(error.errno)}); make it readable, or name another place"
 
 
 def _check_format(file: h5py.File, path: Path, kind: str, reader: AttributeReader) -> None:

@@ -1,4 +1,4 @@
-"""What a script holds that calls a function: the call is in a process of its own, which it may end."""
+"""In scripts that call a function: the call is made in a process of its own, for the function may end it."""
 
 from __future__ import annotations
 
