@@ -120,7 +120,13 @@ def judge(
         seen.failing.clear()  # who interrupts does not wait for a diagnosis
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
-    report = _report(vectors, source, seen, interrupted=interrupted)
+    try:
+        report = _report(vectors, source, seen, interrupted=interrupted)
+    except KeyboardInterrupt:
+        if not (interruptible and seen.results):
+            raise
+        seen.failing.clear()
+        report = _report(vectors, source, seen, interrupted=True)
     found = foretold(report, expectations, vectors, select)
     return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
 

@@ -26,6 +26,6 @@ def size_in_bytes(_: click.Context, __: click.Parameter, value: str | None) -> i
     number, unit = value[:-1], value[-1:].upper()
     if unit not in ("K", "M", "G", "T") or not (number.isascii() and number.isdigit()):
         raise click.BadParameter(f"{value!r}; expected a whole number of K, M, G or T, such as 4G")
-    if not 0 < int(number) << 10 * (1 + "KMGT".index(unit)) < 1 << 63:
+    if len(number) > 20 or not 0 < int(number) << 10 * (1 + "KMGT".index(unit)) < 1 << 63:
         raise click.BadParameter(f"{value!r}; expected more than nothing and less than 8388608T")
     return int(number) << 10 * (1 + "KMGT".index(unit))

@@ -49,6 +49,10 @@ def suite_of_onnx(folder: Path | None) -> Suite:
     return _of_package()
 
 
+_SET = "test_data_set_"
+"""What the folders of a test's inputs and outputs are called, before their numbers."""
+
+
 def _of_folder(folder: Path) -> Suite:
     models = sorted(
         Path(place) / "model.onnx" for place, _, names in os.walk(folder) if "model.onnx" in names
@@ -58,23 +62,24 @@ def _of_folder(folder: Path) -> Suite:
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     model = functools.lru_cache(1)(lambda path: onnx.load_model_from_string(_bytes(path)))
+    check = functools.lru_cache(1)(lambda path: _check_model(_bytes(path)))
     for path in models:
-        try:
-            sets = sorted(path.parent.glob("test_data_set_*"))
-            if not sets:
-                raise NotAsked("has no test_data_set_0")
-            for number, data in enumerate(sets):
-                name = path.parent.name + (f"-{number}" if len(sets) > 1 else "")
-                read = functools.partial(_read, model, path, data)
+        sets = sorted(path.parent.glob(f"{_SET}*"), key=lambda one: (len(one.name), one.name))
+        if not sets:
+            left_out[f"has no {_SET}0"] += 1
+        for data in sets:
+            number = data.name.removeprefix(_SET)
+            name = path.parent.name + (f"-{number}" if len(sets) > 1 else "")
+            read = functools.partial(_read, model, path, data)
+            try:
                 case = _case(read, folder.resolve().name, name)
-                if not number:
-                    _check_model(_bytes(path))
+                check(path)
                 cases.append(case)
-        except NotAsked as reason:
-            left_out[str(reason)] += 1
-        except Exception as error:  # protobuf's and onnx's own, of many types
-            said = " ".join(str(error).split())[:200]
-            raise GrucibleError(f"{path.parent}: cannot be read ({said})") from None
+            except NotAsked as reason:
+                left_out[str(reason)] += 1
+            except Exception as error:  # protobuf's and onnx's own, of many types
+                said = " ".join(str(error).split())[:200]
+                raise GrucibleError(f"{path.parent}: cannot be read ({said})") from None
     return Suite(f"imported from ONNX's tests in {folder.resolve().name}", cases, left_out)
 
 

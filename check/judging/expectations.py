@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...cases.case_id import names_invalid
@@ -40,6 +40,9 @@ class Expectation:
     place: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        for name in HOW:
+            if isinstance(once := getattr(self, name), Iterator):  # gone after it is looked at
+                object.__setattr__(self, name, tuple(once))
         if wrong := unsayable(vars(self)):
             raise Unsayable(self.cases, *wrong)
         for name in HOW:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -18,7 +19,7 @@ from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied
 from ..reports.wrapping import wrapped
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime, text_of
-from .outcome import Judge, Test, is_users
+from .outcome import Apart, Judge, Test, is_users
 from .suite import Vectors, load
 
 NAME = "grucible"
@@ -132,6 +133,15 @@ def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
     return test
 
 
+_OUTCOMES = (
+    pytest.exit.Exception,
+    pytest.skip.Exception,
+    pytest.xfail.Exception,
+    unittest.SkipTest,
+)
+"""What pytest takes for a test's outcome, or for the end of all."""
+
+
 def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
     """The runtime, of which what pytest takes for a test's outcome, or for the end of all, is an error."""
 
@@ -139,9 +149,9 @@ def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
         __tracebackhide__ = is_users
         try:
             return run(question)
-        except (pytest.exit.Exception, pytest.skip.Exception, pytest.xfail.Exception) as error:
+        except _OUTCOMES as error:
             raise RuntimeError(
-                f"the runtime raised pytest's {type(error).__name__} ({text_of(error)}); "
+                f"the runtime raised {type(error).__name__}, which is of a test ({text_of(error)}); "
                 "expected outputs, or grucible.Unsupported"
             ) from error
 
@@ -162,7 +172,7 @@ def _answered(pool: RuntimePool, question: Question) -> Any:
 def _fail(reply: Reply, said: str) -> NoReturn:
     __tracebackhide__ = True
     lines = [*wrapped(said, indent=0), *_traceback(reply)]
-    pytest.fail("\n".join(map(escaped, lines)), pytrace=False)
+    raise Apart(said, "\n".join(map(escaped, lines)))
 
 
 def _traceback(reply: Reply) -> Sequence[str]:

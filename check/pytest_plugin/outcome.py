@@ -34,6 +34,14 @@ class AsExpected(Failed):
     """A failure that an expectation foretells: all that the mark xfail of its test admits."""
 
 
+class Apart(Failed):
+    """The failure of a runtime in another process: what it `said`; what is `shown` has its traceback, too."""
+
+    def __init__(self, said: str, shown: str) -> None:
+        super().__init__(shown, pytrace=False)
+        self.said = said
+
+
 class Unjudged(Failed):
     """The failure of a test by which nothing was judged: no expectation excuses it."""
 
@@ -131,9 +139,10 @@ def instead(
 
 def _result(case: Case, error: BaseException) -> CaseResult:
     """What is found of a case whose test raised an error."""
+    said = error.said if isinstance(error, Apart) else error_sentence(error)
     return CaseResult(
         id=case.id, operator=case.operator, tier=case.tier, dtype=case.dtype, verdict="error",
-        message=error_sentence(error), fault=Fault("raised"),
+        message=said, fault=Fault("raised"),
     )  # fmt: skip
 
 

@@ -154,9 +154,10 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
     verbatim.uses("import os")
     definitions += verbatim.definitions("check/scripts/own_process.py", "asked_apart")
     last = [
-        f'if "{_APART}" not in os.environ:',
+        f'apart = "{_APART}" in os.environ',
+        "if not apart and os.path.isfile(sys.argv[0]):  # what came through a pipe cannot be read again",
         f'    sys.exit(asked_apart("{_APART}"))',
         f"print({body.version})",
-        f"sys.exit(JUDGED + {judged})",
+        f"sys.exit({judged} + apart * JUDGED)",
     ]
     return [*definitions, ask, "\n".join(last)]

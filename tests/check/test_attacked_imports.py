@@ -417,3 +417,21 @@ def test_a_folder_whose_name_is_no_text(good: Path, tmp_path: Path, command: Com
     shutil.copy(good, folder / "a.npz")
     ended = command("import", "--from", "npz", folder, *CELL_OPTIONS, "-o", tmp_path / "v.h5")
     assert (ended.status, ended.err) == (0, "")
+
+
+def test_a_data_set_that_makes_no_case_takes_no_other_with_it(
+    tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("onnx")
+    exported = tmp_path / "exported"
+    select = ("--select", "onnx.GRU-14/plain/float32/default")
+    assert command("export", "--to", "onnx", "-o", exported, *select).status == 0
+    [test] = (exported / "cases").glob("test_*")
+    for number in range(1, 11):
+        shutil.copytree(test / "test_data_set_0", test / f"test_data_set_{number}")
+    (test / "test_data_set_1" / "input_2.pb").unlink()
+    made = tmp_path / "made.h5"
+    ended = command("import", exported / "cases", "--from", "onnx", "-o", made)
+    assert "1: has inputs that are not numbered from 0 on" in ended.out + ended.err
+    ends = [case.id.rpartition("-")[2] for case in load_vectors(made)]
+    assert sorted(ends, key=int) == ["0", "2", "3", "4", "5", "6", "7", "8", "9", "10"]

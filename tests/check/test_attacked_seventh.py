@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import unittest
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,11 +22,17 @@ import grucible
 from grucible import Expectation, Question, load_vectors, verify
 from grucible.cases.dtypes import Array
 from grucible.cases.errors import GrucibleError
+from grucible.check import verdict
+from grucible.check.diagnosis.finding import Diagnosis
+from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import says
 from grucible.check.observed.child import Child
 from grucible.check.observed.isolated import IsolatedRuntime
-from grucible.check.pytest_plugin import collecting
+from grucible.check.observed.source import FromRuntime
+from grucible.check.pytest_plugin import collecting, outcome
+from grucible.check.pytest_plugin.outcome import Apart
 from grucible.check.pytest_plugin.suite import Vectors
+from grucible.check.runtimes.runtime import described
 
 from .made import CELL, answering, make_block, write_vectors
 from .test_orphans import running, soon
@@ -212,6 +219,7 @@ def test_what_the_user_sets_in_numpy_is_not_for_what_judges(tmp_path: Path) -> N
 
 LEFT_OPEN = """
 import sys
+import unittest
 from grucible import load_vectors
 from grucible.check.observed.pool import RuntimePool
 pool = RuntimePool(sys.argv[1], 60.0)
@@ -263,3 +271,50 @@ def test_an_answer_is_copied_when_it_is_returned() -> None:
 
     report = verify(runtime=run, select="openvino.GRUCell-3/plain/float32/*")
     assert report.verdict == "conforms"
+
+
+def test_an_expectation_of_texts_that_come_once() -> None:
+    """They were gone when they had been looked at, and nothing was left to hold against an error."""
+    one = Expectation("*", "known", message=(text for text in ("clip is not supported",)))  # type: ignore[arg-type]
+    assert one.message == ("clip is not supported",)
+    with pytest.raises(GrucibleError, match="there is no class 'nonsense'"):
+        Expectation("*", "known", observed=(name for name in ("nonsense",)))  # type: ignore[arg-type]
+
+
+def test_a_runtime_that_raises_unittest_s_skip_is_an_error() -> None:
+    def run(_: Question) -> dict[str, Array]:
+        raise unittest.SkipTest("no GPU here")
+
+    with pytest.raises(RuntimeError, match="the runtime raised SkipTest, which is of a test"):
+        collecting._without_outcomes(run)(core_cases()[0].question)
+
+
+def test_a_message_is_not_said_of_a_traceback() -> None:
+    """Of a runtime in another process pytest shows both; only what it said is its message."""
+    case = core_cases()[0]
+    error = Apart("the device is gone", "the device is gone\n  in clip_the_gates")
+    assert outcome._result(case, error).message == "the device is gone"
+    assert "clip_the_gates" in str(error)
+
+
+def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(parts: list[Any], *_: Any) -> Diagnosis:
+        if parts:
+            raise KeyboardInterrupt
+        return Diagnosis()
+
+    monkeypatch.setattr(verdict, "diagnose", interrupted)
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+
+    def zeros(question: Question) -> dict[str, Array]:
+        return {n: np.full(t.shape, 0.25, t.dtype) for n, t in question.outputs.items()}
+
+    source = FromRuntime(described("zeros", zeros))
+    criteria = chosen_criteria((), None, None, None)
+    report = verdict.judge(tmp_path / "v.h5", source, criteria, interruptible=True)
+    assert report.interrupted
+    assert [result.verdict for result in report.results] == ["failed"]
+    with pytest.raises(KeyboardInterrupt):
+        verdict.judge(tmp_path / "v.h5", source, criteria)

@@ -298,7 +298,7 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
     assert status == 1
     assert outcomes(printed)["FAILED"] == {"raises", "refused", "wrong"}
     for name in ("Exit", "Skipped", "XFailed"):
-        assert f"the runtime raised pytest's {name} (all is well)" in printed
+        assert f"the runtime raised {name}, which is of a test (all is well)" in printed
 
 
 def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:
