@@ -120,15 +120,22 @@ def judge(
         seen.failing.clear()  # who interrupts does not wait for a diagnosis
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
+    report = _explained(vectors, source, seen, interruptible, interrupted)
+    found = foretold(report, expectations, vectors, select)
+    return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
+
+
+def _explained(
+    vectors: Path | None, source: Source, seen: _Seen, interruptible: bool, interrupted: bool
+) -> Report:
+    """The report on all that was seen; without what explains it, where Ctrl-C comes meanwhile."""
     try:
-        report = _report(vectors, source, seen, interrupted=interrupted)
+        return _report(vectors, source, seen, interrupted=interrupted)
     except KeyboardInterrupt:
         if not (interruptible and seen.results):
             raise
         seen.failing.clear()
-        report = _report(vectors, source, seen, interrupted=True)
-    found = foretold(report, expectations, vectors, select)
-    return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
+        return _report(vectors, source, seen, interrupted=True)
 
 
 def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
