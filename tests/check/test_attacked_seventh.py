@@ -33,7 +33,9 @@ from grucible.check.pytest_plugin import collecting, outcome
 from grucible.check.pytest_plugin.outcome import Apart
 from grucible.check.pytest_plugin.suite import Vectors
 from grucible.check.runtimes.runtime import described
+from grucible.check.scripts.script import script
 
+from .conftest import HERE, Command
 from .made import CELL, answering, make_block, write_vectors
 from .test_orphans import running, soon
 
@@ -285,8 +287,11 @@ def test_a_runtime_that_raises_unittest_s_skip_is_an_error() -> None:
     def run(_: Question) -> dict[str, Array]:
         raise unittest.SkipTest("no GPU here")
 
-    with pytest.raises(RuntimeError, match="the runtime raised SkipTest, which is of a test"):
-        collecting._without_outcomes(run)(core_cases()[0].question)
+    try:
+        with pytest.raises(RuntimeError, match="the runtime raised SkipTest, which is of a test"):
+            collecting._without_outcomes(run)(core_cases()[0].question)
+    except unittest.SkipTest:
+        pytest.fail("the test was skipped")  # as pytest would, and say nothing
 
 
 def test_a_message_is_not_said_of_a_traceback() -> None:
@@ -318,3 +323,22 @@ def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
     assert [result.verdict for result in report.results] == ["failed"]
     with pytest.raises(KeyboardInterrupt):
         verdict.judge(tmp_path / "v.h5", source, criteria)
+
+
+def test_a_script_through_a_pipe_judges(tmp_path: Path) -> None:
+    """It cannot be read again, so no other process calls the function."""
+    (tmp_path / "rightly.py").write_text((HERE / "numpy_gru.py").read_text())
+    case = next(c for c in core_cases() if c.id == f"{CELL}/plain/float32/default")
+    ended = subprocess.run(
+        [sys.executable, "-"], input=script(case, "rightly:run"), cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[-1].startswith("right: all of ")
+
+
+def test_a_memory_of_very_many_digits_is_one_line(command: Command) -> None:
+    ended = command("check", "--runtime", "no:such", "--memory", f"{'9' * 5000}K")
+    assert "expected more than nothing and less than 8388608T" in " ".join(
+        ended.said_in_one_line().split()
+    )
