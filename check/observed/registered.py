@@ -13,7 +13,8 @@ from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
 from ..runtimes.runtime import one_line, registered_runtimes
 from .child import Child
-from .isolated import START_SECONDS, how_it_ended
+from .ending import how_it_ended
+from .isolated import START_SECONDS
 from .serve import DESCRIBE
 
 if TYPE_CHECKING:

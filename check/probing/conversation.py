@@ -10,7 +10,8 @@ from typing import Literal
 
 from ...cases.question import Question
 from ..observed.child import Child
-from ..observed.isolated import END_SECONDS, how_it_ended, received
+from ..observed.ending import END_SECONDS, how_it_ended
+from ..observed.isolated import received
 from ..observed.source import Reply, held_to
 from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import ProtocolError, check_hello, hello_lines, parsed, question_parts
