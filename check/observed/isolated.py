@@ -14,13 +14,21 @@ import shlex
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...cases.commands.command_line import command_line
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
-from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
+from ..protocol.header import (
+    READY,
+    ProtocolError,
+    array_of,
+    hello_lines,
+    prepare_parts,
+    question_parts,
+)
 from ..protocol.program import Greeted, Hello, answer_head, hello_of
 from ..runtimes.runtime import bounded, one_line
 from .child import Child
@@ -76,7 +84,7 @@ class IsolatedRuntime:
         self._spec, self._timeout, self._memory = name, timeout, memory
         self._gone: Reply | None = None
         self._greeted = greeted or Greeted()
-        self._ready, self._closed = False, False
+        self._ready, self._closed, self._unprepared = False, False, False
         self._deaths, self._late, self._answered = 0, 0, False
         self._last = ""
         self._hello = Hello()
@@ -130,6 +138,30 @@ class IsolatedRuntime:
         self.name, self.version = hello.name or self._spec, hello.version
         self.parallel, self._hello = hello.parallel, hello
         self._ready = True
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the runtime wants to see questions before they are asked. Of a program nobody knows."""
+        return self._hello.prepares and not self._unprepared and not self._spec.startswith(EXEC)
+
+    def prepare_for(self, questions: Sequence[Question]) -> None:
+        """Show the runtime what it is asked next, for which it has the time of one question.
+
+        What goes wrong then is no finding: a new child is asked all the same, and is shown nothing.
+        """
+        with self._asking:
+            child = self._child
+            if not self._ready or child is None or not child.alive() or not self.prepares:
+                return
+            deadline = time.monotonic() + self._timeout
+            self._unprepared = True  # unless it says that it is ready
+            try:
+                child.channel.send(prepare_parts(questions), deadline)
+                self._unprepared = child.channel.lines(deadline)[:1] != [READY]
+            except (Closed, LateError, ProtocolError):
+                pass
+            if self._unprepared:
+                self._drop()
 
     def answer(self, question: Question) -> Reply:
         """What the runtime says, or what became of it."""

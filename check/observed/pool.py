@@ -28,6 +28,8 @@ RUN = 32
 """A child gets at most so many questions of a block at a time."""
 AHEAD = 2 * RUN
 """So many questions for each child may be under way before their answers are looked at."""
+SHOWN = 64
+"""A runtime that prepares for what comes is shown at most so many questions at a time."""
 WORTH_A_CHILD = 16
 """A further child is started where each that there is has so many questions before it: to start one
 takes as long as to answer some."""
@@ -161,16 +163,42 @@ class RuntimePool:
 
     def _serve(self, child: IsolatedRuntime) -> None:
         while (work := self._work.get()) is not None:
-            questions, answers = work
+            together = [work]
+            if child.prepares:
+                together += self._more_work(len(work[0]))
+                child.prepare_for([question for questions, _ in together for question in questions])
+            for questions, answers in together:
+                self._answer_all(child, questions, answers)
+
+    def _more_work(self, taken: int) -> Iterator[_Work]:
+        """Work that is there besides so many questions, as far as a child may be shown, and no more than its
+        share of all that is left."""
+        while taken < min(SHOWN, self._left // self.jobs):
             try:
-                replies = []
-                for question in questions:
-                    replies.append(child.answer(question))
-                    with self._changing:
-                        self._left -= 1
-                answers.set_result(replies)
-            except BaseException as error:
-                answers.set_exception(error)
+                work = self._work.get_nowait()
+            except Empty:
+                return
+            if work is None:
+                self._work.put(None)
+                return
+            taken += len(work[0])
+            yield work
+
+    def _answer_all(
+        self,
+        child: IsolatedRuntime,
+        questions: Sequence[Question],
+        answers: Future[list[Reply]],
+    ) -> None:
+        try:
+            replies = []
+            for question in questions:
+                replies.append(child.answer(question))
+                with self._changing:
+                    self._left -= 1
+            answers.set_result(replies)
+        except BaseException as error:
+            answers.set_exception(error)
 
     def close(self) -> None:
         """End the children; what is under way is given up."""

@@ -3,6 +3,7 @@ runtimes are loaded and say what they are."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,17 @@ from typing import BinaryIO
 from threadpoolctl import threadpool_limits
 
 from ...cases.errors import GrucibleError, RuntimeNotUsable
-from ..protocol.header import END, answer_parts, array_of, can_be_sent, hello_lines, question_of
+from ...cases.question import Question
+from ..protocol.header import (
+    END,
+    PREPARE,
+    answer_parts,
+    array_of,
+    can_be_sent,
+    hello_lines,
+    question_of,
+    ready_lines,
+)
 from ..runtimes.runtime import (
     GROUP,
     Runtime,
@@ -44,12 +55,18 @@ def serve(name: str) -> None:
         _send(answers, hello_lines([("unusable", str(error))]))
         return
     hello = [("name", runtime.name), ("version", runtime.version)]
-    _send(answers, hello_lines([*hello, *[("parallel", "yes")] * runtime.parallel]))
+    hello += [("parallel", "yes")] * runtime.parallel
+    hello += [("prepares", "yes")] * (runtime.prepare_for is not None)
+    _send(answers, hello_lines(hello))
     threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
     _header(asked)  # the judge's hello
     try:
         while lines := _header(asked):
-            _answer(runtime, lines, asked, answers)
+            if lines[0].startswith(f"{PREPARE} "):
+                _prepare(runtime, [_question(_header(asked), asked) for _ in range(_count(lines))])
+                _send(answers, ready_lines())
+            else:
+                _answer(runtime, _question(lines, asked), answers)
     except BrokenPipeError:  # the parent has ended
         sys.exit(0)
 
@@ -91,10 +108,27 @@ def _header(asked: BinaryIO) -> list[str]:
     return []
 
 
-def _answer(runtime: Runtime, lines: list[str], asked: BinaryIO, answers: BinaryIO) -> None:
+def _count(lines: list[str]) -> int:
+    """How many questions are announced."""
+    return int(lines[0].removeprefix(f"{PREPARE} "))
+
+
+def _question(lines: list[str], asked: BinaryIO) -> Question:
+    """The question with this header, and its inputs, which follow."""
     question, inputs = question_of(lines)
     for one in inputs:
         question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
+    return question
+
+
+def _prepare(runtime: Runtime, questions: list[Question]) -> None:
+    """Show the runtime what it is asked next. What goes wrong then is told when it is asked."""
+    if runtime.prepare_for is not None:
+        with contextlib.suppress(Exception):
+            runtime.prepare_for(questions)
+
+
+def _answer(runtime: Runtime, question: Question, answers: BinaryIO) -> None:
     wanted = dict(question.outputs)
     given = returned(runtime, question)
     if not can_be_sent(given.outputs, wanted):

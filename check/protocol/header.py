@@ -41,6 +41,7 @@ from ...cases.question import Question, TensorType
 
 VERSION = 1
 END = "end"
+PREPARE, READY = "prepare", "ready"
 MOST_LINE_BYTES = 8 << 10
 """The longest line: an id, or a message of some thousand characters."""
 MOST_HEADER_BYTES = 64 << 10
@@ -107,6 +108,17 @@ def question_parts(question: Question) -> list[bytes]:
         ]
     )
     return [header, *(array.tobytes() for array in arrays.values())]
+
+
+def prepare_parts(questions: Sequence[Question]) -> list[bytes]:
+    """The announcement of questions as it is sent: how many, then each as it will be asked."""
+    head = _header([(PREPARE, str(len(questions)))])
+    return [head, *(part for question in questions for part in question_parts(question))]
+
+
+def ready_lines() -> bytes:
+    """What is said when the announced questions have been looked at."""
+    return _header([(READY, "")])
 
 
 def _attribute_lines(question: Question) -> Iterator[tuple[str, str]]:

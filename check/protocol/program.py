@@ -21,13 +21,14 @@ _SAID: dict[str, _Said] = {"ok": "ok", "unsupported": "unsupported", "error": "e
 class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
 
-    `operators` and `dtypes` are what it answers; everything where there are none. `unusable` says why it
-    cannot be asked, "" where it can.
+    `operators` and `dtypes` are what it answers; everything where there are none. With `prepares` it wants to
+    see questions before they are asked. `unusable` says why it cannot be asked, "" where it can.
     """
 
     name: str = ""
     version: str = ""
     parallel: bool = False
+    prepares: bool = False
     operators: frozenset[str] = frozenset()
     dtypes: frozenset[str] = frozenset()
     unusable: str = ""
@@ -95,6 +96,7 @@ def hello_of(lines: Sequence[str]) -> Hello:
         name=one_line(last.get("name", "")),
         version=one_line(last.get("version", "")),
         parallel=last.get("parallel") == "yes",
+        prepares=last.get("prepares") == "yes",
         operators=frozenset(rest for keyword, rest in told if keyword == "operator"),
         dtypes=frozenset(rest for keyword, rest in told if keyword == "dtype"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...cases.conversion import NotExpressible, ask
+from ...cases.conversion import Asked, NotExpressible, ask
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question
@@ -20,12 +20,23 @@ def run_as(
     """
     if question.operator == operator.name:
         return dict(run(question))
+    asked = _converted(operator, question)
+    return asked.answer(run(asked.question))
+
+
+def question_as(operator: Operator, question: Question) -> Question:
+    """The question that `run_as` asks for `question`. Raises Unsupported as it does."""
+    if question.operator == operator.name:
+        return question
+    return _converted(operator, question).question
+
+
+def _converted(operator: Operator, question: Question) -> Asked:
     if question.theme == INVALID:
         raise Unsupported(
             f"{question.operator} is asked as {operator.name}, and valid questions alone"
         )
     try:
-        asked = ask(question, operator)
+        return ask(question, operator)
     except NotExpressible as reason:
         raise Unsupported(str(reason)) from None
-    return asked.answer(run(asked.question))

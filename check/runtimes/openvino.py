@@ -1,6 +1,8 @@
 """OpenVINO's CPU plugin as a runtime of GRUCell-3 and GRUSequence-5, and of what can be asked as one.
 
-A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run.
+A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run. Most of the
+time that takes is the same for a model of many nodes: nodes that are asked next are compiled as one model,
+as those of real models are (`openvino_together.py`).
 
 Models are static in shape, or dynamic in batch and time. They are compiled with
 INFERENCE_PRECISION_HINT f32 (the default is bfloat16 on CPUs that have it) and NUM_STREAMS 0, which
@@ -11,8 +13,10 @@ its own, and a process that has run cases can fork.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -20,13 +24,13 @@ import numpy.typing as npt
 import openvino as ov
 
 from ...cases.operators.openvino import OPERATORS
+from ...cases.question import INVALID, Question
 from ...vectors.exchange.openvino_model import fill, model
-from ...vectors.exchange.openvino_node import NodeType, node_type
-from .converted import run_as
+from ...vectors.exchange.openvino_node import node_type
+from .converted import question_as, run_as
+from .openvino_together import Compiled, Part, compiled_together
 from .posed import OPENVINO, OpenVINOPosing, openvino_operator
-
-if TYPE_CHECKING:
-    from ...cases.question import Question
+from .runtime import Unsupported
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -64,6 +68,7 @@ class OpenVINO:
             f"{'; precision as OpenVINO chooses' if posing.own_precision else ''}"
         )
         self._kept_request = lru_cache(maxsize=_CACHED_MODELS)(self._request)
+        self._together: dict[Compiled, Part] = {}
 
     @cached_property
     def _core(self) -> Any:
@@ -91,7 +96,33 @@ class OpenVINO:
         """
         return run_as(openvino_operator(question), self._run, question)
 
+    def prepare_for(self, questions: Sequence[Question]) -> None:
+        """Compile together what is asked next, unless its shapes are dynamic."""
+        if self._posing.dynamic:
+            return
+        wanted: dict[Compiled, None] = {}
+        for question in questions:
+            if question.theme == INVALID:  # who refuses it is asked alone
+                continue
+            with suppress(Unsupported):
+                asked, _ = self._posed(question_as(openvino_operator(question), question))
+                wanted[asked] = None
+        before = self._together
+        self._together = {asked: before[asked] for asked in wanted if asked in before}
+        new = [asked for asked in wanted if asked not in before]
+        self._together |= compiled_together(new, self._compiled)
+
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+        asked, inputs = self._posed(question)
+        if part := self._together.get(asked):
+            outputs = infer(part.request, inputs, part.first, part.outputs)
+        else:
+            outputs = infer(self._kept_request(asked), inputs)
+        names = [tensor.name for tensor in _OPERATORS[question.operator].outputs]
+        return dict(zip(names, map(typed, outputs), strict=True))
+
+    def _posed(self, question: Question) -> tuple[Compiled, list[Any]]:
+        """What a model is compiled for to run `question`, and what is fed to it."""
         operator = _OPERATORS[question.operator]
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
@@ -105,21 +136,17 @@ class OpenVINO:
             constants = tuple(
                 (name, inputs.pop(name).tobytes()) for name in weights if name in inputs
             )
-        outputs = infer(self._kept_request(asked, constants), list(inputs.values()))
-        names = [tensor.name for tensor in operator.outputs]
-        return dict(zip(names, map(typed, outputs), strict=True))
+        return Compiled(asked, constants), list(inputs.values())
 
-    def _request(self, asked: NodeType, constants: tuple[tuple[str, bytes], ...]) -> Any:
-        """An inference request of the model that `asked` describes, given the bytes of its Constants."""
-        ports = {name: (dtype, shape) for name, dtype, shape in asked.ports}
-        arrays = {
-            name: np.frombuffer(content, ports[name][0]).reshape(ports[name][1])
-            for name, content in constants
-        }
+    def _request(self, asked: Compiled) -> Any:
         try:
-            return request_of(self._core, model(asked, arrays), self._posing.properties)
+            return self._compiled(model(asked.type, asked.arrays))
         except RuntimeError as error:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
+
+    def _compiled(self, made: Any) -> Any:
+        """An inference request of the model `made`."""
+        return request_of(self._core, made, self._posing.properties)
 
 
 def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
@@ -127,15 +154,17 @@ def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
     return core.compile_model(made, "CPU", properties).create_infer_request()
 
 
-def infer(request: Any, arrays: list[Any]) -> list[Any]:
-    """The outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
-    for index, array in enumerate(arrays):
+def infer(
+    request: Any, arrays: list[Any], first: int = 0, outputs: slice = slice(None)
+) -> list[Any]:
+    """The `outputs` for these inputs, of which the `first` is that; of bfloat16 the bits, as uint16."""
+    for index, array in enumerate(arrays, first):
         tensor = request.get_input_tensor(index)
         if tuple(tensor.shape) != array.shape:
             tensor.shape = array.shape  # of a dynamic model
         fill(tensor, array)
     request.infer()
-    return [copied(tensor) for tensor in request.output_tensors]
+    return [copied(tensor) for tensor in request.output_tensors[outputs]]
 
 
 def copied(tensor: Any) -> Any:

@@ -12,7 +12,7 @@ import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,8 @@ class Runtime:
     """A runtime ready to be asked: its name, its version ("" where it has none), its function.
 
     One that is `parallel` declares that several processes of it at a time do not disturb each other:
-    its function has an attribute `parallel` that is True.
+    its function has an attribute `parallel` that is True. One that compiles may want to see what it is asked
+    next: its function has a method `prepare_for`, which takes a list of questions.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Runtime:
     run: RuntimeFunction
     about: str = ""
     parallel: bool = False
+    prepare_for: Callable[[Sequence[Question]], object] | None = None
 
 
 def load_runtime(name: str) -> Runtime:
@@ -172,7 +174,15 @@ def described(name: str, run: Any) -> Runtime:
         raise RuntimeNotUsable(
             f"runtime {name}: has no version: {error_sentence(error)}"
         ) from error
-    return Runtime(name, version, run, about, getattr(run, "parallel", False) is True)
+    prepare_for = getattr(run, "prepare_for", None)
+    return Runtime(
+        name,
+        version,
+        run,
+        about,
+        getattr(run, "parallel", False) is True,
+        prepare_for if callable(prepare_for) else None,
+    )
 
 
 def one_line(text: str) -> str:

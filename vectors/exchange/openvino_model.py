@@ -27,7 +27,13 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """The model of one node; its Parameters are the ports that are not in `constants`, in order.
+    """The model of one node; its Parameters are the ports that are not in `constants`, in order."""
+    made, parameters = node(asked, constants)
+    return ov.Model(made.outputs(), parameters, asked.operator)
+
+
+def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, list[Any]]:
+    """The node, and the Parameters that lead to it.
 
     An absent input is an absent port, which only a trailing input can be (here, B).
     """
@@ -40,8 +46,8 @@ def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
             parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
             nodes.append(parameters[-1])
         nodes[-1].set_friendly_name(name)
-    node = NodeFactory(asked.opset).create(asked.kind, nodes, json.loads(asked.attributes))
-    return ov.Model(node.outputs(), parameters, asked.operator)
+    made = NodeFactory(asked.opset).create(asked.kind, nodes, json.loads(asked.attributes))
+    return made, parameters
 
 
 def filled(element_type: Any, array: npt.NDArray[Any]) -> Any:
