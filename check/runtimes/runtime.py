@@ -12,7 +12,7 @@ import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,21 +76,29 @@ def load_runtime(name: str) -> Runtime:
     with contextlib.suppress(FileNotFoundError):  # it was removed
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))
-    try:
+    with _usable(f"runtime {name}: {place} does not import"):
         module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
-    except RuntimeNotUsable:
-        raise
-    except Exception as error:
-        raise RuntimeNotUsable(
-            f"runtime {name}: {place} does not import: {error_sentence(error)}{raised_at(error)}"
-        ) from error
-    function = getattr(module, attribute, None)
+    with _usable(f"runtime {name}: {place} has no function {attribute!r}"):
+        function = getattr(module, attribute, None)
     if not callable(function):
         raise RuntimeNotUsable(
             f"runtime {name}: {place} has no function {attribute!r}; "
             f"expected one that takes a question"
         )
     return described(name, function)
+
+
+@contextlib.contextmanager
+def _usable(said: str) -> Iterator[None]:
+    """While what is a runtime's own runs: whatever it raises, SystemExit and a test's outcome too, is a
+    RuntimeNotUsable that says so."""
+    try:
+        yield
+    except (KeyboardInterrupt, RuntimeNotUsable):
+        raise
+    except BaseException as error:
+        stop_if_interrupted()  # an import may make another error of it
+        raise RuntimeNotUsable(f"{said}: {error_sentence(error)}{raised_at(error)}") from error
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -164,15 +172,15 @@ def _load_file(place: str) -> Any:
 
 
 def described(name: str, run: Any) -> Runtime:
-    """The runtime that is the function `run`; RuntimeNotUsable if it cannot say its version."""
-    about = (getattr(run, "__doc__", None) or "").strip().partition("\n")[0]
-    try:
+    """The runtime that is the function `run`; RuntimeNotUsable if it cannot say what it is."""
+    with _usable(f"runtime {name}: has no docstring"):
+        doc = getattr(run, "__doc__", None)
+        about = doc.strip().partition("\n")[0] if isinstance(doc, str) else ""
+    with _usable(f"runtime {name}: has no version"):
         version = one_line(str(getattr(run, "version", "")))
-    except Exception as error:
-        raise RuntimeNotUsable(
-            f"runtime {name}: has no version: {error_sentence(error)}"
-        ) from error
-    return Runtime(name, version, run, about, getattr(run, "parallel", False) is True)
+    with _usable(f"runtime {name}: does not say whether it is parallel"):
+        parallel = getattr(run, "parallel", False) is True
+    return Runtime(name, version, run, about, parallel)
 
 
 def one_line(text: str) -> str:
