@@ -1,4 +1,4 @@
-"""The runtimes that are known by name, each asked what it is in another process: loading one may end it."""
+"""The runtimes known by name, each asked what it is in a process of its own: loading it may end that."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...cases.commands.usable_cpus import usable_cpus
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
 from ..runtimes.runtime import one_line, registered_runtimes
@@ -33,39 +35,37 @@ class Registered(NamedTuple):
 
 
 def described_runtimes() -> Iterator[Registered]:
-    """What each of them is, in order. They are loaded one after the other in one process; after one that ends
-    the process, or does not load in LOAD_SECONDS, the next ones are loaded in another."""
-    left = registered_runtimes()
-    while left:
-        for found in _described(tuple(left)):
-            yield found
-            left.pop(0)
+    """What each of them is, in order. Each is loaded in a process of its own, for it may do to that whatever
+    it likes; as many are under way as there are usable CPUs."""
+    left, under_way = deque(registered_runtimes()), deque[Child]()
+    with contextlib.ExitStack() as closing:
+        while left or under_way:
+            while left and len(under_way) < usable_cpus():
+                child = _loading(left.popleft())
+                under_way.append(closing.enter_context(contextlib.closing(child)))
+            child = under_way.popleft()
+            yield _said_by(child)
+            child.close()
 
 
-def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:
-    """Those of them that one process loads: all, or up to one that ends it or does not load in time."""
-    wanted = json.dumps([(point.name, point.value) for point in points])
-    command = [sys.executable, "-P", "-c", DESCRIBE, json.dumps(sys.path), wanted]
-    with contextlib.closing(Child(command, "")) as child:
-        for place, point in enumerate(points):
-            child.name = point.name
-            try:
-                if not place:
-                    child.channel.lines(time.monotonic() + START_SECONDS)  # its hello
-                lines = child.channel.lines(time.monotonic() + LOAD_SECONDS)
-            except Closed:
-                said = f"while loading it {how_it_ended(child)}"
-            except LateError:
-                said = (
-                    f"did not load in {LOAD_SECONDS:g} s; see whether its package can be imported"
-                )
-            except ProtocolError as error:
-                said = f"while loading, {error}"
-            else:
-                yield _told(point.name, dict(parsed(lines)))
-                continue
-            yield Registered(point.name, "", f"runtime {point.name}: {said}", "not usable")
-            return
+def _loading(point: EntryPoint) -> Child:
+    """A process that loads the runtime at an entry point, and says what it is."""
+    wanted = json.dumps([point.name, point.value])
+    return Child([sys.executable, "-P", "-c", DESCRIBE, json.dumps(sys.path), wanted], point.name)
+
+
+def _said_by(child: Child) -> Registered:
+    try:
+        child.channel.lines(time.monotonic() + START_SECONDS)  # its hello
+        lines = child.channel.lines(time.monotonic() + LOAD_SECONDS)
+        return _told(child.name, dict(parsed(lines)))
+    except Closed:
+        said = f"while loading it {how_it_ended(child)}"
+    except LateError:
+        said = f"did not load in {LOAD_SECONDS:g} s; see whether its package can be imported"
+    except ProtocolError as error:
+        said = f"while loading, {error}"
+    return Registered(child.name, "", f"runtime {child.name}: {said}", "not usable")
 
 
 def _told(name: str, said: dict[str, str]) -> Registered:

@@ -1,5 +1,5 @@
 """The child's side of the protocol: a Python runtime answers questions on its standard input and output, or
-runtimes are loaded and say what they are."""
+is loaded and says what it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ..runtimes.runtime import (
     GROUP,
     Runtime,
     RuntimeNotInstalled,
-    bounded,
     load_registered,
     load_runtime,
 )
@@ -54,21 +53,21 @@ def serve(name: str) -> None:
         sys.exit(0)
 
 
-def describe(points: str) -> None:
-    """Load the runtimes at entry points, a JSON list of names and values, and say what each is."""
+def describe(point: str) -> None:
+    """Load the runtime at an entry point, a JSON list of its name and value, and say what it is."""
     from importlib.metadata import EntryPoint  # slow to import, and not needed to answer
 
     _, answers = _pipes()
     _send(answers, hello_lines())
-    for name, value in json.loads(points):
-        try:
-            found = load_registered(EntryPoint(name, value, GROUP))
-            told = [("version", found.version), ("about", bounded(found.about))]
-        except RuntimeNotInstalled as error:
-            told = [("not", "installed"), ("about", str(error))]
-        except RuntimeNotUsable as error:
-            told = [("not", "usable"), ("about", str(error))]
-        _send(answers, hello_lines(told))
+    name, value = json.loads(point)
+    try:
+        found = load_registered(EntryPoint(name, value, GROUP))
+        told = [("version", found.version), ("about", found.about)]
+    except RuntimeNotInstalled as error:
+        told = [("not", "installed"), ("about", str(error))]
+    except RuntimeNotUsable as error:
+        told = [("not", "usable"), ("about", str(error))]
+    _send(answers, hello_lines(told))
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -36,6 +36,8 @@ MOST_FRAMES, MOST_FRAME = 40, 300
 """So many lines of a traceback are kept, and so many characters of each."""
 MOST_TRACEBACK, MOST_MESSAGE = 16 << 10, 8 << 10
 """So many bytes of a traceback, and of a message, as JSON writes them out: a control character is 6."""
+MOST_SENTENCE = 400
+"""So many characters of what a runtime says of itself, or of why it does not load."""
 _LONGEST = 12
 """So many bytes JSON writes for a character at most."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
@@ -175,9 +177,9 @@ def described(name: str, run: Any) -> Runtime:
     """The runtime that is the function `run`; RuntimeNotUsable if it cannot say what it is."""
     with _usable(f"runtime {name}: has no docstring"):
         doc = getattr(run, "__doc__", None)
-        about = doc.strip().partition("\n")[0] if isinstance(doc, str) else ""
+        about = shortened(doc.strip().partition("\n")[0]) if isinstance(doc, str) else ""
     with _usable(f"runtime {name}: has no version"):
-        version = one_line(str(getattr(run, "version", "")))
+        version = shortened(str(getattr(run, "version", "")))
     with _usable(f"runtime {name}: does not say whether it is parallel"):
         parallel = getattr(run, "parallel", False) is True
     return Runtime(name, version, run, about, parallel)
@@ -225,8 +227,7 @@ def bounded(message: str) -> str:
     cause."""
     if len(json.dumps(message)) <= MOST_MESSAGE:
         return message
-    most = MOST_MESSAGE // _LONGEST
-    return f"{message[: most // 4]} … {message[-(most * 3 // 4) :]}"
+    return shortened(message, MOST_MESSAGE // _LONGEST)
 
 
 def text_of(error: BaseException) -> str:
@@ -239,8 +240,13 @@ def text_of(error: BaseException) -> str:
         return "an error that cannot be printed"
 
 
-def error_sentence(error: BaseException, most: int = 400) -> str:
-    """An error of someone else's in one line: where it is long its head and its tail, which often
-    holds the cause."""
-    text = one_line(f"{type(error).__name__}: {text_of(error)}")
-    return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"
+def error_sentence(error: BaseException) -> str:
+    """An error of someone else's in one line of bounded length."""
+    return shortened(f"{type(error).__name__}: {text_of(error)}")
+
+
+def shortened(text: str, most: int = MOST_SENTENCE) -> str:
+    """A text of someone else's in one line: where it is long its head and its tail, which often holds the
+    cause."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[: most // 4]} … {line[-(most * 3 // 4) :]}"

@@ -255,6 +255,25 @@ def test_runtimes_goes_on_after_one_that_ends_its_process(
     assert "\x1b" not in ended.out + ended.err
 
 
+def test_runtimes_asks_each_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """What one does to its process, or how much it says of itself, is no matter of the next one."""
+    (tmp_path / "rt_takes_all.py").write_text(
+        "import sys\nsys.path.clear()\nsys.modules.pop('json')\ndef run(question):\n    'Takes all.'\n"
+    )
+    (tmp_path / "rt_long.py").write_text(
+        f"def run(question):\n    '{'x' * 8189}'\nrun.version = '1' * 20_000\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    registered(monkeypatch, all="rt_takes_all:run", long="rt_long:run", z="rt_long:run")
+    told = command("runtimes").out
+    assert told.startswith("all  no version\n    Takes all.\nlong  1111")
+    assert "\nz  1111" in told
+    assert max(map(len, told.splitlines())) < 500
+    assert "longer than" not in told
+
+
 def test_a_docstring_that_is_no_text_is_none() -> None:
     class Run:
         __doc__ = 5  # type: ignore[assignment]
