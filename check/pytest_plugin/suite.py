@@ -127,6 +127,10 @@ class Vectors:
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
             raise TypeError(f"{_name(test)} takes no question; expected question, case or judge")
+        for one in names.values():
+            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                said = f"takes {one}, which pytest gives nothing; expected each by its name"
+                raise TypeError(f"{_name(test)} {said}")
         for is_one, what in _RUN_LATER.items():
             if is_one(test):
                 raise TypeError(f"{_name(test)} is {what}: {_RUNS_NOTHING}")

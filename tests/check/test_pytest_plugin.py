@@ -225,6 +225,11 @@ with pytest.raises(TypeError, match="test_nothing takes no question"):
     @right.parametrize
     def test_nothing(engine):
         pass
+
+with pytest.raises(TypeError, match="test_any takes ..others, which pytest gives nothing"):
+    @right.parametrize
+    def test_any(question, **others):
+        pass
 """
 
 
