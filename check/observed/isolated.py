@@ -17,12 +17,12 @@ import time
 from typing import NamedTuple
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.others_words import bounded, one_line
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
 from ..protocol.header import ProtocolError, array_of, hello_lines, question_parts
 from ..protocol.program import Greeted, Hello, answer_head, hello_of
-from ..runtimes.runtime import bounded, one_line
 from .child import Child, signal_name
 from .serve import COMMAND
 from .source import Fault, Reply, reply_of

@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...cases.commands.others_words import one_line
 from ...cases.commands.usable_cpus import usable_cpus
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
-from ..runtimes.runtime import one_line, registered_runtimes
+from ..runtimes.runtime import registered_runtimes
 from .child import Child
 from .isolated import START_SECONDS, how_it_ended
 from .serve import DESCRIBE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
+from ...cases.commands.others_words import error_sentence, text_of
 from ...cases.commands.terminal import escaped
 from ...cases.dtypes import Arrays
 from ...vectors.block import block_of
@@ -23,7 +24,7 @@ from ..observed.source import Fault, returned
 from ..one_case import Judgment, judged_reply
 from ..reports.paragraph import how_far_off
 from ..reports.wrapping import wrapped
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, text_of
+from ..runtimes.runtime import Runtime, Unsupported
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...cases.commands.interrupts import stop_if_interrupted
+from ...cases.commands.others_words import error_sentence, one_line, shortened
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
 from ...cases.packages import missing, reinstalling
@@ -34,12 +35,8 @@ _LIBRARIES = (
 )
 MOST_FRAMES, MOST_FRAME = 40, 300
 """So many lines of a traceback are kept, and so many characters of each."""
-MOST_TRACEBACK, MOST_MESSAGE = 16 << 10, 8 << 10
-"""So many bytes of a traceback, and of a message, as JSON writes them out: a control character is 6."""
-MOST_SENTENCE = 400
-"""So many characters of what a runtime says of itself, or of why it does not load."""
-_LONGEST = 12
-"""So many bytes JSON writes for a character at most."""
+MOST_TRACEBACK = 16 << 10
+"""So many bytes of a traceback, as JSON writes them out: a control character is 6."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
@@ -185,11 +182,6 @@ def described(name: str, run: Any) -> Runtime:
     return Runtime(name, version, run, about, parallel)
 
 
-def one_line(text: str) -> str:
-    """A text of someone else's as one line of printable UTF-8."""
-    return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
-
-
 def raised_at(error: BaseException) -> str:
     """Where an error was raised, as ` (my_gru.py:20)`: the innermost line that is neither in grucible nor in
     an installed library; "" where there is none."""
@@ -220,33 +212,3 @@ def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
             break
         kept.append(one)
     return tuple(reversed(kept))
-
-
-def bounded(message: str) -> str:
-    """A message of MOST_MESSAGE bytes at most: of a longer one its head, and its tail, which often holds the
-    cause."""
-    if len(json.dumps(message)) <= MOST_MESSAGE:
-        return message
-    return shortened(message, MOST_MESSAGE // _LONGEST)
-
-
-def text_of(error: BaseException) -> str:
-    """What an error of someone else's says, in one line of bounded length."""
-    try:
-        return bounded(one_line(str(error)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return "an error that cannot be printed"
-
-
-def error_sentence(error: BaseException) -> str:
-    """An error of someone else's in one line of bounded length."""
-    return shortened(f"{type(error).__name__}: {text_of(error)}")
-
-
-def shortened(text: str, most: int = MOST_SENTENCE) -> str:
-    """A text of someone else's in one line: where it is long its head and its tail, which often holds the
-    cause."""
-    line = one_line(text)
-    return line if len(line) <= most else f"{line[: most // 4]} … {line[-(most * 3 // 4) :]}"
