@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from .commands.interrupts import stop_if_interrupted
+from .commands.others_words import error_sentence
 from .errors import GrucibleError
 
 _INSTALLED = (
@@ -40,7 +41,9 @@ def needing(package: str, extra: str, what: str) -> Iterator[None]:
 def _remedy(package: str, extra: str, error: BaseException) -> str:
     if missing(error) == package:
         return f": pip install 'grucible[{extra}]'"
-    return f", which does not import ({_said(error)}); {reinstalling(extra, error, package)}"
+    return (
+        f", which does not import ({error_sentence(error)}); {reinstalling(extra, error, package)}"
+    )
 
 
 def missing(error: BaseException) -> str:
@@ -66,15 +69,6 @@ def reinstalling(extra: str, error: BaseException, package: str = "") -> str:
     if not Path(place).is_absolute() or any(Path(place).is_relative_to(one) for one in _INSTALLED):
         return anew
     return f"rename {place}, where that is another module of its name, or {anew}"
-
-
-def _said(error: BaseException) -> str:
-    """The type of a package's error and what it says, in one line; some errors cannot be printed."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        text = "an error that cannot be printed"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _place(error: BaseException) -> str:

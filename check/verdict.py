@@ -17,7 +17,7 @@ from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
-from .expecting.held import check_diagnosed
+from .expecting.held import check_expectations
 from .foretold import foretold
 from .judging.case_result import ANSWERED, DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
@@ -97,8 +97,7 @@ def judge(
     it is `strict`, the source, a runtime, is asked what it must refuse, after all cases. `asked` is what the
     user called the runtime, or `outputs` the outputs.
     """
-    if not diagnosis:
-        check_diagnosed(expectations)
+    check_expectations(expectations, diagnosed=diagnosis)
     if require:
         tiers = case_tiers(vectors, select)
         check_require(require, ((one, tier in DECIDING) for one, tier in tiers))

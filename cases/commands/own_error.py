@@ -7,7 +7,8 @@ import re
 import traceback
 from pathlib import Path
 
-_MOST_SAID = 300
+from .others_words import error_sentence
+
 _ROOT = Path(__file__).parents[2]
 
 
@@ -18,10 +19,9 @@ def own_error(error: Exception) -> str:
 
     if os.environ.get("GRUCIBLE_TRACEBACK") == "1":
         traceback.print_exception(error)
-    said = " ".join(f"{type(error).__name__}: {error}".split())
     return (
-        f"{said[:_MOST_SAID]} (at {_place(error)}). Please report it in grucible's issue tracker, with the "
-        f"whole command and version {__version__}; GRUCIBLE_TRACEBACK=1 shows more"
+        f"{error_sentence(error)} (at {_place(error)}). Please report it in grucible's issue tracker, with "
+        f"the whole command and version {__version__}; GRUCIBLE_TRACEBACK=1 shows more"
     )
 
 

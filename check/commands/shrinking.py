@@ -79,6 +79,8 @@ def shrink_command(
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _lines(found, block.ids[0], name, out):
         say(line)
+    if found.broke_off:
+        say(f"grucible: {found.broke_off}", err=True)
     if found.interrupted:
         raise SystemExit(interruption_status())
 

@@ -13,7 +13,7 @@ from ...gen.variants.known import variant_called
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Diagnosis
 from ..judging.case_result import CaseResult
-from ..judging.expectations import Expectation, Expectations, Instead, says
+from ..judging.expectations import Expectation, Expectations, Instead, check_globs, says
 from ..judging.sayable import UNEXPLAINED
 
 _MOST_SAID = 200
@@ -92,10 +92,12 @@ class Held:
         return f"wrong numbers, {_quoted(result.message)}"
 
 
-def check_diagnosed(expectations: Sequence[Expectation]) -> None:
-    """Raise GrucibleError for an expectation that only a diagnosis could hold against what failed."""
+def check_expectations(expectations: Sequence[Expectation], *, diagnosed: bool) -> None:
+    """Raise GrucibleError for more globs than may be given and, where failures are not to be `diagnosed`, for
+    an expectation that only a diagnosis could hold against what failed."""
+    check_globs(expectations)
     for one in expectations:
-        if one.diagnosis:
+        if one.diagnosis and not diagnosed:
             place = f"{one.place}: " if one.place else ""
             raise GrucibleError(
                 f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and failures are not to be "

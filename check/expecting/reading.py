@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...cases.selection import is_glob
 from ...cases.specs.yaml_source import Document, parse, read_text
-from ..judging.expectations import Expectation, Unsayable
+from ..judging.expectations import TOO_MANY, Expectation, Unsayable, one_too_many
 from ..judging.sayable import HOW
 
-MOST_GLOBS = 1000
-"""So many expectations may be of more than one case: each is held against every case."""
 FIELDS = ("cases", "reason", "link", *HOW)
 
 
@@ -22,14 +19,9 @@ def load_expectations(path: Path) -> list[Expectation]:
 
 def expectations_of(document: Document) -> list[Expectation]:
     """The expectations of a YAML document that is a list; SpecError, with the line, for what is none."""
-    found, globs = [], 0
-    for index, entry in enumerate(document.value):
-        found.append(_expectation(document, index, entry))
-        globs += is_glob(entry["cases"])
-        if globs > MOST_GLOBS:
-            raise document.error(
-                (index,), f"is the glob number {globs}; expected at most {MOST_GLOBS}"
-            )
+    found = [_expectation(document, index, entry) for index, entry in enumerate(document.value)]
+    if (index := one_too_many(found)) is not None:
+        raise document.error((index,), TOO_MANY)
     return found
 
 

@@ -10,6 +10,11 @@ from ...cases.errors import GrucibleError
 from ...cases.selection import is_glob, matches
 from .sayable import HOW, texts, unsayable
 
+MOST_GLOBS = 1000
+"""So many expectations may be of more than one case: each is held against every case."""
+TOO_MANY = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
+"""What is said of the first that is too many."""
+
 
 class Unsayable(GrucibleError):
     """An expectation says, in a `field`, what it may not; `said` is what is wrong there."""
@@ -90,6 +95,18 @@ def of_invalid(expectation: Expectation) -> bool:
     """Whether an expectation is of invalid questions: its glob names their theme. One that does not, and
     matches some all the same, is about numbers."""
     return names_invalid(expectation.cases)
+
+
+def one_too_many(expectations: Sequence[Expectation]) -> int | None:
+    """The place of the first glob after MOST_GLOBS of them; None where there are no more."""
+    places = [place for place, one in enumerate(expectations) if is_glob(one.cases)]
+    return places[MOST_GLOBS] if len(places) > MOST_GLOBS else None
+
+
+def check_globs(expectations: Sequence[Expectation]) -> None:
+    """Raise Unsayable where there are too many globs."""
+    if (place := one_too_many(expectations)) is not None:
+        raise Unsayable(expectations[place].cases, "cases", TOO_MANY)
 
 
 class Expectations:

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...cases.commands.others_words import one_line
 from ...cases.errors import VectorFileError
 from ...cases.files_below import files_below
 from ...cases.question import Question
@@ -18,7 +19,6 @@ from ...vectors.reader import VectorFile
 from ..protocol.header import ProtocolError, array_of
 from ..protocol.program import Hello, OtherQuestion, answer_head, hello_of
 from ..protocol.stream import ANSWERS, QUESTIONS, CutShort, Stream, exchange, open_stream
-from ..runtimes.runtime import one_line
 from .made_by import OfOneRuntime
 from .outputs_file import FromOutputs
 from .questions_file import QuestionsFile

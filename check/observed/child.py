@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 
 from ...cases.commands import watchdog
+from ...cases.commands.others_words import one_line
 from ...cases.commands.terminal import say
 from ...cases.errors import GrucibleError
 from ..protocol.channel import Channel
-from ..runtimes.runtime import one_line
 
 MOST_SHOWN = 16 << 10
 """So many bytes of what a runtime writes to standard error, or prints, are passed on."""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.others_words import bounded, one_line
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
@@ -30,7 +31,6 @@ from ..protocol.header import (
     question_parts,
 )
 from ..protocol.program import Greeted, Hello, answer_head, hello_of
-from ..runtimes.runtime import bounded, one_line
 from .child import Child
 from .ending import at_its_end, how_it_ended
 from .serve import COMMAND

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...cases.commands.others_words import one_line
 from ...cases.errors import VectorFileError
-from ..runtimes.runtime import one_line
 
 _MOST_SHOWN = 60
 

@@ -1,4 +1,4 @@
-"""The runtimes that are known by name, each asked what it is in another process: loading one may end it."""
+"""The runtimes known by name, each asked what it is in another process: loading one may end it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...cases.commands.others_words import one_line
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
-from ..runtimes.runtime import one_line, registered_runtimes
+from ..runtimes.runtime import registered_runtimes
 from .child import Child
 from .ending import how_it_ended
 from .isolated import START_SECONDS
@@ -34,13 +35,23 @@ class Registered(NamedTuple):
 
 
 def described_runtimes() -> Iterator[Registered]:
-    """What each of them is, in order. They are loaded one after the other in one process; after one that ends
-    the process, or does not load in LOAD_SECONDS, the next ones are loaded in another."""
-    left = registered_runtimes()
-    while left:
-        for found in _described(tuple(left)):
-            yield found
-            left.pop(0)
+    """What each of them is, in order. Those of a package are loaded one after the other in a process of their
+    own, to which they may do whatever they like; after one that ends the process, or does not load in
+    LOAD_SECONDS, the next ones are loaded in another."""
+    told: dict[str, Registered] = {}
+    points = registered_runtimes()
+    for point in points:
+        if point.name not in told:
+            left = [one for one in points if _package(one) == _package(point)]
+            while left:
+                for found in _described(tuple(left)):
+                    told[found.name] = found
+                    left.pop(0)
+        yield told[point.name]
+
+
+def _package(point: EntryPoint) -> str:
+    return point.value.partition(".")[0].partition(":")[0]
 
 
 def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:

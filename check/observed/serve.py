@@ -1,5 +1,5 @@
 """The child's side of the protocol: a Python runtime answers questions on its standard input and output, or
-runtimes are loaded and say what they are."""
+is loaded and says what it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from ..runtimes.runtime import (
     GROUP,
     Runtime,
     RuntimeNotInstalled,
-    bounded,
     load_registered,
     load_runtime,
 )
@@ -80,7 +79,7 @@ def describe(points: str) -> None:
     for name, value in json.loads(points):
         try:
             found = load_registered(EntryPoint(name, value, GROUP))
-            told = [("version", found.version), ("about", bounded(found.about))]
+            told = [("version", found.version), ("about", found.about)]
         except RuntimeNotInstalled as error:
             told = [("not", "installed"), ("about", str(error))]
         except RuntimeNotUsable as error:

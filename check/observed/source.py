@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from ...cases.commands.others_words import bounded, error_sentence, text_of
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ..protocol.program import AnswerHead
-from ..runtimes.runtime import (
-    Runtime,
-    Unsupported,
-    bounded,
-    error_sentence,
-    frames,
-    raised_at,
-    text_of,
-)
+from ..runtimes.runtime import Runtime, Unsupported, frames, raised_at
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...cases.commands.others_words import one_line
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators.known import OPERATORS
 from ..protocol.header import VERSION
-from ..runtimes.runtime import one_line
 from .conversation import Heard, Lines
 from .dump import dumped, is_text
 from .message import (

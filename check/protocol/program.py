@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ...cases.commands.others_words import bounded, one_line
 from ...cases.question import Question
-from ..runtimes.runtime import bounded, last_frames, one_line
+from ..runtimes.runtime import last_frames
 from .header import SPARE_BYTES, Announced, ProtocolError, announced, check_hello, parsed
 
 _Said = Literal["ok", "unsupported", "error"]

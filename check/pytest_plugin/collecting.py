@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 import pytest
 
+from ...cases.commands.others_words import text_of
 from ...cases.commands.terminal import escaped
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
@@ -18,7 +19,7 @@ from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied
 from ..reports.wrapping import wrapped
-from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime, text_of
+from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
 from .outcome import Apart, Judge, Test, is_users
 from .suite import Vectors, load
 

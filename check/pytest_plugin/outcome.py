@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
+from ...cases.commands.others_words import error_sentence, text_of
 from ...cases.commands.terminal import escaped
+from ...cases.dtypes import Arrays
 from ...vectors.block import block_of
 from ...vectors.case import Case
 from ..diagnosis.failing import FailingBlock
@@ -22,7 +24,7 @@ from ..observed.source import Fault, returned
 from ..one_case import Judgment, judged_reply
 from ..reports.paragraph import how_far_off
 from ..reports.wrapping import wrapped
-from ..runtimes.runtime import Runtime, Unsupported, error_sentence, text_of
+from ..runtimes.runtime import Runtime, Unsupported
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
@@ -49,19 +51,21 @@ class Unjudged(Failed):
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
-    `case` is the case that it judges by, and `last` what was found last, None where nothing was judged.
+    `case` is the case that it judges by, `last` what was found last, None where nothing was judged, and
+    `outputs` of which arrays.
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
         self.case = case
         self.last: Judgment | None = None
+        self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show
 
     def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
         """The judgment of outputs, as `grucible.judge` gives it."""
         reply = returned(Runtime("", "", lambda _: outputs), self.case.question)
         found = judged_reply(self.case, reply, self.criterion)
-        self.last = replace(found, show=self._show)
+        self.last, self.outputs = replace(found, show=self._show), reply.outputs
         return self.last
 
     def __repr__(self) -> str:
@@ -82,18 +86,19 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
         _skip(escaped(text_of(reason)))
     except Unjudged:
         raise
-    except (Exception, pytest.fail.Exception) as error:
+    except (AssertionError, pytest.fail.Exception) as error:
         last = judge.last
-        if last is not None and not last.passed:
-            _excuse(judge, expected, last.result, error)
-        else:
-            _excuse(judge, expected, _result(judge.case, error), error)
+        judged = None if last is None or last.passed else last.result
+        _excuse(judge, expected, judged or _result(judge.case, error), error)
+        raise
+    except Exception as error:  # whatever was judged before it
+        _excuse(judge, expected, _result(judge.case, error), error)
         raise
     if outputs is NOTHING:
         return
     found = judge(outputs)
     if not found.passed:
-        other = _excuse(judge, expected, found.result, None, outputs)
+        other = _excuse(judge, expected, found.result, None)
         raise pytest.fail.Exception("\n".join([paragraph(found), *other]), pytrace=False)
 
 
@@ -108,13 +113,12 @@ def _excuse(
     expected: Expectation | None,
     result: CaseResult,
     error: BaseException | None,
-    outputs: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Raise what makes an xfail of what went wrong, where it was expected or decides nothing; else what is to
     be said of it: what was expected instead."""
     __tracebackhide__ = True
     told = how_far_off(result)
-    other = instead(judge, expected, result, outputs) if expected else ""
+    other = instead(judge, expected, result) if expected else ""
     if expected and not other:
         raise AsExpected(escaped(told), pytrace=False) from error
     if judge.case.tier not in DECIDING:
@@ -124,13 +128,11 @@ def _excuse(
     return list(map(escaped, wrapped(other, indent=0)))
 
 
-def instead(
-    judge: Judge, expected: Expectation, result: CaseResult, outputs: Mapping[str, Any] | None
-) -> str:
+def instead(judge: Judge, expected: Expectation, result: CaseResult) -> str:
     """How a case went wrong, in words, where that is not as expected; "" where it is."""
     failing = []
-    if result.verdict == "failed" and expected.diagnosis and outputs is not None:
-        observed = {name: np.array(array)[None] for name, array in outputs.items()}
+    if result.verdict == "failed" and expected.diagnosis:
+        observed = {name: array[None] for name, array in judge.outputs.items()}
         failing = [FailingBlock(block_of(judge.case), observed, judge.criterion)]
     with np.errstate(all="ignore"):  # what the user set is not for what judges
         seen = Held([expected], Diagnosis(), failing).result(result).instead

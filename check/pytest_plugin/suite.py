@@ -26,7 +26,7 @@ from ...cases.selection import globs
 from ...vectors.case import Case
 from ..expecting.reading import load_expectations
 from ..judging.criterion import Criterion, chosen_criteria
-from ..judging.expectations import Expectation, Expectations
+from ..judging.expectations import Expectation, Expectations, check_globs
 from ..observed.source import copied
 from .outcome import NOTHING, AsExpected, Judge, Test, Unjudged, is_users, outcome, reason_of
 from .stored import Stored
@@ -68,6 +68,7 @@ def load(
     """
     path = None if str(vectors) == CORE else Path(vectors)
     known = load_expectations(Path(expect)) if isinstance(expect, str | Path) else expect
+    check_globs(known)
     criteria = chosen_criteria(globs(arithmetic), rtol, atol, ulp)
     return Vectors(path, Stored(path, globs(select)), criteria, Expectations(known))
 
@@ -126,6 +127,10 @@ class Vectors:
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
             raise TypeError(f"{_name(test)} takes no question; expected question, case or judge")
+        for one in names.values():
+            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                said = f"takes {one}, which pytest gives nothing; expected each by its name"
+                raise TypeError(f"{_name(test)} {said}")
         for is_one, what in _RUN_LATER.items():
             if is_one(test):
                 raise TypeError(f"{_name(test)} is {what}: {_RUNS_NOTHING}")

@@ -12,12 +12,13 @@ import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...cases.commands.interrupts import stop_if_interrupted
+from ...cases.commands.others_words import error_sentence, one_line, shortened
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
 from ...cases.packages import missing, reinstalling
@@ -34,10 +35,8 @@ _LIBRARIES = (
 )
 MOST_FRAMES, MOST_FRAME = 40, 300
 """So many lines of a traceback are kept, and so many characters of each."""
-MOST_TRACEBACK, MOST_MESSAGE = 16 << 10, 8 << 10
-"""So many bytes of a traceback, and of a message, as JSON writes them out: a control character is 6."""
-_LONGEST = 12
-"""So many bytes JSON writes for a character at most."""
+MOST_TRACEBACK = 16 << 10
+"""So many bytes of a traceback, as JSON writes them out: a control character is 6."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
@@ -78,21 +77,29 @@ def load_runtime(name: str) -> Runtime:
     with contextlib.suppress(FileNotFoundError):  # it was removed
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))
-    try:
+    with _usable(f"runtime {name}: {place} does not import"):
         module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
-    except RuntimeNotUsable:
-        raise
-    except Exception as error:
-        raise RuntimeNotUsable(
-            f"runtime {name}: {place} does not import: {error_sentence(error)}{raised_at(error)}"
-        ) from error
-    function = getattr(module, attribute, None)
+    with _usable(f"runtime {name}: {place} has no function {attribute!r}"):
+        function = getattr(module, attribute, None)
     if not callable(function):
         raise RuntimeNotUsable(
             f"runtime {name}: {place} has no function {attribute!r}; "
             f"expected one that takes a question"
         )
     return described(name, function)
+
+
+@contextlib.contextmanager
+def _usable(said: str) -> Iterator[None]:
+    """While what is a runtime's own runs: whatever it raises, SystemExit and a test's outcome too, is a
+    RuntimeNotUsable that says so."""
+    try:
+        yield
+    except (KeyboardInterrupt, RuntimeNotUsable):
+        raise
+    except BaseException as error:
+        stop_if_interrupted()  # an import may make another error of it
+        raise RuntimeNotUsable(f"{said}: {error_sentence(error)}{raised_at(error)}") from error
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -166,28 +173,18 @@ def _load_file(place: str) -> Any:
 
 
 def described(name: str, run: Any) -> Runtime:
-    """The runtime that is the function `run`; RuntimeNotUsable if it cannot say its version."""
-    about = (getattr(run, "__doc__", None) or "").strip().partition("\n")[0]
-    try:
-        version = one_line(str(getattr(run, "version", "")))
-    except Exception as error:
-        raise RuntimeNotUsable(
-            f"runtime {name}: has no version: {error_sentence(error)}"
-        ) from error
-    prepare_for = getattr(run, "prepare_for", None)
-    return Runtime(
-        name,
-        version,
-        run,
-        about,
-        getattr(run, "parallel", False) is True,
-        prepare_for if callable(prepare_for) else None,
-    )
-
-
-def one_line(text: str) -> str:
-    """A text of someone else's as one line of printable UTF-8."""
-    return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    """The runtime that is the function `run`; RuntimeNotUsable if it cannot say what it is."""
+    with _usable(f"runtime {name}: has no docstring"):
+        doc = getattr(run, "__doc__", None)
+        about = shortened(doc.strip().partition("\n")[0]) if isinstance(doc, str) else ""
+    with _usable(f"runtime {name}: has no version"):
+        version = shortened(str(getattr(run, "version", "")))
+    with _usable(f"runtime {name}: does not say whether it is parallel"):
+        parallel = getattr(run, "parallel", False) is True
+    with _usable(f"runtime {name}: does not say whether it prepares for questions"):
+        prepare_for = getattr(run, "prepare_for", None)
+    wants = prepare_for if callable(prepare_for) else None
+    return Runtime(name, version, run, about, parallel, wants)
 
 
 def raised_at(error: BaseException) -> str:
@@ -220,29 +217,3 @@ def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
             break
         kept.append(one)
     return tuple(reversed(kept))
-
-
-def bounded(message: str) -> str:
-    """A message of MOST_MESSAGE bytes at most: of a longer one its head, and its tail, which often holds the
-    cause."""
-    if len(json.dumps(message)) <= MOST_MESSAGE:
-        return message
-    most = MOST_MESSAGE // _LONGEST
-    return f"{message[: most // 4]} … {message[-(most * 3 // 4) :]}"
-
-
-def text_of(error: BaseException) -> str:
-    """What an error of someone else's says, in one line of bounded length."""
-    try:
-        return bounded(one_line(str(error)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return "an error that cannot be printed"
-
-
-def error_sentence(error: BaseException, most: int = 400) -> str:
-    """An error of someone else's in one line: where it is long its head and its tail, which often
-    holds the cause."""
-    text = one_line(f"{type(error).__name__}: {text_of(error)}")
-    return text if len(text) <= most else f"{text[: most // 4]} … {text[-(most * 3 // 4) :]}"

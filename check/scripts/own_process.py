@@ -1,20 +1,38 @@
-"""In scripts that call a function: the call is made in a process of its own, for the function may end it."""
+"""In scripts that call a function: the call is made in a process of its own, for the function may end it.
+
+That process writes its verdict to a file, whose name it has in its environment, when it ends, after all that
+the function left to be done then. So no exit status is taken for a verdict, and one alone is printed.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-JUDGED = 100
-"""What a process that has judged adds to its exit status: no other status is taken for a verdict."""
+
+def asked_apart(mark: str) -> Any:
+    """The exit status, after the verdict of this script was printed: it is run once more, with a file for the
+    verdict as `mark` in its environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "verdict")
+        command = [sys.executable, *sys.orig_argv[1:]]
+        ended = subprocess.run(command, env={**os.environ, mark: str(file)}, check=False).returncode
+        try:
+            said, status = json.loads(file.read_text("ascii"))
+        except (OSError, ValueError):
+            said = f"refused: the process ended (exit status {ended}) before there was a verdict"
+            status = 1
+    print(said)
+    return status
 
 
-def asked_apart(mark: str) -> int:
-    """The exit status of this script, run once more with `mark` in its environment."""
-    command = [sys.executable, *sys.orig_argv[1:]]
-    ended = subprocess.run(command, env={**os.environ, mark: "1"}, check=False).returncode
-    if ended - JUDGED in (0, 1, 2):
-        return ended - JUDGED
-    print(f"refused: the process ended (exit status {ended}) before there was a verdict")
-    return 1
+def hand_over(place: str, found: Sequence[object], process: int) -> None:
+    """Write what was found by this process, and not by one that it forked."""
+    if os.getpid() == process:
+        Path(place).write_text(json.dumps(found), "ascii")

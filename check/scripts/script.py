@@ -147,17 +147,23 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
         for number in range(1, len(asked.accepted) + 1)
     ]
     signed = ", signed_zero=True" if asked.case.tier == "nonportable" else ""
-    judged = f"verdict(ask, [{', '.join(pairs)}]{signed})"
+    judged = f"verdict(ask, [{', '.join(pairs)}]{signed}"
     definitions = verbatim.definitions(_COMPARING, "named", "verdict")
     if not body.apart:
-        return [*definitions, ask, f"print({body.version})\nsys.exit({judged})"]
-    verbatim.uses("import os")
-    definitions += verbatim.definitions("check/scripts/own_process.py", "asked_apart")
+        return [*definitions, ask, f"print({body.version})\nsys.exit({judged}))"]
+    verbatim.uses("import atexit", "import os")
+    definitions += verbatim.definitions("check/scripts/own_process.py", "asked_apart", "hand_over")
     last = [
-        f'apart = "{_APART}" in os.environ',
-        "if not apart and os.path.isfile(sys.argv[0]):  # what came through a pipe cannot be read again",
-        f'    sys.exit(asked_apart("{_APART}"))',
-        f"print({body.version})",
-        f"sys.exit({judged} + apart * JUDGED)",
+        'if __name__ == "__main__":',
+        f'    place = os.environ.pop("{_APART}", "")',
+        "    if not place and os.path.isfile(sys.argv[0]):  # what came through a pipe cannot be read again",
+        f'        sys.exit(asked_apart("{_APART}"))',
+        f"    print({body.version})",
+        "    found = []",
+        "    if place:",
+        "        atexit.register(hand_over, place, found, os.getpid())",
+        f"    found.append({judged}, say=found.append if place else print))",
+        "    if not place:",
+        "        sys.exit(found[0])",
     ]
     return [*definitions, ask, "\n".join(last)]

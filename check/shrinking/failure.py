@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ...cases.commands.interrupts import stop_if_interrupted
+from ...cases.commands.own_error import own_error
+from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
@@ -14,6 +18,7 @@ from ...vectors.block import Block
 from ..diagnosis.contradictions import Passing
 from ..diagnosis.diagnose import diagnose
 from ..diagnosis.failing import FailingBlock
+from ..diagnosis.finding import Diagnosis
 from ..diagnosis.local import Local
 from ..judging.case_result import ANSWERED, CaseResult
 from ..judging.criterion import Criterion
@@ -50,6 +55,8 @@ class Trials:
         self._ends = False
         self.asked = 0
         """How many questions were asked."""
+        self.broke_off = ""
+        """What is said of an error of grucible's own, where one ended the search for what explains a case."""
 
     def failure(self, block: Block) -> Failure | None:
         """What is wrong with the case of a block of one, and what explains it; None where it passes, is
@@ -63,7 +70,9 @@ class Trials:
         if result.verdict != "failed" or too_large(block.question(0)):
             return Failure(result)
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
-        found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
+        found = Diagnosis()
+        with self._explaining():
+            found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
         finding = found.by_case.get(result.id)
         if finding is None or finding.kind == "arithmetic" or not finding.certain:
             return Failure(result)
@@ -86,7 +95,24 @@ class Trials:
         if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
             return None
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
-        return result if not first.variants or _explained(part, first.variants) else None
+        alike = not first.variants
+        with self._explaining():
+            alike = alike or _explained(part, first.variants)
+        return result if alike else None
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """While what explains a case is looked for: an error of grucible's own means that nothing is found,
+        and what is known by then stands."""
+        try:
+            yield
+        except (GrucibleError, OSError):
+            raise  # a runtime or a file: the user can mend it
+        except Exception as error:
+            stop_if_interrupted()
+            self.broke_off = (
+                f"the diagnosis broke off, and what was found stands: {own_error(error)}"
+            )
 
     def _judged(self, block: Block) -> tuple[CaseResult, Observed]:
         self.asked += 1

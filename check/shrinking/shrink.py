@@ -28,7 +28,7 @@ MOST_SECONDS = 300.0
 class Shrunk:
     """The smallest case that was found: its `question` and `result`, what the `first` one did, what was left
     out of that in words, how many questions were `asked`, whether time ran out, and whether it was
-    `interrupted`."""
+    `interrupted`; `broke_off` tells of an error of grucible's own in what explains a case."""
 
     question: Question
     result: CaseResult
@@ -37,6 +37,7 @@ class Shrunk:
     asked: int
     cut_short: bool
     interrupted: bool = False
+    broke_off: str = ""
 
 
 def shrink(
@@ -75,7 +76,9 @@ def shrink(
             raise
         interrupted = True
     late = time.monotonic() >= until
-    return Shrunk(question, result, first, tuple(left_out), trials.asked, late, interrupted)
+    return Shrunk(
+        question, result, first, tuple(left_out), trials.asked, late, interrupted, trials.broke_off
+    )
 
 
 def shrunk_id(case_id: str) -> str:

@@ -19,6 +19,7 @@ import pytest
 from edited import edited
 
 import grucible
+from grucible.cases.errors import GrucibleError
 from grucible.cases.specs import spec_file
 from grucible.check import foretold
 from grucible.check.judging.expectations import Expectation, Expectations
@@ -249,6 +250,15 @@ def test_many_expectations(tmp_path: Path, command: Command) -> None:
     many.write_text("".join(f'- {{cases: "*a{i}*b*", reason: r}}\n' for i in range(1001)))
     said = command("check", CELL, "--runtime", NUMPY, "--expect", many).said_in_one_line()
     assert "is the glob number 1001; expected at most 1000" in said
+    given = [Expectation(f"*a{i}*b*", "r") for i in range(1001)]
+    for refused in (
+        lambda: grucible.verify(CELL, runtime=right, expectations=given),
+        lambda: grucible.pytest.load(CELL, expect=given),
+    ):
+        with pytest.raises(
+            GrucibleError, match=r"a1000.*: is the glob number 1001; expected at most"
+        ):
+            refused()
     names = [f"case-{number}" for number in range(50_000)]
     found = Expectations([Expectation(name, name) for name in [*names, "*-7", "case-7"]])
     assert [found.of(name).reason for name in names[:9]] == names[:9]  # type: ignore[union-attr]

@@ -13,10 +13,11 @@ import pytest
 
 import grucible
 from grucible import Case, Expectation, GrucibleError, Unsupported, judge, load_vectors, verify
+from grucible.check.pytest_plugin.outcome import AsExpected, Judge
 from grucible.vectors.case import Answer
 
 from .made import KEEPS_H0, answering
-from .numpy_gru import keeps_h0, run
+from .numpy_gru import MISTAKES, keeps_h0, run
 
 
 @pytest.fixture
@@ -183,3 +184,25 @@ def test_the_core_vectors_lie_there() -> None:
     ids = {case.id for case in load_vectors(grucible.CORE, select="*/plain/float32/default")}
     assert ids == {case.id for case in load_vectors(select="*/plain/float32/default")}
     assert len(ids) > 2
+
+
+def test_a_test_that_judges_by_itself_is_excused_for_what_was_judged_alone() -> None:
+    """A misreading is tried on what it gave to be judged; any error but an assertion is another failure."""
+    known = Expectation("*", "no clip yet", diagnosis=("clip-ignored",))
+    vectors = grucible.pytest.load(
+        select="openvino.GRUCell-3/plain/float32/clip0.5", expect=[known]
+    )
+    [wanted] = vectors
+
+    def asserts(judge: Judge) -> None:
+        assert judge(MISTAKES["clip ignored"](judge.case.question)).passed
+
+    def breaks(judge: Judge) -> None:
+        judge(MISTAKES["clip ignored"](judge.case.question))
+        raise RuntimeError("the device is gone")
+
+    with pytest.raises(AsExpected, match="off by"):
+        vectors.one(asserts, wanted.id)
+    with pytest.raises(RuntimeError, match="is gone") as broken:
+        vectors.one(breaks, wanted.id)
+    assert "seen instead: an error" in broken.value.__notes__[0]

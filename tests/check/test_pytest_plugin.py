@@ -225,6 +225,11 @@ with pytest.raises(TypeError, match="test_nothing takes no question"):
     @right.parametrize
     def test_nothing(engine):
         pass
+
+with pytest.raises(TypeError, match="test_any takes ..others, which pytest gives nothing"):
+    @right.parametrize
+    def test_any(question, **others):
+        pass
 """
 
 
@@ -269,6 +274,12 @@ def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
         ),
         ([*ASK[:3], "none:run"], 2, "runtime none:run: none does not import: ModuleNotFoundError"),
         (
+            [*ASK[:3], "skips:run"],
+            2,
+            "runtime skips:run: skips does not import: Skipped: could not",
+        ),
+        ([*ASK[:3], "ends:run"], 2, "runtime ends:run: ends does not import: SystemExit: 0"),
+        (
             [*ASK, "--grucible-select", "x"],
             2,
             "no case is selected by --select 'x'; see the ids with",
@@ -278,6 +289,8 @@ def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
 def test_what_cannot_be_used_is_said_in_a_line(
     project: Path, arguments: list[str], status: int, says: str
 ) -> None:
+    (project / "skips.py").write_text("import pytest\npytest.importorskip('not_there')\n")
+    (project / "ends.py").write_text("import sys\nsys.exit(0)\n")
     ended, printed = run(project, *arguments, "-q")
     assert ended == status
     assert says in printed

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from grucible.cases.dtypes import Array
 from grucible.cases.errors import RuntimeNotUsable
+from grucible.cases.question import Question
 from grucible.check.runtimes import runtime
 from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
@@ -25,6 +27,13 @@ MODULES = {
     "exits": "import sys\nsys.exit('bye')\n",
     "aborts": "import os\nos.abort()\n",
     "constant": "run = 3\n",
+    "skips": "import pytest\npytest.importorskip('a_module_that_is_not_there')\n",
+    "ends_tests": "import pytest\npytest.exit('no GPU', returncode=0)\n",
+    "lazy": "def __getattr__(name):\n    raise ImportError(f'{name} needs torch')\n",
+    "odd": (
+        "class Run:\n    def __call__(self, question):\n        return {}\n"
+        "    @property\n    def parallel(self):\n        raise SystemExit(0)\nrun = Run()\n"
+    ),
 }
 
 
@@ -54,6 +63,14 @@ UNUSABLE = [
     ("./rt_imports_nothing.py:run", r"does not import: ModuleNotFoundError: No module named"),
     ("./rt_not_python.py:run", r"does not import: SyntaxError: "),
     ("rt_raises:run", r"does not import: RuntimeError: no licence was found"),
+    ("rt_exits:run", r"rt_exits does not import: SystemExit: bye"),
+    ("rt_skips:run", r"does not import: Skipped: could not import 'a_module_that_is_not_there'"),
+    ("rt_ends_tests:run", r"does not import: Exit: no GPU"),
+    (
+        "rt_lazy:run",
+        r"rt_lazy has no function 'run': ImportError: run needs torch \(rt_lazy.py:2\)",
+    ),
+    ("rt_odd:run", r"does not say whether it is parallel: SystemExit: 0"),
     (":run", r"does not import: "),
     (".rt_good:run", r"does not import: "),
     ("rt good:run", r"does not import: "),
@@ -84,15 +101,17 @@ def test_unusable_to_run(command: Command) -> None:
     assert not Path("out.h5").exists()
 
 
-@pytest.mark.parametrize(("name", "says"), [("exits", "exit status 1"), ("aborts", "SIGABRT")])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("exits", "does not import: SystemExit: bye"), ("aborts", "SIGABRT|while loading")],
+)
 @pytest.mark.usefixtures("modules")
 def test_a_module_that_ends_the_process(name: str, says: str, command: Command) -> None:
     """Its own last words may stand on stderr as well."""
     ended = command("check", "cell.h5", "--runtime", f"./rt_{name}.py:run")
     assert (ended.status, ended.out) == (2, "")
     (ours,) = [line for line in ended.err.splitlines() if line.startswith("grucible: ")]
-    assert "while loading" in ours
-    assert says in ours
+    assert all(part in ours for part in says.split("|"))
 
 
 @pytest.mark.parametrize("spec", ["rt_good:run", "./rt_good.py:run", "{absolute}:run"])
@@ -234,6 +253,35 @@ def test_runtimes_goes_on_after_one_that_ends_its_process(
         assert re.search(said, ended.out, re.MULTILINE), (name, ended.out)
     assert "unnamed  no version\n    Has no version.\nz  1.2\n    Is here.\n" in ended.out
     assert "\x1b" not in ended.out + ended.err
+
+
+def test_runtimes_asks_those_of_a_package_in_a_process_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """What one does to its process, or how much it says of itself, is no matter of the next one."""
+    (tmp_path / "rt_takes_all.py").write_text(
+        "import sys\nsys.path.clear()\nsys.modules.pop('json')\ndef run(question):\n    'Takes all.'\n"
+    )
+    (tmp_path / "rt_long.py").write_text(
+        f"def run(question):\n    '{'x' * 8189}'\nrun.version = '1' * 20_000\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    registered(monkeypatch, all="rt_takes_all:run", long="rt_long:run", z="rt_long:run")
+    told = command("runtimes").out
+    assert told.startswith("all  no version\n    Takes all.\nlong  1111")
+    assert "\nz  1111" in told
+    assert max(map(len, told.splitlines())) < 500
+    assert "longer than" not in told
+
+
+def test_a_docstring_that_is_no_text_is_none() -> None:
+    class Run:
+        __doc__ = 5  # type: ignore[assignment]
+
+        def __call__(self, question: Question) -> dict[str, Array]:
+            return question.buffers()
+
+    assert runtime.described("odd", Run()).about == ""
 
 
 VERSION_FAILS = """

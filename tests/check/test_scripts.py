@@ -189,6 +189,27 @@ def test_a_function_that_ends_its_process_is_not_right(last: str, tmp_path: Path
     )
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("os._exit(100)", "refused: the process ended (exit status 100) before there was a verdict"),
+        ("atexit.register(os._exit, 0)", "refused: the process ended (exit status 0) before"),
+        ("multiprocessing.get_context('spawn').Process(target=id, args=[0]).start()", "wrong: 18 of 18"),
+    ],
+)  # fmt: skip
+def test_one_verdict_is_printed_however_the_function_ends(
+    lines: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import atexit, multiprocessing, os\nimport numpy as np\ndef run(question):\n"
+        f"    {lines}\n    return {{'Ho': np.zeros((3, 6), np.float32)}}\n"
+    )
+    found = ended(script(cases()[CELL_CASE], "mine:run"), tmp_path)
+    verdicts = [s for s in found.stdout.splitlines() if s.startswith(("wrong: ", "refused: "))]
+    assert (found.returncode, len(verdicts)) == (1, 1), found.stdout + found.stderr
+    assert verdicts[0].startswith(said)
+
+
 def test_a_refusal_is_the_last_line_and_its_traceback_is_told(tmp_path: Path) -> None:
     needs("openvino")
     result = ended(script(cases()["openvino.GRUCell-3/plain/float32/noB"], "openvino"), tmp_path)

@@ -228,3 +228,25 @@ def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
     assert ended.status == 0, ended.err
     assert "without linear_before_reset" in " ".join(ended.out.split())
     assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
+
+
+@pytest.mark.parametrize("broken", ["diagnose", "_explained"])
+def test_what_is_found_stands_where_the_diagnosis_breaks_off(
+    broken: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("of its own")
+
+    monkeypatch.setattr(f"grucible.check.shrinking.failure.{broken}", breaks)
+    (tmp_path / "wrong.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as right\n"
+        "def run(question):\n    return right(question, 'clip ignored')\n"
+    )
+    cell, file = "openvino.GRUCell-3/plain/float32/clip0.5", tmp_path / "small.h5"
+    ended = command("shrink", cell, "--runtime", f"{tmp_path / 'wrong.py'}:run", "-o", file)
+    assert ended.status == 0
+    [line] = ended.err.splitlines()
+    said = "grucible: the diagnosis broke off, and what was found stands: ZeroDivisionError: of its own (at "
+    assert line.startswith(said)
+    [small_case] = load_vectors(file)
+    assert (small(small_case.question) < small(case(cell))) == (broken == "diagnose")

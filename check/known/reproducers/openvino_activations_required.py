@@ -182,8 +182,8 @@ def misshapen(expected, observed):
     return ""
 
 
-def verdict(ask, accepted, signed_zero=False):
-    """The exit status, after the worst element and the verdict were printed."""
+def verdict(ask, accepted, signed_zero=False, say=print):
+    """The exit status, after the worst element and the verdict were said."""
     expected = accepted[0][0]
     try:
         observed = {name: bits(np.asarray(array)) for name, array in ask().items()}
@@ -191,19 +191,19 @@ def verdict(ask, accepted, signed_zero=False):
         logging.getLogger().exception("no outputs")
         unusable = isinstance(error, ImportError)
         said = "not run" if unusable else getattr(error, "verdict", "refused")
-        print(f"{said}: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
+        say(f"{said}: {type(error).__name__}: {ascii(' '.join(str(error).split())[:300])[1:-1]}")
         return 2 if unusable else 1
     if other := misshapen(expected, observed):
-        print(f"{other}: WRONG\nwrong: an output has another shape or dtype")
+        say(f"{other}: WRONG\nwrong: an output has another shape or dtype")
         return 1
     wrong, said = min(held(*pair, observed, signed_zero) for pair in accepted)
     number = sum(array.size for array in expected.values())
     if wrong:
-        print(
+        say(
             f"{said}: WRONG\nwrong: {wrong} of {number} elements are off by more than their tolerance"
         )
         return 1
-    print(f"{said}\nright: all of {number} elements are within their tolerance")
+    say(f"{said}\nright: all of {number} elements are within their tolerance")
     return 0
 
 
