@@ -100,9 +100,8 @@ def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> N
     blocks = _some(dtype)
     for real in real_runtimes(dtype):
         ratios = Ratios()
-        for block in blocks:
-            for part, outputs in real.run(block):
-                ratios.see(part, outputs, real.arithmetic)
+        for part, outputs in real.run(blocks):
+            ratios.see(part, outputs, real.arithmetic)
         assert ratios.cases > 0, real.about
         assert ratios.alarms == 0, real.about
 

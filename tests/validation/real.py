@@ -6,7 +6,7 @@ GRUSequence-5. What a runtime does not offer, or is known to get wrong, is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -33,11 +33,11 @@ KNOWN = ("*Softplus*x64", "*/activation_defaults/*ThresholdedRelu*", "*/core/*Si
 
 @dataclass(frozen=True)
 class Real:
-    """A real runtime: `run` gives the part of a block that it offers, with its outputs."""
+    """A real runtime: `run` gives the parts of some blocks that it offers, with their outputs."""
 
     about: str
     arithmetic: str
-    run: Callable[[Block], Iterator[tuple[Block, Mapping[str, Array]]]]
+    run: Callable[[Sequence[Block]], Iterator[tuple[Block, Mapping[str, Array]]]]
 
 
 def real_runtimes(dtype: str) -> list[Real]:
@@ -65,21 +65,30 @@ def real_runtimes(dtype: str) -> list[Real]:
 
 def _by_case(
     runtime: Callable[[Question], Mapping[str, Array]],
-) -> Callable[[Block], Iterator[tuple[Block, Mapping[str, Array]]]]:
-    def run(block: Block) -> Iterator[tuple[Block, Mapping[str, Array]]]:
-        outputs: list[Mapping[str, Array]] = []
-        rows = []
-        for row, question in enumerate(block.questions()):
-            if any(fnmatchcase(question.id, glob) for glob in KNOWN):
-                continue
-            try:
-                outputs.append(runtime(question))
-            except Exception:  # not offered, or refused, such as a cell without B
-                continue
-            rows.append(row)
-        yield from _stacked(block, rows, outputs)
+) -> Callable[[Sequence[Block]], Iterator[tuple[Block, Mapping[str, Array]]]]:
+    def run(blocks: Sequence[Block]) -> Iterator[tuple[Block, Mapping[str, Array]]]:
+        if hasattr(runtime, "prepare_for"):
+            runtime.prepare_for([question for block in blocks for question in block.questions()])
+        for block in blocks:
+            yield from _answered(runtime, block)
 
     return run
+
+
+def _answered(
+    runtime: Callable[[Question], Mapping[str, Array]], block: Block
+) -> Iterator[tuple[Block, Mapping[str, Array]]]:
+    outputs: list[Mapping[str, Array]] = []
+    rows = []
+    for row, question in enumerate(block.questions()):
+        if any(fnmatchcase(question.id, glob) for glob in KNOWN):
+            continue
+        try:
+            outputs.append(runtime(question))
+        except Exception:  # not offered, or refused, such as a cell without B
+            continue
+        rows.append(row)
+    yield from _stacked(block, rows, outputs)
 
 
 def _stacked(

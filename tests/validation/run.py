@@ -78,7 +78,7 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
                     peak < LARGEST.get(name, np.inf) / 4
                 )  # a class assumes that nothing overflows
                 if holds.any():
-                    for part, outputs in run(block.rows(holds)):
+                    for part, outputs in run([block.rows(holds)]):
                         found[about][place].see(part, outputs, name)
                 spent[about] += time.perf_counter() - start
     if arguments.times:
@@ -89,8 +89,9 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
 def _emulation(emulated):  # type: ignore[no-untyped-def]
     from grucible.gen.variants.emulated import emulate
 
-    def runs(block: Block) -> Iterator[tuple[Block, dict[str, Array]]]:
-        yield block, emulate(emulated, block)
+    def runs(blocks: list[Block]) -> Iterator[tuple[Block, dict[str, Array]]]:
+        for block in blocks:
+            yield block, emulate(emulated, block)
 
     return runs
 
