@@ -163,17 +163,21 @@ class RuntimePool:
 
     def _serve(self, child: IsolatedRuntime) -> None:
         while (work := self._work.get()) is not None:
-            together = [work]
-            if child.prepares:
-                together += self._more_work(len(work[0]))
-                child.prepare_for([question for questions, _ in together for question in questions])
-            for questions, answers in together:
-                self._answer_all(child, questions, answers)
+            together = [work, *(self._more_work(len(work[0])) if child.prepares else ())]
+            try:
+                if sum(len(questions) for questions, _ in together) > 1:
+                    child.prepare_for([one for questions, _ in together for one in questions])
+                for questions, answers in together:
+                    answers.set_result(self._answers(child, questions))
+            except BaseException as error:
+                for _, answers in together:
+                    if not answers.done():
+                        answers.set_exception(error)
 
     def _more_work(self, taken: int) -> Iterator[_Work]:
-        """Work that is there besides so many questions, as far as a child may be shown, and no more than its
-        share of all that is left."""
-        while taken < min(SHOWN, self._left // self.jobs):
+        """Work that is there besides so many questions, as far as a child is shown, and no more than its share
+        of all that is left."""
+        while taken <= min(SHOWN - RUN, self._left // self.jobs):
             try:
                 work = self._work.get_nowait()
             except Empty:
@@ -184,21 +188,13 @@ class RuntimePool:
             taken += len(work[0])
             yield work
 
-    def _answer_all(
-        self,
-        child: IsolatedRuntime,
-        questions: Sequence[Question],
-        answers: Future[list[Reply]],
-    ) -> None:
-        try:
-            replies = []
-            for question in questions:
-                replies.append(child.answer(question))
-                with self._changing:
-                    self._left -= 1
-            answers.set_result(replies)
-        except BaseException as error:
-            answers.set_exception(error)
+    def _answers(self, child: IsolatedRuntime, questions: Sequence[Question]) -> list[Reply]:
+        replies = []
+        for question in questions:
+            replies.append(child.answer(question))
+            with self._changing:
+                self._left -= 1
+        return replies
 
     def close(self) -> None:
         """End the children; what is under way is given up."""
