@@ -175,8 +175,8 @@ class RuntimePool:
                         answers.set_exception(error)
 
     def _more_work(self, taken: int) -> Iterator[_Work]:
-        """Work that is there besides so many questions, as far as a child is shown, and no more than its share
-        of all that is left."""
+        """Work that is there besides so many questions, as far as a child is shown, and no more than its
+        share of all that is left."""
         while taken <= min(SHOWN - RUN, self._left // self.jobs):
             try:
                 work = self._work.get_nowait()
