@@ -115,7 +115,7 @@ class OpenVINO:
     def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
         asked, inputs = self._posed(question)
         if part := self._together.get(asked):
-            outputs = infer(part.request, inputs, part.first, part.outputs)
+            outputs = [copied(tensor) for tensor in part.inferred(inputs)]
         else:
             outputs = infer(self._kept_request(asked), inputs)
         names = [tensor.name for tensor in _OPERATORS[question.operator].outputs]
@@ -154,17 +154,15 @@ def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
     return core.compile_model(made, "CPU", properties).create_infer_request()
 
 
-def infer(
-    request: Any, arrays: list[Any], first: int = 0, outputs: slice = slice(None)
-) -> list[Any]:
-    """The `outputs` for these inputs, of which the `first` is that; of bfloat16 the bits, as uint16."""
-    for index, array in enumerate(arrays, first):
+def infer(request: Any, arrays: list[Any]) -> list[Any]:
+    """The outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
+    for index, array in enumerate(arrays):
         tensor = request.get_input_tensor(index)
         if tuple(tensor.shape) != array.shape:
             tensor.shape = array.shape  # of a dynamic model
         fill(tensor, array)
     request.infer()
-    return [copied(tensor) for tensor in request.output_tensors[outputs]]
+    return [copied(tensor) for tensor in request.output_tensors]
 
 
 def copied(tensor: Any) -> Any:

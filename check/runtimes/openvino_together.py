@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
-from ...vectors.exchange.openvino_model import node
+from ...vectors.exchange.openvino_model import fill, node
 from ...vectors.exchange.openvino_node import NodeType
 
 MOST_NODES = 8
@@ -52,6 +52,14 @@ class Part(NamedTuple):
     request: Any
     first: int
     outputs: slice
+
+    def inferred(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Any]:
+        """The tensors of the node's outputs for these inputs."""
+        for index, array in enumerate(arrays, self.first):
+            fill(self.request.get_input_tensor(index), array)
+        self.request.infer()
+        tensors: list[Any] = self.request.output_tensors[self.outputs]
+        return tensors
 
 
 def compiled_together(
