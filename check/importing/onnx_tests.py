@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from onnx import numpy_helper
 from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.files_below import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
@@ -49,16 +49,15 @@ def suite_of_onnx(folder: Path | None) -> Suite:
     return _of_package()
 
 
+_MODEL = "model.onnx"
 _SET = "test_data_set_"
 """What the folders of a test's inputs and outputs are called, before their numbers."""
 
 
 def _of_folder(folder: Path) -> Suite:
-    models = sorted(
-        Path(place) / "model.onnx" for place, _, names in os.walk(folder) if "model.onnx" in names
-    )
+    models = sorted(path for path in files_below(folder, _MODEL) if path.name == _MODEL)
     if not models:
-        raise GrucibleError(f"{folder}: holds no model.onnx; expected ONNX's backend tests")
+        raise GrucibleError(f"{folder}: holds no {_MODEL}; expected ONNX's backend tests")
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     model = functools.lru_cache(1)(lambda path: onnx.load_model_from_string(_bytes(path)))

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.file_model import check_parts
+from ...cases.files_below import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
@@ -54,7 +55,7 @@ _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
 
 def suite_of_webnn(place: Path) -> Suite:
     """The tests in a JSON file, or in those of a folder. Raises GrucibleError where there is none."""
-    files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
+    files = sorted(files_below(place, ".json")) if place.is_dir() else [place]
     files = [file for file in files if file.name != MANIFEST]
     if not files:
         raise GrucibleError(f"{place}: holds no JSON file; expected WebNN's tests")

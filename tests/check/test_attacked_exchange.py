@@ -1,0 +1,60 @@
+"""What a further attack found: of what is imported and exported, and of the places of what is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grucible import load_vectors
+from grucible.vectors.exchange.export import export_vectors
+
+from .conftest import Command
+from .test_strict_imports import SHAPES, gru
+
+OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
+
+
+def suites(folder: Path) -> dict[str, list[str]]:
+    """A folder with a test for each format, each in a folder of its own; the options that import them."""
+    for name in ("npz", "webnn"):
+        (folder / name / "deep").mkdir(parents=True)
+    np.savez(
+        folder / "npz/deep/a.npz", **{name: np.full(s, 0.5, "f4") for name, s in SHAPES.items()}
+    )  # type: ignore[arg-type]
+    (folder / "webnn/deep/a.json").write_text(json.dumps(gru({}, {})))
+    export_vectors(None, folder / "x", "onnx", select=["onnx.GRU-14/plain/float32/default"])
+    [test] = (folder / "x/cases").iterdir()
+    shutil.copytree(test, folder / "onnx/deep")
+    return {"npz": OF_CELL, "webnn": [], "onnx": []}
+
+
+def test_an_import_passes_over_no_folder(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to one is followed, once; one that cannot be read is named."""
+    pytest.importorskip("onnx")
+    formats = suites(tmp_path)
+    scan = os.scandir
+    for source, options in formats.items():
+        folder, closed = tmp_path / source, str(tmp_path / source / "deep")
+        shutil.copytree(closed, tmp_path / f"{source}-linked")
+        for link in ("again", "linked"):
+            (folder / link).symlink_to(tmp_path / f"{source}-linked")
+        made = folder / "v.h5"
+        ended = command("import", folder, "--from", source, *options, "-o", made)
+        assert (ended.status, len(list(load_vectors(made)))) == (0, 2), (source, ended)
+
+        def refuses(place: str, closed: str = closed) -> object:
+            if os.fspath(place) == closed:
+                raise PermissionError(13, "Permission denied", place)
+            return scan(place)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "scandir", refuses)
+            ended = command("import", folder, "--from", source, *options, "-o", made)
+        assert ended.said_in_one_line() == f"grucible: {closed}: Permission denied\n"
