@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from .errors import GrucibleError
 
@@ -18,6 +18,8 @@ AND = " & "
 _MOST_TOLD = 20
 """So many globs are told, where none selects anything."""
 _WILD = re.compile(r"[*?[]")
+_SPECIAL = re.compile(rf"[*?[]|{AND[0]}(?={AND[1:]})")
+"""What does not mean itself in a glob; of AND, to mean itself, it takes the first character."""
 
 
 def matches(case_id: str, glob: str) -> bool:
@@ -36,6 +38,19 @@ def matching(ids: Iterable[str], glob: str) -> list[str]:
 def is_glob(text: str) -> bool:
     """Whether a text has a wildcard, and so may match more than one id."""
     return _WILD.search(text) is not None
+
+
+def literal(text: str, others: Collection[str] = ()) -> str:
+    """A glob that matches the text and none of `others`, of which one may be spelled as such a glob is."""
+    glob, often = text, 0
+    while not often or (glob != text and glob in others):
+        often += 1
+        glob = _SPECIAL.sub(partial(_class_of, often), text)
+    return glob
+
+
+def _class_of(often: int, wild: re.Match[str]) -> str:
+    return f"[{wild[0] * often}]"
 
 
 def selected(case_id: str, select: Sequence[str]) -> bool:
@@ -123,16 +138,17 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
 
 def of_dtypes(select: Sequence[str], dtypes: Sequence[str], usual: Sequence[str] = ()) -> Selection:
     """The globs that select, of what `select` does, the cases of the dtypes; all of them without any. Where
-    `select` is empty, it is `usual`."""
+    `select` is empty, it is `usual`. A glob may be the id of a case as it stands."""
     given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
     globs, found = select or usual, [f"*/*/{dtype}/*" for dtype in dtypes]
     if found and globs:
-        found = [f"{glob}{AND}{one}" for glob in globs for one in found]
+        meant = dict.fromkeys(one for glob in globs for one in (glob, literal(glob)))
+        found = [f"{glob}{AND}{one}" for glob in meant for one in found]
     return Selection(found or select, given)
 
 
 def _may_match(prefix: str, glob: str) -> bool:
-    return all(_may_match_one(prefix, one) for one in glob.split(AND))
+    return glob.startswith(prefix) or all(_may_match_one(prefix, one) for one in glob.split(AND))
 
 
 def _may_match_one(prefix: str, glob: str) -> bool:

@@ -52,6 +52,8 @@ def test_what_matches_may_be_selected_by_every_prefix_of_it() -> None:
         ("onnx.* & */float32/*", "onnx.GRU-14/core/", True),
         ("*/float32/* & onnx.*", "openvino.GRUCell-3/core/", False),
         ("*/core/* & onnx.*", "openvino.GRUCell-3/core/", False),
+        ("onnx.GRU-14/a & b/float32/x", "onnx.GRU-14/a & b/", True),
+        ("onnx.GRU-14/a & b/float32/x", "onnx.GRU-14/a & c/", False),
     ],
 )
 def test_what_stands_before_the_first_wildcard_decides(glob: str, prefix: str, may: bool) -> None:
@@ -78,8 +80,12 @@ def test_of_what_is_selected_some_dtypes(
     assert [one for one in ids if selected(one, of_dtypes(select, dtypes))] == chosen
 
 
-def test_an_id_that_holds_what_joins_globs_is_found_by_itself() -> None:
-    assert selected("o/a/f16/x & y", ["o/a/f16/x & y"])
+@pytest.mark.parametrize("case_id", ["o/a/f16/x & y", "o/a & b/f16/x", "o/[a]/f16/x & *"])
+def test_an_id_that_holds_what_globs_mean_otherwise_is_found_by_itself(case_id: str) -> None:
+    for select in ([case_id], of_dtypes([case_id], ["f16"])):
+        assert selected(case_id, select)
+        assert may_select(case_id.rpartition("/")[0], select)
+    assert not selected(case_id, of_dtypes([case_id], ["f32"]))
 
 
 GLOBS = ["*", "onnx*", "*/float32/*", "*[0-9]", "*[!0-9]", "a[*]b", "[x", "*[x", "*x]", "?nnx*", "", "a & b",

@@ -58,3 +58,17 @@ def test_an_import_passes_over_no_folder(
             patched.setattr(os, "scandir", refuses)
             ended = command("import", folder, "--from", source, *options, "-o", made)
         assert ended.said_in_one_line() == f"grucible: {closed}: Permission denied\n"
+
+
+def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a & [b].yaml").write_text(
+        "operator: openvino.GRUCell-3\nabout: odd\ndtypes: [float32]\n"
+        "sizes: {batch_size: 1, input_size: 2, hidden_size: 2}\ncases:\n  - list: [{clip: 0.5}]\n"
+    )
+    out, case_id = tmp_path / "out", "openvino.GRUCell-3/a & [b]/float32/noact-clip0.5"
+    assert command("gen", tmp_path, "-o", out, "--jobs", "1").status == 0
+    assert command("show", out, case_id).out.startswith(f"{case_id}\n")
+    assert command("trace", out, case_id).status == 0
+    for more in ((), ("--dtype", "float32")):
+        listed = command("cases", tmp_path, "--list", "--select", case_id, *more)
+        assert listed.out == f"{case_id}\n"
