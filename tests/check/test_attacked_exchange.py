@@ -7,15 +7,18 @@ import os
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 from grucible import load_vectors
 from grucible.vectors.exchange.export import export_vectors
 
-from .conftest import Command
+from .conftest import HERE, Command
+from .made import make_block, write_outputs, write_vectors
 from .test_strict_imports import SHAPES, gru
 
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
 
 
@@ -72,3 +75,27 @@ def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Co
     for more in ((), ("--dtype", "float32")):
         listed = command("cases", tmp_path, "--list", "--select", case_id, *more)
         assert listed.out == f"{case_id}\n"
+
+
+@pytest.mark.parametrize("holds", ["outputs", "vectors"])
+def test_what_a_later_grucible_wrote_is_not_replaced(
+    holds: str, tmp_path: Path, command: Command
+) -> None:
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+    later = tmp_path / "later.h5"
+    if holds == "outputs":
+        write_outputs(later, tmp_path / "v.h5")
+        words = ("run", tmp_path / "v.h5", "--runtime", NUMPY, "-o", later)
+    else:
+        words = ("import", tmp_path / "suite", "--from", "npz", *OF_CELL, "-o", later)
+        suites(tmp_path)
+        (tmp_path / "npz").rename(tmp_path / "suite")
+        assert command(*words).status == 0
+    with h5py.File(later, "r+") as file:
+        file.attrs.modify("format_version", 3)
+    before = later.read_bytes()
+    said = command(*words).said_in_one_line()
+    assert said.startswith(
+        f"grucible: {later}: is there already, and a later grucible wrote it (format_version 3; this one writes 2)"
+    )
+    assert later.read_bytes() == before
