@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -26,14 +27,25 @@ def suites(folder: Path) -> dict[str, list[str]]:
     """A folder with a test for each format, each in a folder of its own; the options that import them."""
     for name in ("npz", "webnn"):
         (folder / name / "deep").mkdir(parents=True)
-    np.savez(
-        folder / "npz/deep/a.npz", **{name: np.full(s, 0.5, "f4") for name, s in SHAPES.items()}
-    )  # type: ignore[arg-type]
+    arrays: dict[str, Any] = {name: np.full(shape, 0.5, "f4") for name, shape in SHAPES.items()}
+    np.savez(folder / "npz/deep/a.npz", **arrays)
     (folder / "webnn/deep/a.json").write_text(json.dumps(gru({}, {})))
     export_vectors(None, folder / "x", "onnx", select=["onnx.GRU-14/plain/float32/default"])
     [test] = (folder / "x/cases").iterdir()
     shutil.copytree(test, folder / "onnx/deep")
     return {"npz": OF_CELL, "webnn": [], "onnx": []}
+
+
+def close(folder: str, patched: pytest.MonkeyPatch) -> None:
+    """Let a folder be none that this user may read, even where the tests may read all."""
+    scan = os.scandir
+
+    def refuses(place: Any) -> object:
+        if place == folder:
+            raise PermissionError(13, "Permission denied", place)
+        return scan(place)
+
+    patched.setattr(os, "scandir", refuses)
 
 
 def test_an_import_passes_over_no_folder(
@@ -42,7 +54,6 @@ def test_an_import_passes_over_no_folder(
     """A link to one is followed, once; one that cannot be read is named."""
     pytest.importorskip("onnx")
     formats = suites(tmp_path)
-    scan = os.scandir
     for source, options in formats.items():
         folder, closed = tmp_path / source, str(tmp_path / source / "deep")
         shutil.copytree(closed, tmp_path / f"{source}-linked")
@@ -52,15 +63,12 @@ def test_an_import_passes_over_no_folder(
         ended = command("import", folder, "--from", source, *options, "-o", made)
         assert (ended.status, len(list(load_vectors(made)))) == (0, 2), (source, ended)
 
-        def refuses(place: str, closed: str = closed) -> object:
-            if os.fspath(place) == closed:
-                raise PermissionError(13, "Permission denied", place)
-            return scan(place)
-
         with monkeypatch.context() as patched:
-            patched.setattr(os, "scandir", refuses)
+            close(closed, patched)
             ended = command("import", folder, "--from", source, *options, "-o", made)
-        assert ended.said_in_one_line() == f"grucible: {closed}: Permission denied\n"
+        assert ended.said_in_one_line() == (
+            f"grucible: {closed}: Permission denied; make it readable, or name another place\n"
+        )
 
 
 def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
@@ -85,9 +93,9 @@ def test_what_a_later_grucible_wrote_is_not_replaced(
     later = tmp_path / "later.h5"
     if holds == "outputs":
         write_outputs(later, tmp_path / "v.h5")
-        words = ("run", tmp_path / "v.h5", "--runtime", NUMPY, "-o", later)
+        words: list[Any] = ["run", tmp_path / "v.h5", "--runtime", NUMPY, "-o", later]
     else:
-        words = ("import", tmp_path / "suite", "--from", "npz", *OF_CELL, "-o", later)
+        words = ["import", tmp_path / "suite", "--from", "npz", *OF_CELL, "-o", later]
         suites(tmp_path)
         (tmp_path / "npz").rename(tmp_path / "suite")
         assert command(*words).status == 0
@@ -99,3 +107,14 @@ def test_what_a_later_grucible_wrote_is_not_replaced(
         f"grucible: {later}: is there already, and a later grucible wrote it (format_version 3; this one writes 2)"
     )
     assert later.read_bytes() == before
+
+
+def test_an_export_blames_what_cannot_be_read(
+    some_vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(str(some_vectors / "deep"), monkeypatch)
+    said = command("export", some_vectors, "--to", "npz", "-o", tmp_path / "x").said_in_one_line()
+    assert said.startswith(
+        f"grucible: {some_vectors / 'deep'}: Permission denied; make it readable"
+    )
+    assert not (tmp_path / "x").exists()

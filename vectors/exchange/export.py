@@ -66,11 +66,12 @@ def export_vectors(
     check_place(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    with _whole_or_not(out), writing_to(out):
+    with _whole_or_not(out):
         for case in _cases(vectors, select):
             name = file_name(len(entries) + 1, case.id)
             try:
-                places = write(out, name, case, arrays_of(case, contents))
+                with writing_to(out):
+                    places = write(out, name, case, arrays_of(case, contents))
                 entries.append(_entry(case, places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
@@ -89,8 +90,9 @@ def export_vectors(
             contents=contents,
             cases=entries,
         )
-        replace_file(out / MANIFEST, manifest_text(manifest).encode())
-        return Exported(len(entries), write_sums(out), left_out)
+        with writing_to(out):
+            replace_file(out / MANIFEST, manifest_text(manifest).encode())
+            return Exported(len(entries), write_sums(out), left_out)
 
 
 @contextlib.contextmanager
