@@ -16,8 +16,8 @@ def files_below(
     """The files in a directory and those below it whose names have one of the endings, each directory once,
     however many links lead to it, by the first of its names; links are followed only with `follow`.
 
-    Raises OSError for a directory that cannot be read, with what to do, and GrucibleError where more than `most` files and
-    directories are below it.
+    Raises OSError for a directory that cannot be read, with what to do, and GrucibleError where more than
+    `most` files and directories are below it.
     """
     seen = set()
     names_left = most
