@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,26 @@ def test_an_export_whose_clip_is_no_number_of_json(tmp_path: Path, command: Comm
     folder = forged(tmp_path / "x", endless)
     assert "Infinity" in (folder / "manifest.json").read_text()
     said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
-    assert "'clip' has a value that no attribute has" in said
+    assert "manifest.json: is not JSON (Infinity is no number of JSON)" in said
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"tier": "required"', '"tier": "nonportable", "tier": "required"', "twice: 'tier'"),
+    ('"clip": 0.5', '"clip": 1e400', "1e400 is beyond float64"),
+])  # fmt: skip
+def test_a_manifest_that_says_two_things(
+    old: str, new: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    folder = forged(tmp_path / "x", lambda _: None)
+    manifest, sums = folder / "manifest.json", folder / "SHA256SUMS"
+    before = manifest.read_text()
+    assert old in before
+    manifest.write_text(before.replace(old, new))
+    was, now = (sha256(text.encode()).hexdigest() for text in (before, manifest.read_text()))
+    sums.write_text(sums.read_text().replace(was, now))
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert f"{manifest}: is not JSON (" in said
+    assert says in said
 
 
 def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
