@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -200,3 +201,49 @@ def test_an_onnx_model_that_onnx_refuses(
     ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
     refused = "there is no case to import; 1 left out: is refused by onnx.checker: "
     assert refused in ended.said_in_one_line()
+
+
+def _sequence(model: Any) -> None:
+    port = model.graph.input[0].type
+    element = type(port).FromString(port.SerializeToString())
+    port.sequence_type.elem_type.CopyFrom(element)
+
+
+def _opset_99(model: Any) -> None:
+    model.opset_import[0].version = 99
+
+
+def _other_shape(model: Any) -> None:
+    """Of an output of the GRU that is not the graph's."""
+    model.graph.output[0].name = model.graph.node[0].output[0] = "unasked"
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+    model.graph.value_info.append(model.graph.output.pop(0))
+
+
+def _undeclared(model: Any) -> None:
+    model.graph.input[0].ClearField("type")
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (_sequence, "declares 'X' as no tensor"),
+    (_opset_99, r"is of opset 99; onnx \S+ knows them up to \d+"),
+    (_undeclared, "is refused by onnx.checker"),
+    (_other_shape, "is refused by onnx.checker: .*Inferred shape and existing shape differ"),
+])  # fmt: skip
+def test_an_onnx_model_of_other_types_or_of_a_later_opset(
+    change: Callable[[Any], None], says: str, tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    export_vectors(None, folder, "onnx", select=["onnx.GRU-14/plain/float32/default"])
+    [path] = folder.rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    if change is _other_shape:
+        (path.parent / "test_data_set_0/output_1.pb").rename(
+            path.parent / "test_data_set_0/output_0.pb"
+        )
+    ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
+    refused = f"there is no case to import; 1 left out: {says}"
+    assert re.search(refused, ended.said_in_one_line())
