@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ _MOST_COMMAS = 5_000_000
 """So many may be in a file: most of its parts are numbers, which take less memory than others."""
 _MOST_COLONS = 500_000
 """So many may be in a file: a test has some fifty."""
+MOST_TESTS = 10_000
+"""So many may be in a file."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _GATED = {"W": "weight", "R": "recurrentWeight", "Wb": "bias", "Rb": "recurrentBias"}
@@ -62,15 +64,16 @@ def suite_of_webnn(place: Path) -> Suite:
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     for file in files:
-        for test in _tests(file):
+        for told in _tests(file):
             try:
-                cases.append(_case(test, place.resolve().stem))
+                cases.append(_case(_test(told, file), place.resolve().stem))
             except NotAsked as reason:
                 left_out[str(reason)] += 1
     return Suite(f"WebNN's tests in {place.resolve().name}", cases, left_out)
 
 
-def _tests(file: Path) -> list[Test]:
+def _tests(file: Path) -> Sequence[Any]:
+    """What a file has for tests. Raises GrucibleError where it is no JSON, or has very many."""
     raw = bounded_bytes(file, MOST_BYTES)
     check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
     try:
@@ -80,12 +83,25 @@ def _tests(file: Path) -> list[Test]:
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):
         found = found.get("tests", [found])
+    tests = found if isinstance(found, list) else [found]
+    if len(tests) > MOST_TESTS:
+        raise GrucibleError(f"{file}: has {len(tests):,} tests; expected at most {MOST_TESTS:,}")
+    return tests
+
+
+def _test(told: Any, file: Path) -> Test:
+    """A test of a file. Raises NotAsked where it is none."""
     try:
-        return [Test.model_validate(one) for one in found]
-    except (ValidationError, TypeError) as error:
-        first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else None
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
-        raise GrucibleError(f"{file}: is no test of WebNN ({said})") from None
+        return Test.model_validate(told)
+    except ValidationError as error:
+        raise NotAsked(f"{file.name}: is no test of WebNN ({_first(error)})") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))[:80] or "it"
+    return f"{place}: {first['msg'].partition(' or instance of ')[0]}"
 
 
 def _case(test: Test, theme: str) -> ForeignCase:
@@ -96,9 +112,7 @@ def _case(test: Test, theme: str) -> ForeignCase:
     try:
         return _asked(test, call, theme)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))[:80]
-        raise NotAsked(f"arguments: {place}: {first['msg']}") from None
+        raise NotAsked(f"arguments: {_first(error)}") from None
     except QuestionError as error:
         raise NotAsked(str(error)) from None
     except (KeyError, ValueError, TypeError, OverflowError) as error:

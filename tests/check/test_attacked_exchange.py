@@ -71,6 +71,38 @@ def test_an_import_passes_over_no_folder(
         )
 
 
+def test_what_cannot_be_read_takes_no_other_test_with_it(tmp_path: Path, command: Command) -> None:
+    onnx = pytest.importorskip("onnx")
+    suites(tmp_path)
+    sets = [tmp_path / f"onnx/deep/test_data_set_{number}" for number in range(3)]
+    for copy in sets[1:]:
+        shutil.copytree(sets[0], copy)
+    tensor = onnx.TensorProto.FromString((sets[1] / "input_0.pb").read_bytes())
+    tensor.data_type = 999
+    (sets[1] / "input_0.pb").write_bytes(tensor.SerializeToString())
+    (sets[2] / "output_0.pb").write_bytes(b"no tensor")
+    null = gru({}, {})
+    null["graph"]["inputs"]["w"]["data"] = [0.5, None]
+    tests = [gru({}, {}), null, gru({}, {}), 7]
+    (tmp_path / "webnn/deep/a.json").write_text(json.dumps(tests))
+    for source, cases, reasons in (
+        ("onnx", 1, [f"deep/{one.name}: holds what cannot be read (" for one in sets[1:]]),
+        ("webnn", 2, ["graph.inputs.w.data", "Input should be a valid dictionary"]),
+    ):
+        made = tmp_path / f"{source}.h5"
+        ended = command("import", tmp_path / source, "--from", source, "-o", made)
+        assert (ended.status, len(list(load_vectors(made)))) == (0, cases), ended
+        left = [line for line in ended.out.splitlines() if line.startswith("left out: 1: ")]
+        for line, reason in zip(left, reasons, strict=True):
+            assert reason in line
+
+
+def test_a_file_of_very_many_tests(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([[]] * 10_001))
+    said = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert "t.json: has 10,001 tests; expected at most 10,000" in said.said_in_one_line()
+
+
 def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a & [b].yaml").write_text(
         "operator: openvino.GRUCell-3\nabout: odd\ndtypes: [float32]\n"
