@@ -145,7 +145,7 @@ def _question(test: Test, call: Call) -> Question:
     inputs = _inputs(_arrays(test.graph.inputs, given), options.layout, cell=cell)
     question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
     length = question.inputs["X"].shape[0]
-    if "steps" in told.model_fields_set and (told.steps is True or told.steps != length):
+    if not cell and (told.steps is True or told.steps != length):
         raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
     return question
 
@@ -161,6 +161,8 @@ def _arguments(call: Call) -> Arguments:
         raise NotAsked(f"gives {min(others)}, which {call.name} does not take")
     if call.name == "gruCell" and told.hiddenState is None:
         raise NotAsked("gives no hiddenState, which gruCell needs")
+    if call.name == "gru" and "steps" not in told.model_fields_set:
+        raise NotAsked("gives no steps, which gru needs")
     return told
 
 

@@ -127,6 +127,7 @@ BOTH = {"outputs": ["o", "p"]}
     (gru({"name": "gruCell"}, {}), "gives steps, which gruCell does not take"),
     (gru({"name": "gruCell", "arguments": CELL_GIVEN}, {}),
      "gives no hiddenState, which gruCell needs"),
+    (gru({"arguments": CELL_GIVEN}, {}), "gives no steps, which gru needs"),
 ])  # fmt: skip
 def test_a_test_of_webnn_that_says_something_else(
     test: Any, says: str, tmp_path: Path, command: Command
@@ -146,6 +147,8 @@ def test_a_test_of_webnn_that_says_something_else(
 @pytest.mark.parametrize(("old", "new", "says"), [
     ('"hiddenSize": 4', '"hiddenSize": 4, "hiddenSize": 5', "a key stands there twice: 'hiddenSize'"),
     ('"data": 0.5', '"data": 1e400', "1e400 is beyond float64"),
+    ('"data": 0.5', '"data": Infinity', "t.json: is not JSON (Infinity is no number of JSON)"),
+    ('"data": 0.5', '"data": [NaN]', "t.json: is not JSON (NaN is no number of JSON)"),
     ('"data": 0.5', '"data": true', "graph.inputs.x.data"),
     ('"data": 0.5', '"data": ["0.5"]', "graph.inputs.x.data"),
     ('"data": 0.5', '"data": ' + "[" * 100_000, "is not JSON"),
