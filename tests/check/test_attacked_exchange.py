@@ -103,6 +103,43 @@ def test_a_file_of_very_many_tests(tmp_path: Path, command: Command) -> None:
     assert "t.json: has 10,001 tests; expected at most 10,000" in said.said_in_one_line()
 
 
+@pytest.mark.parametrize("place", ["new.h5", "taken"])
+def test_the_outputs_of_a_directory_stand_in_one(
+    place: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "taken").write_text("mine\n")
+    out = tmp_path / place
+    ended = command("run", some_vectors, "--runtime", NUMPY, "-o", out)
+    assert ended.said_in_one_line() == (
+        f"grucible: {out}: is the place of one file; name a directory, for each vector file gives one of "
+        "outputs\n"
+    )
+    assert not (tmp_path / "new.h5").exists()
+
+
+def test_inputs_that_are_no_file_or_cannot_be_read(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suites(tmp_path)
+    inputs = tmp_path / "npz/deep/a.npz"
+    said = command("answer", "/dev/zero", *OF_CELL).said_in_one_line()
+    assert said == "grucible: /dev/zero: is no regular file; expected an .npz file\n"
+    whole = Path.open
+
+    def refuses(path: Path, *given: Any) -> Any:
+        if path == inputs:
+            raise PermissionError(13, "Permission denied", str(path))
+        return whole(path, *given)
+
+    monkeypatch.setattr(Path, "open", refuses)
+    says = f"{inputs}: cannot be read (Permission denied); make it readable, or name another place"
+    for words in (
+        ["answer", inputs],
+        ["import", tmp_path / "npz", "--from", "npz", "-o", tmp_path / "v.h5"],
+    ):
+        assert command(*words, *OF_CELL).said_in_one_line() == f"grucible: {says}\n"
+
+
 def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a & [b].yaml").write_text(
         "operator: openvino.GRUCell-3\nabout: odd\ndtypes: [float32]\n"

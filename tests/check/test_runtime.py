@@ -54,8 +54,13 @@ UNUSABLE = [
     ("./rt_imports_nothing.py:run", r"does not import: ModuleNotFoundError: No module named"),
     ("./rt_not_python.py:run", r"does not import: SyntaxError: "),
     ("rt_raises:run", r"does not import: RuntimeError: no licence was found"),
-    (":run", r"does not import: "),
-    (".rt_good:run", r"does not import: "),
+    (
+        ":run",
+        r"runtime :run: '' does not import: it names no module; expected package.module:function, ",
+    ),
+    (".rt_good:run", r"does not import: it names no module; expected .* or \./file\.py:function$"),
+    (".:run", r"runtime \.:run: '\.' does not import: it names no module; expected"),
+    ("./rt_good:run", r"'\./rt_good' does not import: it names no module; expected"),
     ("rt good:run", r"does not import: "),
 ]
 
