@@ -140,6 +140,22 @@ def test_inputs_that_are_no_file_or_cannot_be_read(
         assert command(*words, *OF_CELL).said_in_one_line() == f"grucible: {says}\n"
 
 
+def test_a_case_is_not_imported_beside_itself(tmp_path: Path, command: Command) -> None:
+    case_id = "openvino.GRUCell-3/core/float32/noact"
+    words = ["import", tmp_path / "x", "-o", tmp_path / "v"]
+    export_vectors(None, tmp_path / "x", "raw", select=[case_id])
+    for _ in range(2):
+        assert command(*words).status == 0
+    (tmp_path / "v/made").mkdir()
+    there = tmp_path / "v/made/core.h5"
+    (tmp_path / "v/openvino.GRUCell-3/core.h5").rename(there)
+    said = command(*words).said_in_one_line()
+    assert said.startswith(
+        f"grucible: {there}: holds {case_id} already, and a case stands in one file;"
+    )
+    assert list(tmp_path.glob("v/*/*.h5")) == [there]
+
+
 def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a & [b].yaml").write_text(
         "operator: openvino.GRUCell-3\nabout: odd\ndtypes: [float32]\n"
