@@ -17,7 +17,13 @@ from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
 from ...cases.selection import nothing_selected
-from ...cases.whole_file import check_possible, replace_file, writing_to
+from ...cases.whole_file import (
+    check_possible,
+    remove_leftovers,
+    replace_file,
+    temporary,
+    writing_to,
+)
 from ..block import canonical_json
 from ..block_reader import TOGETHER
 from ..case import Case
@@ -37,6 +43,11 @@ from .manifest import (
     manifest_text,
 )
 from .sums import SUMS, write_sums
+
+_NAME = "export"
+"""What the temporary folder of an export is called after."""
+_HOLDS = (CASES, MANIFEST, SUMS)
+"""What stands in the folder of an export, in the order in which it is moved there."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +77,12 @@ def export_vectors(
     check_place(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    with _whole_or_not(out):
+    with _whole_or_not(out) as new:
         for case in _cases(vectors, select):
             name = file_name(len(entries) + 1, case.id)
             try:
                 with writing_to(out):
-                    places = write(out, name, case, arrays_of(case, contents))
+                    places = write(new, name, case, arrays_of(case, contents))
                 entries.append(_entry(case, places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
@@ -91,30 +102,42 @@ def export_vectors(
             cases=entries,
         )
         with writing_to(out):
-            replace_file(out / MANIFEST, manifest_text(manifest).encode())
-            return Exported(len(entries), write_sums(out), left_out)
+            replace_file(new / MANIFEST, manifest_text(manifest).encode())
+            root_sha256 = write_sums(new)
+    return Exported(len(entries), root_sha256, left_out)
 
 
 @contextlib.contextmanager
-def _whole_or_not(out: Path) -> Iterator[None]:
-    """The folder of an export, which is new or empty: where the block raises, what it made is removed."""
-    new = [place for place in (out, *out.parents) if not place.exists()]
-    ours = False
+def _whole_or_not(out: Path) -> Iterator[Path]:
+    """A temporary folder in `out`, which is new or empty, for all that the export holds. When the block ends
+    that is moved into `out`; where it raises, what was made is removed."""
+    made = [place for place in (out, *out.parents) if not place.exists()]
+    new, moving = temporary(out / _NAME), False
     try:
         with writing_to(out):
-            out.mkdir(parents=True, exist_ok=True)
-            (out / CASES).mkdir()
-            ours = True
-        yield
+            (new / CASES).mkdir(parents=True)
+        yield new
+        with writing_to(out):
+            moving = True
+            for name in _HOLDS:
+                (new / name).rename(out / name)
+            new.rmdir()
     except BaseException:
-        if ours:
-            shutil.rmtree(out / CASES, ignore_errors=True)
-            for name in (MANIFEST, SUMS):
-                (out / name).unlink(missing_ok=True)
-        for place in new:
+        for name in _HOLDS if moving else ():
+            if not (new / name).exists():
+                _remove(out / name)
+        _remove(new)
+        for place in made:
             with contextlib.suppress(OSError):  # somebody else's files are there
                 place.rmdir()
         raise
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _why(left_out: Counter[tuple[str, str]]) -> str:
@@ -144,6 +167,7 @@ def _layout(name: Layout) -> CaseLayout:
 def check_place(out: Path) -> None:
     """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after."""
     with writing_to(out):
+        remove_leftovers(out / _NAME)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
         check_possible(out / MANIFEST)
