@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +85,7 @@ def export_vectors(
             try:
                 with writing_to(out):
                     places = write(new, name, case, arrays_of(case, contents))
-                entries.append(_entry(case, places))
+                    entries.append(_entry(case, places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
             advance(1)
@@ -116,6 +118,8 @@ def _whole_or_not(out: Path) -> Iterator[Path]:
     try:
         with writing_to(out):
             (new / CASES).mkdir(parents=True)
+            if any((out / name).exists() for name in _HOLDS):  # another has made its own meanwhile
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         yield new
         with writing_to(out):
             moving = True
