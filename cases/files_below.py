@@ -14,22 +14,24 @@ def files_below(
     root: Path, *endings: str, follow: bool = True, most: float = math.inf
 ) -> Iterator[Path]:
     """The files in a directory and those below it whose names have one of the endings, each directory once,
-    however many links lead to it; links are followed only with `follow`.
+    however many links lead to it, by the first of its names; links are followed only with `follow`.
 
-    Raises OSError for a directory that cannot be read, and GrucibleError where more than `most` files and
-    directories are below it.
+    Raises OSError for a directory that cannot be read, with what to do, and GrucibleError where more than
+    `most` files and directories are below it.
     """
     seen = set()
     names_left = most
 
     def stop(error: OSError) -> None:
-        raise error
+        said = f"{error.strerror}; make it readable, or name another place"
+        raise OSError(error.errno, said, error.filename) from None
 
     for place, below, names in os.walk(root, onerror=stop, followlinks=follow):
         if (real := os.path.realpath(place)) in seen:
             below.clear()
             continue
         seen.add(real)
+        below.sort()
         names_left -= len(below) + len(names)
         if names_left < 0:
             raise GrucibleError(

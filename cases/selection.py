@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from .errors import GrucibleError
 
@@ -15,9 +15,13 @@ FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 """What selects the cases of these themes."""
 AND = " & "
 """What joins globs that an id must match all of: no id of ours holds it."""
+MOST_GLOBS = 1000
+"""So many globs with wildcards may select: each is held against every id. Ids that select are looked up."""
 _MOST_TOLD = 20
 """So many globs are told, where none selects anything."""
 _WILD = re.compile(r"[*?[]")
+_SPECIAL = re.compile(rf"[*?[]|{AND[0]}(?={AND[1:]})")
+"""What does not mean itself in a glob; of AND, to mean itself, it takes the first character."""
 
 
 def matches(case_id: str, glob: str) -> bool:
@@ -38,15 +42,28 @@ def is_glob(text: str) -> bool:
     return _WILD.search(text) is not None
 
 
+def literal(text: str, others: Collection[str] = ()) -> str:
+    """A glob that matches the text and none of `others`, of which one may be spelled as such a glob is."""
+    glob, often = text, 0
+    while not often or (glob != text and glob in others):
+        often += 1
+        glob = _SPECIAL.sub(partial(_class_of, often), text)
+    return glob
+
+
+def _class_of(often: int, wild: re.Match[str]) -> str:
+    return f"[{wild[0] * often}]"
+
+
 def selected(case_id: str, select: Sequence[str]) -> bool:
     """Whether an id matches any glob, as `matches` says; no glob selects everything."""
     if not select:
         return True
-    whole, wild = _taken_apart(tuple(select))
+    whole, wild = _taken_apart(select if isinstance(select, tuple) else tuple(select))
     if case_id in whole:
         return True
-    for literal, parts in wild:  # a loop, for there may be thousands, and as many ids
-        if literal in case_id and all(_pattern(one).match(case_id) for one in parts):
+    for needed, parts in wild:  # a loop, for there may be thousands, and as many ids
+        if needed in case_id and all(_pattern(one).match(case_id) for one in parts):
             return True
     return False
 
@@ -57,17 +74,29 @@ def _taken_apart(
 ) -> tuple[frozenset[str], Sequence[tuple[str, Sequence[str]]]]:
     """All globs as they stand, for an id may be equal to one; and of those that match more than one id the
     parts that AND joins, with the longest text that such an id must hold: to look for it is quicker than to
-    match."""
+    match. Raises GrucibleError where more than MOST_GLOBS were given."""
+    count = sum(
+        option != "--dtype" and _matches_several(glob) for option, glob in options_of(select)
+    )
+    if count > MOST_GLOBS:
+        raise GrucibleError(
+            f"{count:,} globs select; expected at most {MOST_GLOBS:,} with wildcards, and any number of ids"
+        )
     found = []
     for glob in dict.fromkeys(select):
-        parts = glob.split(AND)
-        if is_glob(glob) or len(parts) > 1:
+        if _matches_several(glob):
+            parts = glob.split(AND)
             texts = [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
             found.append((max(texts, key=len), parts))
     return frozenset(select), found
 
 
-@lru_cache(maxsize=4096)
+def _matches_several(glob: str) -> bool:
+    """Whether a glob may match other ids than the one that is spelled so."""
+    return is_glob(glob) or AND in glob
+
+
+@lru_cache(maxsize=8 * MOST_GLOBS)
 def _pattern(glob: str) -> re.Pattern[str]:
     return re.compile(translate(glob))
 
@@ -118,24 +147,27 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
     It is told from what stands before a glob's first wildcard, so the answer may be true needlessly,
     and never false where such an id matches.
     """
-    return not select or any(_may_match(prefix, glob) for glob in select)
+    if not select:
+        return True
+    whole, wild = _taken_apart(select if isinstance(select, tuple) else tuple(select))
+    return any(one.startswith(prefix) for one in whole) or any(
+        all(_may_match(prefix, one) for one in parts) for _, parts in wild
+    )
 
 
 def of_dtypes(select: Sequence[str], dtypes: Sequence[str], usual: Sequence[str] = ()) -> Selection:
     """The globs that select, of what `select` does, the cases of the dtypes; all of them without any. Where
-    `select` is empty, it is `usual`."""
+    `select` is empty, it is `usual`. A glob may be the id of a case as it stands."""
     given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
     globs, found = select or usual, [f"*/*/{dtype}/*" for dtype in dtypes]
     if found and globs:
-        found = [f"{glob}{AND}{one}" for glob in globs for one in found]
+        odd = [literal(glob) for glob in globs if "[" in glob or AND in glob]
+        meant = dict.fromkeys([*globs, *odd])
+        found = [f"{glob}{AND}{one}" for glob in meant for one in found]
     return Selection(found or select, given)
 
 
 def _may_match(prefix: str, glob: str) -> bool:
-    return all(_may_match_one(prefix, one) for one in glob.split(AND))
-
-
-def _may_match_one(prefix: str, glob: str) -> bool:
     literal = _WILD.split(glob, maxsplit=1)[0]
     if len(literal) == len(glob):
         return glob.startswith(prefix)

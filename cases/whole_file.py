@@ -8,6 +8,7 @@ import glob
 import hashlib
 import os
 import platform
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,12 @@ def _temporary(path: Path, process: str) -> Path:
     return path.with_name(f".{name}.{platform.node()}.{process}.tmp")
 
 
+def temporary(path: Path) -> Path:
+    """Where this process puts what will stand at `path`, a file or a directory: beside it. `remove_leftovers`
+    removes it once the process is no more."""
+    return _temporary(path, str(os.getpid()))
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` in the place of what stands at `path`, on the disk before it appears; OSError where that
     cannot be, and then what was there stays."""
@@ -37,18 +44,18 @@ def replace_file(path: Path, data: bytes) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of what stands at `path` when the block ends, on the disk before it
     appears, with the permissions of what it replaces; where the block raises, what was there stays."""
-    temporary = _temporary(path, str(os.getpid()))
+    new = temporary(path)
     try:
-        with temporary.open("wb") as file:
+        with new.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
+            new.chmod(stat.S_IMODE(path.stat().st_mode))
+        new.replace(path)
     finally:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
 
 
 def prepare_place(path: Path) -> None:
@@ -72,9 +79,9 @@ def writing_to(path: Path) -> Iterator[None]:
 
 def check_writable(path: Path) -> None:
     """Raise OSError where no file can be made beside `path`: before hours of work, not after."""
-    temporary = _temporary(path, str(os.getpid()))
-    temporary.touch()
-    temporary.unlink()
+    new = temporary(path)
+    new.touch()
+    new.unlink()
 
 
 def check_possible(path: Path) -> None:
@@ -89,13 +96,14 @@ def check_possible(path: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that processes of this machine left beside `path`, which are no more."""
+    """Remove the temporary files and directories that processes of this machine left beside `path`, which are
+    no more."""
     pattern = glob.escape(_temporary(path, "").name.removesuffix(".tmp")) + "*.tmp"
     for left in path.parent.glob(pattern):
         process = left.name.removesuffix(".tmp").rpartition(".")[2]
         if process.isascii() and process.isdigit() and not _runs(int(process)):
             with contextlib.suppress(OSError):
-                left.unlink()
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
 
 
 def _runs(process: int) -> bool:

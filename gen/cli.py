@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,6 +75,7 @@ def gen_command(
         check_replaceable(listed, DIGESTS)
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
+    _check_beside(plans, lists)
     files = _made_or_found(plans, out, jobs, remake=not verify)
     complete = [file for file in files if not file.undrawn]
     equal = _say_published(complete) if whole and complete else 0
@@ -85,6 +87,17 @@ def gen_command(
             replace_text(place, "".join(lines), DIGESTS)
     if verify and equal < len(files):
         raise SystemExit(1)
+
+
+def _check_beside(plans: Sequence[Plan], lists: Mapping[str, Path | None]) -> None:
+    """Raise GrucibleError for a list that would stand in the place of planned vectors, or of a directory of
+    theirs."""
+    taken = {os.path.realpath(at) for plan in plans for at in (plan.path, *plan.path.parents)}
+    for option, place in lists.items():
+        if place and os.path.realpath(place) in taken:
+            raise GrucibleError(
+                f"{option}: {place} is where vectors will stand; name another place"
+            )
 
 
 def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:

@@ -34,8 +34,8 @@ def extend(spec: CaseSpecFile) -> int:
             text = _with_rows(text, spec.document, index, rows)
             wanted["cases"][index]["rows"] += [list(row.values()) for row in rows]
             added += len(rows)
+            _verify(spec.document, index, text, wanted)
     if added:
-        _verify(spec, text, wanted)
         path = Path(spec.document.name)
         with writing_to(path):
             if not os.access(path, os.W_OK):
@@ -70,14 +70,14 @@ def _flow(row: Assignment) -> str:
     return str(yaml.safe_dump(values, default_flow_style=True, width=10_000)).strip()
 
 
-def _verify(spec: CaseSpecFile, text: str, wanted: object) -> None:
-    """Raise SpecError unless `text` holds what is `wanted`."""
+def _verify(document: Document, index: int, text: str, wanted: object) -> None:
+    """Raise SpecError unless `text`, with rows added to entry `index`, holds what is `wanted`."""
     try:
-        made = parse(spec.document.name, text).value
+        made = parse(document.name, text).value
     except SpecError:
         made = None
     if made != wanted:
-        raise _refused(spec.document.name)
+        raise _refused(document.place(("cases", index, "rows")))
 
 
 def _refused(place: str) -> SpecError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, product
 
-from ...cases.selection import AND, matches
+from ...cases.selection import literal, matches
 
 MOST_GLOBS = 60
 """So many globs are sought for a group; what they do not match is named one by one."""
@@ -21,8 +21,6 @@ _TRIED = 25
 """So many of the best globs are held against every id."""
 _WORD = re.compile(r"[A-Za-z]+")
 _MANY = re.compile(r"(?<![^/])\*(/\*)+")
-_WILD = re.compile(rf"[*?[]|{AND[0]}(?={AND[1:]})")
-"""What does not mean itself in a glob; of AND, to mean itself, it takes the first character."""
 
 
 @dataclass(frozen=True)
@@ -164,19 +162,6 @@ def _segments(case_id: str) -> list[str]:
     found = case_id.split("/", 3)
     found += [""] * (4 - len(found))
     return [*found[:3], f"/{found[3]}\n"]
-
-
-def literal(text: str, others: Collection[str] = ()) -> str:
-    """A glob that matches the text and none of `others`, of which one may be spelled as such a glob is."""
-    glob, often = text, 0
-    while not often or (glob != text and glob in others):
-        often += 1
-        glob = _WILD.sub(partial(_class_of, often), text)
-    return glob
-
-
-def _class_of(often: int, wild: re.Match[str]) -> str:
-    return f"[{wild[0] * often}]"
 
 
 def _evenly(items: Sequence[str], most: int) -> list[str]:

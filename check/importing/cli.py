@@ -133,7 +133,7 @@ def answer_command(
     from ..reports.show import case_lines
     from .npz_files import check_answer_place, question_of, write_answer
 
-    if not inputs.is_file():
+    if not inputs.exists():
         raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
     if out:
         check_answer_place(out, inputs)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, VectorFileError
+from ...cases.files_below import files_below
 from ...cases.whole_file import check_possible, writing_to
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
@@ -83,6 +86,8 @@ def write_suite(
         prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
         if any(case.expected() for case in cases):
             check_outputs_place(_beside(out, prefix))
+    if not one_file:
+        _check_each_once(out, groups)
     made = []
     for prefix, cases in groups.items():
         path = out if one_file else out / f"{prefix}.h5"
@@ -91,6 +96,26 @@ def write_suite(
         outputs = _write_expected(path, _beside(out, prefix), suite.about, cases)
         made.append(Made(written, outputs))
     return made
+
+
+def _check_each_once(out: Path, groups: Mapping[str, Sequence[ForeignCase]]) -> None:
+    """Raise GrucibleError where vectors below the directory `out` hold one of the cases, but for those that
+    will be replaced: nothing could be done with both."""
+    new = {case.id for cases in groups.values() for case in cases}
+    replaced = {(out / f"{prefix}.h5").resolve() for prefix in groups}
+    for file in files_below(out, ".h5"):
+        twice: set[str] = set()
+        with (
+            contextlib.suppress(VectorFileError),
+            open_vectors(file) as opened,
+        ):  # others do not matter
+            if opened.prefix.removesuffix("/") in groups and file.resolve() not in replaced:
+                twice = new & set(chain.from_iterable(opened.ids().values()))
+        if twice:
+            raise GrucibleError(
+                f"{file}: holds {min(twice)} already, and a case stands in one file; name another place for "
+                "what is imported"
+            )
 
 
 def check_place(out: Path) -> None:

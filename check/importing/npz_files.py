@@ -20,6 +20,7 @@ import numpy as np
 
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
+from ...cases.files_below import files_below
 from ...cases.operators.known import operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
@@ -41,7 +42,7 @@ _ANSWER = ("outputs/", "tolerance/", "readings/")
 
 def suite_of_npz(place: Path, operator: str | None, attributes: str | None) -> Suite:
     """The cases in a folder of .npz files, or in one. Raises GrucibleError where there is none."""
-    files = sorted(place.rglob("*.npz")) if place.is_dir() else [place]
+    files = sorted(files_below(place, ".npz")) if place.is_dir() else [place]
     if not files:
         raise GrucibleError(f"{place}: holds no .npz file")
     cases: list[ForeignCase] = []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from onnx import numpy_helper
 from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
+from ...cases.files_below import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
@@ -49,16 +49,15 @@ def suite_of_onnx(folder: Path | None) -> Suite:
     return _of_package()
 
 
+_MODEL = "model.onnx"
 _SET = "test_data_set_"
 """What the folders of a test's inputs and outputs are called, before their numbers."""
 
 
 def _of_folder(folder: Path) -> Suite:
-    models = sorted(
-        Path(place) / "model.onnx" for place, _, names in os.walk(folder) if "model.onnx" in names
-    )
+    models = sorted(path for path in files_below(folder, _MODEL) if path.name == _MODEL)
     if not models:
-        raise GrucibleError(f"{folder}: holds no model.onnx; expected ONNX's backend tests")
+        raise GrucibleError(f"{folder}: holds no {_MODEL}; expected ONNX's backend tests")
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     model = functools.lru_cache(1)(lambda path: onnx.load_model_from_string(_bytes(path)))
@@ -77,9 +76,11 @@ def _of_folder(folder: Path) -> Suite:
                 cases.append(case)
             except NotAsked as reason:
                 left_out[str(reason)] += 1
+            except OSError as error:
+                raise GrucibleError(f"{data}: cannot be read ({error.strerror or error})") from None
             except Exception as error:  # protobuf's and onnx's own, of many types
-                said = " ".join(str(error).split())[:200]
-                raise GrucibleError(f"{path.parent}: cannot be read ({said})") from None
+                said = " ".join(str(error).split())[:200] or type(error).__name__
+                left_out[f"{data.relative_to(folder)}: holds what cannot be read ({said})"] += 1
     return Suite(f"imported from ONNX's tests in {folder.resolve().name}", cases, left_out)
 
 
@@ -108,8 +109,8 @@ def _of_package() -> Suite:
 def _check_model(model: onnx.ModelProto | bytes) -> None:
     """Raise NotAsked for what onnx does not accept as a model."""
     try:
-        onnx.checker.check_model(model)
-    except onnx.checker.ValidationError as error:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         said = str(error).strip().partition("\n")[0][:200]
         raise NotAsked(f"is refused by onnx.checker: {said}") from None
 
@@ -176,6 +177,8 @@ def _posed(model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Ar
 
 def _check_declared(port: Any, shape: tuple[int, ...], dtype: Any) -> None:
     """Raise NotAsked where the model declares an input or output of another dtype or shape than it has."""
+    if port.type.WhichOneof("value") not in ("tensor_type", None):
+        raise NotAsked(f"declares {port.name[:80]!r} as no tensor")
     declared = port.type.tensor_type
     if declared.elem_type:
         kind = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type)
@@ -201,6 +204,8 @@ def _gru(model: onnx.ModelProto) -> Any:
     opset = max((one.version for one in model.opset_import if one.domain in _ONNX), default=0)
     if nodes[0].domain not in _ONNX or opset < FIRST_OPSET:
         raise NotAsked(f"is no GRU of ONNX's opset {FIRST_OPSET} or later")
+    if opset > (last := onnx.defs.onnx_opset_version()):
+        raise NotAsked(f"is of opset {opset}; onnx {onnx.__version__} knows them up to {last}")
     return nodes[0]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.file_model import check_parts
+from ...cases.files_below import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
@@ -39,6 +40,8 @@ _MOST_COMMAS = 5_000_000
 """So many may be in a file: most of its parts are numbers, which take less memory than others."""
 _MOST_COLONS = 500_000
 """So many may be in a file: a test has some fifty."""
+MOST_TESTS = 10_000
+"""So many may be in a file."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _GATED = {"W": "weight", "R": "recurrentWeight", "Wb": "bias", "Rb": "recurrentBias"}
@@ -54,22 +57,23 @@ _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
 
 def suite_of_webnn(place: Path) -> Suite:
     """The tests in a JSON file, or in those of a folder. Raises GrucibleError where there is none."""
-    files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
+    files = sorted(files_below(place, ".json")) if place.is_dir() else [place]
     files = [file for file in files if file.name != MANIFEST]
     if not files:
         raise GrucibleError(f"{place}: holds no JSON file; expected WebNN's tests")
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     for file in files:
-        for test in _tests(file):
+        for told in _tests(file):
             try:
-                cases.append(_case(test, place.resolve().stem))
+                cases.append(_case(_test(told, file), place.resolve().stem))
             except NotAsked as reason:
                 left_out[str(reason)] += 1
     return Suite(f"WebNN's tests in {place.resolve().name}", cases, left_out)
 
 
-def _tests(file: Path) -> list[Test]:
+def _tests(file: Path) -> Sequence[Any]:
+    """What a file has for tests. Raises GrucibleError where it is no JSON, or has very many."""
     raw = bounded_bytes(file, MOST_BYTES)
     check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
     try:
@@ -79,12 +83,25 @@ def _tests(file: Path) -> list[Test]:
         raise GrucibleError(f"{file}: is not JSON ({said})") from None
     if isinstance(found, dict):
         found = found.get("tests", [found])
+    tests = found if isinstance(found, list) else [found]
+    if len(tests) > MOST_TESTS:
+        raise GrucibleError(f"{file}: has {len(tests):,} tests; expected at most {MOST_TESTS:,}")
+    return tests
+
+
+def _test(told: Any, file: Path) -> Test:
+    """A test of a file. Raises NotAsked where it is none."""
     try:
-        return [Test.model_validate(one) for one in found]
-    except (ValidationError, TypeError) as error:
-        first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else None
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
-        raise GrucibleError(f"{file}: is no test of WebNN ({said})") from None
+        return Test.model_validate(told)
+    except ValidationError as error:
+        raise NotAsked(f"{file.name}: is no test of WebNN ({_first(error)})") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))[:80] or "it"
+    return f"{place}: {first['msg'].partition(' or instance of ')[0]}"
 
 
 def _case(test: Test, theme: str) -> ForeignCase:
@@ -95,9 +112,7 @@ def _case(test: Test, theme: str) -> ForeignCase:
     try:
         return _asked(test, call, theme)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))[:80]
-        raise NotAsked(f"arguments: {place}: {first['msg']}") from None
+        raise NotAsked(f"arguments: {_first(error)}") from None
     except QuestionError as error:
         raise NotAsked(str(error)) from None
     except (KeyError, ValueError, TypeError, OverflowError) as error:
@@ -130,7 +145,7 @@ def _question(test: Test, call: Call) -> Question:
     inputs = _inputs(_arrays(test.graph.inputs, given), options.layout, cell=cell)
     question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
     length = question.inputs["X"].shape[0]
-    if "steps" in told.model_fields_set and (told.steps is True or told.steps != length):
+    if not cell and (told.steps is True or told.steps != length):
         raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
     return question
 
@@ -146,6 +161,8 @@ def _arguments(call: Call) -> Arguments:
         raise NotAsked(f"gives {min(others)}, which {call.name} does not take")
     if call.name == "gruCell" and told.hiddenState is None:
         raise NotAsked("gives no hiddenState, which gruCell needs")
+    if call.name == "gru" and "steps" not in told.model_fields_set:
+        raise NotAsked("gives no steps, which gru needs")
     return told
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from ...cases.selection import matches
+from ...cases.selection import literal, matches
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Diagnosis
-from ..expecting.globs import covering, literal
+from ..expecting.globs import covering
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Expectation, says
 from ..judging.sayable import MOST_GLOB, UNEXPLAINED, is_misreading

@@ -35,22 +35,13 @@ def record(
 
     A single vector file gives the single file `out`, a directory (or the core) a directory with the
     same relative paths. Each file appears whole, and files that are done stay where another fails.
-    Raises VectorFileError, before anything is asked, where a place holds outputs that would be lost.
+    Raises VectorFileError, before anything is asked, where a place holds outputs that would be lost, or is
+    that of one file and a directory is needed.
     What goes wrong when the source ends is an error of the last case that was answered: a file is yielded
     again that has it.
     """
     written: list[Path] = []
-    alone = vectors is not None and vectors.is_file()
-    files = [
-        (f, relative, out if alone else out / relative)
-        for f, relative in find_vectors(vectors, select)
-    ]
-    for file, relative, path in files:
-        if asked := _asked(file, relative, select):
-            with writing_to(path):
-                prepare_place(path)
-                _check_place(path, asked)
-    for file, relative, path in files:
+    for file, relative, path in _places(vectors, out, select):
         counts: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             writer: OutputsWriter | None = None
@@ -73,6 +64,26 @@ def record(
         for path in written if errors else ():
             if counts := with_errors(path, errors):
                 yield f"{path}, when the runtime had ended", counts
+
+
+def _places(vectors: Path | None, out: Path, select: Sequence[str]) -> list[tuple[Path, str, Path]]:
+    """The vector files, with their relative paths, and where the outputs of each stand. Raises GrucibleError
+    where they cannot."""
+    alone = vectors is not None and vectors.is_file()
+    if not alone and (out.is_file() or (out.suffix == ".h5" and not out.exists())):
+        raise VectorFileError(
+            f"{out}: is the place of one file; name a directory, for each vector file gives one of outputs"
+        )
+    files = [
+        (f, relative, out if alone else out / relative)
+        for f, relative in find_vectors(vectors, select)
+    ]
+    for file, relative, path in files:
+        if asked := _asked(file, relative, select):
+            with writing_to(path):
+                prepare_place(path)
+                _check_place(path, asked)
+    return files
 
 
 def _asked(vectors: Path, relative: str, select: Sequence[str]) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from glob import escape
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +44,9 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 def _the_one(vectors: Path | None, wanted: str) -> tuple[Block, Path]:
     found: tuple[Block, Path] | None = None
     matching: list[str] = []
-    select = (wanted, escape(wanted))  # an id may hold what a glob means otherwise
-    for file, relative in find_vectors(vectors, select):
+    for file, relative in find_vectors(vectors, (wanted,)):
         with open_vectors(file, relative) as opened:
-            for path, ids in opened.ids(select).items():
+            for path, ids in opened.ids((wanted,)).items():
                 for row, case_id in enumerate(ids):
                     if case_id == wanted:
                         return opened.block(path).read(row, row + 1), file

@@ -74,6 +74,11 @@ def load_runtime(name: str) -> Runtime:
     if ":" not in name:
         return load_registered(registered_runtime(name))
     place, _, attribute = name.rpartition(":")
+    if not place.endswith(".py") and (not place or place.startswith(".") or "/" in place):
+        raise RuntimeNotUsable(
+            f"runtime {name}: {place!r} does not import: it names no module; expected "
+            "package.module:function, or ./file.py:function"
+        )
     with contextlib.suppress(FileNotFoundError):  # it was removed
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))

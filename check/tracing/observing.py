@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
 
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
+from ...cases.selection import literal
 from ...vectors.find import find_vectors
 from ..judging.case_result import ANSWERED
 from ..observed.observations import observations
@@ -43,7 +43,7 @@ def traced_against(exact: Trace, vectors: Path | None, source: Source) -> Traced
     What goes wrong when the source ends is an error of the case, as in `check`. Raises VectorFileError for
     vectors that are not as their digests say, and for outputs that are not of these vectors.
     """
-    only = (escape(exact.case.id),)
+    only = (literal(exact.case.id),)
     [part] = observations(find_vectors(vectors, only), source, only)
     found = exact.against_observed(part.observed)
     if found.result.verdict in ANSWERED:

@@ -39,6 +39,7 @@ def test_pairs_are_of_two_factors(covering: str, tmp_path: Path) -> None:
     f"  - {{rows: [], covering: {TWO}}}\n",
     f"  - covering: {TWO}\n    rows: [ # by hand\n    ]\n",
     f"  - covering: {TWO}\n    rows: [\n      # by hand\n    ]\n",
+    f"  - covering: {TWO}\n    rows: [[0.5, present]]\n",
 ])  # fmt: skip
 def test_rows_have_lines_of_their_own(entry: str, tmp_path: Path) -> None:
     file = written(tmp_path, HEAD + entry)

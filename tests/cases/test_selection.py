@@ -8,7 +8,8 @@ import random
 import pytest
 
 from grucible.cases import selection
-from grucible.cases.selection import matches, may_select, of_dtypes, selected
+from grucible.cases.errors import GrucibleError
+from grucible.cases.selection import MOST_GLOBS, matches, may_select, of_dtypes, selected
 
 ID = "openvino.GRUCell-3/core/float32/lbr-[x]-sigmoid_tanh"
 PREFIXES = [ID[:end] for end in range(len(ID) + 1)]
@@ -52,6 +53,8 @@ def test_what_matches_may_be_selected_by_every_prefix_of_it() -> None:
         ("onnx.* & */float32/*", "onnx.GRU-14/core/", True),
         ("*/float32/* & onnx.*", "openvino.GRUCell-3/core/", False),
         ("*/core/* & onnx.*", "openvino.GRUCell-3/core/", False),
+        ("onnx.GRU-14/a & b/float32/x", "onnx.GRU-14/a & b/", True),
+        ("onnx.GRU-14/a & b/float32/x", "onnx.GRU-14/a & c/", False),
     ],
 )
 def test_what_stands_before_the_first_wildcard_decides(glob: str, prefix: str, may: bool) -> None:
@@ -78,8 +81,12 @@ def test_of_what_is_selected_some_dtypes(
     assert [one for one in ids if selected(one, of_dtypes(select, dtypes))] == chosen
 
 
-def test_an_id_that_holds_what_joins_globs_is_found_by_itself() -> None:
-    assert selected("o/a/f16/x & y", ["o/a/f16/x & y"])
+@pytest.mark.parametrize("case_id", ["o/a/f16/x & y", "o/a & b/f16/x", "o/[a]/f16/x & *"])
+def test_an_id_that_holds_what_globs_mean_otherwise_is_found_by_itself(case_id: str) -> None:
+    for select in ([case_id], of_dtypes([case_id], ["f16"])):
+        assert selected(case_id, select)
+        assert may_select(case_id.rpartition("/")[0], select)
+    assert not selected(case_id, of_dtypes([case_id], ["f32"]))
 
 
 GLOBS = ["*", "onnx*", "*/float32/*", "*[0-9]", "*[!0-9]", "a[*]b", "[x", "*[x", "*x]", "?nnx*", "", "a & b",
@@ -103,6 +110,22 @@ def test_several_globs_select_what_each_of_them_matches() -> None:
             assert selected(case_id, [glob]) == matches(case_id, glob), (case_id, glob)
         for pair in itertools.combinations(GLOBS, 2):
             assert selected(case_id, pair) == any(matches(case_id, one) for one in pair)
+
+
+def test_no_more_globs_than_can_be_held_against_every_id() -> None:
+    ids = [f"onnx.GRU-14/core/float32/x{number}" for number in range(2 * MOST_GLOBS)]
+    globs = [f"onnx.*/*x{number}" for number in range(MOST_GLOBS)]
+    many = of_dtypes(globs, ["float16", "float32"])
+    for select in ([*globs, *ids], many):
+        assert selected(ids[7], select)
+        assert may_select("onnx.GRU-14/core/", select)
+    for select in ([*globs, "*"], of_dtypes([*globs, "*"], ["float32"])):
+        with pytest.raises(
+            GrucibleError, match=r"^1,001 globs select; expected at most 1,000 with"
+        ):
+            selected(ids[7], select)
+        with pytest.raises(GrucibleError, match=r"and any number of ids$"):
+            may_select("onnx.GRU-14/core/", select)
 
 
 def test_very_many_globs_that_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

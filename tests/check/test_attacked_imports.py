@@ -374,7 +374,13 @@ GRU_INPUTS = {"x": tensor([2, 3, 2]), "w": tensor([1, 12, 2]), "r": tensor([1, 1
     {"x": tensor([2, 3])},
 ])  # fmt: skip
 def test_webnn_tensors_that_lie(change: dict[str, Any], tmp_path: Path, command: Command) -> None:
-    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": 4}]
+    arguments = [
+        {"input": "x"},
+        {"weight": "w"},
+        {"recurrentWeight": "r"},
+        {"steps": 2},
+        {"hiddenSize": 4},
+    ]
     call = {"name": "gru", "arguments": arguments, "outputs": ["h"]}
     graph = {"inputs": GRU_INPUTS | change, "operators": [call], "expectedOutputs": {}}
     (tmp_path / "t.json").write_text(json.dumps([{"name": "t", "graph": graph}]))

@@ -11,8 +11,7 @@ import pytest
 
 from grucible.cases.commands.command_line import command_line
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
-from grucible.cases.selection import matches
-from grucible.check.expecting.globs import literal
+from grucible.cases.selection import literal, matches
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
 

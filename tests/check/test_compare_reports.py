@@ -201,7 +201,11 @@ FOREIGN = {
     ): "exact is no class of arithmetic",
     broken().replace("0.26", "-1.0"): "ratio",
     broken().replace("0.26", '"-inf"'): "ratio",
-    broken().replace("0.26", "NaN"): "ratio",
+    broken().replace("0.26", "NaN"): "Invalid JSON: NaN is no number of JSON",
+    broken().replace("0.26", "1e400"): "Invalid JSON: 1e400 is beyond float64",
+    broken().replace(
+        '"verdict"', '"verdict": "conforms", "verdict"', 1
+    ): "stands there twice: 'verdict'",
     TWICE: "has a case twice",
 }
 

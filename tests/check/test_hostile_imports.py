@@ -92,9 +92,8 @@ def webnn(
 ) -> Path:
     """Tests whose operator takes x, w and r of some inputs."""
     arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": hidden}]
-    call = {"name": name, "arguments": [*arguments, {"hiddenState": "h"}], "outputs": ["o"]}
-    if "h" not in inputs:
-        call["arguments"] = arguments
+    more = {"steps": 1} if name == "gru" else {"hiddenState": "h"}
+    call = {"name": name, "arguments": [*arguments, more], "outputs": ["o"]}
     graph = {"inputs": inputs, "operators": [call], "expectedOutputs": {}}
     path.write_text(json.dumps([{"name": "t", "graph": graph}] * tests))
     return path

@@ -71,8 +71,13 @@ UNUSABLE = [
         r"rt_lazy has no function 'run': ImportError: run needs torch \(rt_lazy.py:2\)",
     ),
     ("rt_odd:run", r"does not say whether it is parallel: SystemExit: 0"),
-    (":run", r"does not import: "),
-    (".rt_good:run", r"does not import: "),
+    (
+        ":run",
+        r"runtime :run: '' does not import: it names no module; expected package.module:function, ",
+    ),
+    (".rt_good:run", r"does not import: it names no module; expected .* or \./file\.py:function$"),
+    (".:run", r"runtime \.:run: '\.' does not import: it names no module; expected"),
+    ("./rt_good:run", r"'\./rt_good' does not import: it names no module; expected"),
     ("rt good:run", r"does not import: "),
 ]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,26 @@ def test_an_export_whose_clip_is_no_number_of_json(tmp_path: Path, command: Comm
     folder = forged(tmp_path / "x", endless)
     assert "Infinity" in (folder / "manifest.json").read_text()
     said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
-    assert "'clip' has a value that no attribute has" in said
+    assert "manifest.json: is not JSON (Infinity is no number of JSON)" in said
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"tier": "required"', '"tier": "nonportable", "tier": "required"', "twice: 'tier'"),
+    ('"clip": 0.5', '"clip": 1e400', "1e400 is beyond float64"),
+])  # fmt: skip
+def test_a_manifest_that_says_two_things(
+    old: str, new: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    folder = forged(tmp_path / "x", lambda _: None)
+    manifest, sums = folder / "manifest.json", folder / "SHA256SUMS"
+    before = manifest.read_text()
+    assert old in before
+    manifest.write_text(before.replace(old, new))
+    was, now = (sha256(text.encode()).hexdigest() for text in (before, manifest.read_text()))
+    sums.write_text(sums.read_text().replace(was, now))
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert f"{manifest}: is not JSON (" in said
+    assert says in said
 
 
 def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
@@ -106,6 +127,7 @@ BOTH = {"outputs": ["o", "p"]}
     (gru({"name": "gruCell"}, {}), "gives steps, which gruCell does not take"),
     (gru({"name": "gruCell", "arguments": CELL_GIVEN}, {}),
      "gives no hiddenState, which gruCell needs"),
+    (gru({"arguments": CELL_GIVEN}, {}), "gives no steps, which gru needs"),
 ])  # fmt: skip
 def test_a_test_of_webnn_that_says_something_else(
     test: Any, says: str, tmp_path: Path, command: Command
@@ -125,6 +147,8 @@ def test_a_test_of_webnn_that_says_something_else(
 @pytest.mark.parametrize(("old", "new", "says"), [
     ('"hiddenSize": 4', '"hiddenSize": 4, "hiddenSize": 5', "a key stands there twice: 'hiddenSize'"),
     ('"data": 0.5', '"data": 1e400', "1e400 is beyond float64"),
+    ('"data": 0.5', '"data": Infinity', "t.json: is not JSON (Infinity is no number of JSON)"),
+    ('"data": 0.5', '"data": [NaN]', "t.json: is not JSON (NaN is no number of JSON)"),
     ('"data": 0.5', '"data": true', "graph.inputs.x.data"),
     ('"data": 0.5', '"data": ["0.5"]', "graph.inputs.x.data"),
     ('"data": 0.5', '"data": ' + "[" * 100_000, "is not JSON"),
@@ -180,3 +204,49 @@ def test_an_onnx_model_that_onnx_refuses(
     ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
     refused = "there is no case to import; 1 left out: is refused by onnx.checker: "
     assert refused in ended.said_in_one_line()
+
+
+def _sequence(model: Any) -> None:
+    port = model.graph.input[0].type
+    element = type(port).FromString(port.SerializeToString())
+    port.sequence_type.elem_type.CopyFrom(element)
+
+
+def _opset_99(model: Any) -> None:
+    model.opset_import[0].version = 99
+
+
+def _other_shape(model: Any) -> None:
+    """Of an output of the GRU that is not the graph's."""
+    model.graph.output[0].name = model.graph.node[0].output[0] = "unasked"
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+    model.graph.value_info.append(model.graph.output.pop(0))
+
+
+def _undeclared(model: Any) -> None:
+    model.graph.input[0].ClearField("type")
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (_sequence, "declares 'X' as no tensor"),
+    (_opset_99, r"is of opset 99; onnx \S+ knows them up to \d+"),
+    (_undeclared, "is refused by onnx.checker"),
+    (_other_shape, "is refused by onnx.checker: .*Inferred shape and existing shape differ"),
+])  # fmt: skip
+def test_an_onnx_model_of_other_types_or_of_a_later_opset(
+    change: Callable[[Any], None], says: str, tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    export_vectors(None, folder, "onnx", select=["onnx.GRU-14/plain/float32/default"])
+    [path] = folder.rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    if change is _other_shape:
+        (path.parent / "test_data_set_0/output_1.pb").rename(
+            path.parent / "test_data_set_0/output_0.pb"
+        )
+    ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
+    refused = f"there is no case to import; 1 left out: {says}"
+    assert re.search(refused, ended.said_in_one_line())

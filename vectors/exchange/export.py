@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +19,13 @@ from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
 from ...cases.selection import nothing_selected
-from ...cases.whole_file import check_possible, replace_file, writing_to
+from ...cases.whole_file import (
+    check_possible,
+    remove_leftovers,
+    replace_file,
+    temporary,
+    writing_to,
+)
 from ..block import canonical_json
 from ..block_reader import TOGETHER
 from ..case import Case
@@ -37,6 +45,11 @@ from .manifest import (
     manifest_text,
 )
 from .sums import SUMS, write_sums
+
+_NAME = "export"
+"""What the temporary folder of an export is called after."""
+_HOLDS = (CASES, MANIFEST, SUMS)
+"""What stands in the folder of an export, in the order in which it is moved there."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +79,13 @@ def export_vectors(
     check_place(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    with _whole_or_not(out), writing_to(out):
+    with _whole_or_not(out) as new:
         for case in _cases(vectors, select):
             name = file_name(len(entries) + 1, case.id)
             try:
-                places = write(out, name, case, arrays_of(case, contents))
-                entries.append(_entry(case, places))
+                with writing_to(out):
+                    places = write(new, name, case, arrays_of(case, contents))
+                    entries.append(_entry(case, places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
             advance(1)
@@ -89,30 +103,45 @@ def export_vectors(
             contents=contents,
             cases=entries,
         )
-        replace_file(out / MANIFEST, manifest_text(manifest).encode())
-        return Exported(len(entries), write_sums(out), left_out)
+        with writing_to(out):
+            replace_file(new / MANIFEST, manifest_text(manifest).encode())
+            root_sha256 = write_sums(new)
+    return Exported(len(entries), root_sha256, left_out)
 
 
 @contextlib.contextmanager
-def _whole_or_not(out: Path) -> Iterator[None]:
-    """The folder of an export, which is new or empty: where the block raises, what it made is removed."""
-    new = [place for place in (out, *out.parents) if not place.exists()]
-    ours = False
+def _whole_or_not(out: Path) -> Iterator[Path]:
+    """A temporary folder in `out`, which is new or empty, for all that the export holds. When the block ends
+    that is moved into `out`; where it raises, what was made is removed."""
+    made = [place for place in (out, *out.parents) if not place.exists()]
+    new, moving = temporary(out / _NAME), False
     try:
         with writing_to(out):
-            out.mkdir(parents=True, exist_ok=True)
-            (out / CASES).mkdir()
-            ours = True
-        yield
+            (new / CASES).mkdir(parents=True)
+            if any((out / name).exists() for name in _HOLDS):  # another has made its own meanwhile
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        yield new
+        with writing_to(out):
+            moving = True
+            for name in _HOLDS:
+                (new / name).rename(out / name)
+            new.rmdir()
     except BaseException:
-        if ours:
-            shutil.rmtree(out / CASES, ignore_errors=True)
-            for name in (MANIFEST, SUMS):
-                (out / name).unlink(missing_ok=True)
-        for place in new:
+        for name in _HOLDS if moving else ():
+            if not (new / name).exists():
+                _remove(out / name)
+        _remove(new)
+        for place in made:
             with contextlib.suppress(OSError):  # somebody else's files are there
                 place.rmdir()
         raise
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _why(left_out: Counter[tuple[str, str]]) -> str:
@@ -142,6 +171,7 @@ def _layout(name: Layout) -> CaseLayout:
 def check_place(out: Path) -> None:
     """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after."""
     with writing_to(out):
+        remove_leftovers(out / _NAME)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
         check_possible(out / MANIFEST)

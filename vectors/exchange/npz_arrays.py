@@ -34,7 +34,14 @@ def read_npz(path: Path) -> Arrays:
     if not path.is_file():
         raise ExportError(f"{path}: is no regular file; expected an .npz file")
     try:
-        with zipfile.ZipFile(path) as archive:
+        file = path.open("rb")
+    except OSError as error:
+        why = error.strerror or error
+        raise ExportError(
+            f"{path}: cannot be read ({why}); make it readable, or name another place"
+        ) from None
+    try:
+        with file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             size = sum(member.file_size for member in members)
             if len(members) > MOST_ARRAYS or size > MOST_BYTES:

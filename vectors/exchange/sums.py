@@ -6,11 +6,11 @@ The SHA-256 of that file is the root digest of the whole.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...cases.files_below import files_below
 from .bounded import bounded_bytes
 from .manifest import ExportError
 
@@ -24,10 +24,7 @@ MOST_EXPORT_BYTES = 4 << 30
 def write_sums(folder: Path) -> str:
     """Write the digests of all files in and below `folder`; returns the root digest."""
     files = sorted(
-        Path(place, name).relative_to(folder).as_posix()
-        for place, _, names in os.walk(folder)
-        for name in names
-        if name != SUMS
+        path.relative_to(folder).as_posix() for path in files_below(folder, "") if path.name != SUMS
     )
     text = "".join(f"{_digest(folder / name)[0]}  {name}\n" for name in files)
     (folder / SUMS).write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
 from ...cases.whole_file import prepare_place, replace_file, writing_to
 from .attributes import attribute, write_text_attribute
-from .opening import not_read
+from .opening import FORMAT_VERSION, not_read
 from .seal import has_seal
 
 WhyNot = Callable[[h5py.File | None], str]
@@ -61,8 +61,8 @@ def prepare_to_replace(path: Path, why_not: WhyNot) -> None:
 
 def check_replaceable(path: Path, why_not: WhyNot) -> None:
     """Raise VectorFileError for what stands at `path` if grucible did not write it, as a program's source or
-    somebody's weights, or if `why_not` says so. A damaged vector file may be replaced by another; one that
-    cannot be read may be whole, and stays."""
+    somebody's weights, if a later grucible did, or if `why_not` says so. A damaged vector file may be
+    replaced by another; one that cannot be read may be whole, and stays."""
     if not path.exists() or not path.stat().st_size:
         return
     try:
@@ -85,7 +85,7 @@ def _why_kept(path: Path, why_not: WhyNot) -> str:
             raise
         return why_not(None) if has_seal(path) else _NOT_OURS  # what is sealed was vectors
     with file:
-        return why_not(file) if _is_ours(file) else _NOT_OURS
+        return (why_not(file) or _later(file)) if _is_ours(file) else _NOT_OURS
 
 
 def _is_ours(file: h5py.File) -> bool:
@@ -94,6 +94,20 @@ def _is_ours(file: h5py.File) -> bool:
         return str(attribute(file, "format")).startswith("grucible ")
     except VectorFileError:  # a text as h5py writes a str: somebody else's
         return False
+
+
+def _later(file: h5py.File) -> str:
+    """Why a file of a later format version, which nothing here can read, is not replaced; "" for others."""
+    try:
+        version = attribute(file, "format_version")
+    except VectorFileError:  # a text
+        return ""
+    if not isinstance(version, int) or version <= FORMAT_VERSION:
+        return ""
+    return (
+        f"is there already, and a later grucible wrote it (format_version {version}; this one writes "
+        f"{FORMAT_VERSION}); name another place, or remove it"
+    )
 
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
