@@ -23,12 +23,15 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.operators.activations import FUNCTIONS
+from .constant import CONSTANTS, fitted, made_of
 from .failing import evenly
 from .sensitivity import Quantity, squares_of
 from .steps import Steps
 
 MOST_GROUPS, MOST_CASES, MOST_ROWS, MOST_STATES = 48, 12, 16, 6000
 """So many groups of cases are looked at, so many cases of each, rows of these, and states of all groups."""
+FEW_GROUPS = 12
+"""A constant error is the same in all groups, and is looked for in so many."""
 FEWEST = 200
 """Of fewer states nothing is told."""
 ROUNDS = 300
@@ -53,6 +56,20 @@ GATES = ("z", "r")
 """Quantities that a function gives: where they fit, the function is not refuted."""
 ROUNDED = {"state": "the new state", "products": "the operands of products", "biases": "the biases"}
 """What may be rounded to fewer bits, by the name of the quantity."""
+CONSTANT = 0.1
+"""Where one constant error leaves no more of the errors, it is that."""
+_TO_ZERO = ("cut off", "rounded away from zero")
+ONE_WAY = {
+    "state": {
+        made_of("state-scaled"): _TO_ZERO,
+        made_of("state-shifted"): ("rounded down", "rounded up"),
+    },
+    "products": {made_of("w-zrh-scaled", "r-zrh-scaled"): _TO_ZERO},
+    "biases": {made_of("b-zrh-scaled"): _TO_ZERO},
+}
+"""What rounding that goes one way is like, by what is rounded: a constant error below 0, or one above it."""
+LEANING = 0.9
+"""Errors go one way if they lean as much; those that go both ways hardly lean."""
 TWO_ROUNDED = 0.55
 """Where both operands are rounded, the root mean square of a product's relative error is so much of what one
 operand is off by at most."""
@@ -132,11 +149,18 @@ class _Residuals:
 
 def pattern(several: Sequence[Steps]) -> str:
     """What is off by a little in every step, in words; nothing if no pattern fits clearly."""
-    residuals = _residuals(several)
+    some = list(_some(several))
+    residuals = _residuals(some)
     if residuals is None:
         return ""
-    told = _of_functions(residuals) or _of_rounding(residuals)
+    told = _of_constant(some) or _of_functions(residuals) or _of_rounding(residuals, some)
     return f"every step is off by a little, as if {told}" if told else ""
+
+
+def constant(several: Sequence[Steps]) -> str:
+    """What is off by a constant in every step, in words; nothing if that does not fit clearly."""
+    some = list(_some(several))
+    return _of_constant(some) if some else ""
 
 
 def _of_functions(residuals: _Residuals) -> str:
@@ -184,7 +208,16 @@ def _is_curved(name: str) -> bool:
     return FUNCTIONS[name].shape(1.0, 1.0).second > 0.0
 
 
-def _of_rounding(residuals: _Residuals) -> str:
+def _of_constant(several: Sequence[Steps]) -> str:
+    """That every step has one constant error, and of what, if hardly any error is left without it."""
+    several = [several[place] for place in evenly(np.arange(len(several)), FEW_GROUPS).tolist()]
+    best = min(fitted(CONSTANTS, several), key=lambda one: one.left)
+    if best.left > CONSTANT or abs(best.number) >= SMALL:
+        return ""
+    return best.constant.in_words(best.number, several[0])
+
+
+def _of_rounding(residuals: _Residuals, several: Sequence[Steps]) -> str:
     """That something is rounded to fewer bits, and to how many."""
     for name, what in ROUNDED.items():
         squares = residuals.squares[:, residuals.called(name)].sum(axis=1)
@@ -197,13 +230,23 @@ def _of_rounding(residuals: _Residuals) -> str:
         if name == "products":
             size = float(np.sqrt(alone.factors[0])) / TWO_ROUNDED
         if UNITS * residuals.unit < size < SMALL:
-            return f"{what} were rounded to about {-np.log2(size):.0f} bits"
+            way = _one_way(name, several)
+            bits = -np.log2(size / 2.0 if way else size)  # by a whole unit, not by half of one
+            return f"{what} were {way or 'rounded'} to about {bits:.0f} bits"
+    return ""
+
+
+def _one_way(name: str, several: Sequence[Steps]) -> str:
+    """How something is rounded whose errors all go one way; nothing if they go both ways."""
+    for one in fitted(list(ONE_WAY[name]), several):
+        if abs(one.lean) >= LEANING:
+            return ONE_WAY[name][one.constant][one.lean > 0]
     return ""
 
 
 def _residuals(several: Sequence[Steps]) -> _Residuals | None:
-    """Those of some states; None where there are too few."""
-    found = list(_of_some(several))
+    """Those of some states of these steps; None where there are too few."""
+    found = [_of(steps, MOST_STATES // len(several)) for steps in several]
     if sum(len(off) for off, _, _ in found) < FEWEST:
         return None
     quantities = list(dict.fromkeys(one for _, _, squares in found for one in squares))
@@ -219,18 +262,21 @@ def _residuals(several: Sequence[Steps]) -> _Residuals | None:
     return _Residuals(kept, off, rounding, squares[:, there], float(units.max()))
 
 
-def _of_some(several: Sequence[Steps]) -> Iterator[tuple[Array, Array, dict[Quantity, Array]]]:
-    """Of some states of some steps: the residuals, the units of rounding, and what quantities leave there."""
-    groups = evenly(np.arange(len(several)), MOST_GROUPS).tolist()
-    for steps in (several[place] for place in groups):
-        some = steps.only(evenly(np.arange(len(steps.seen)), MOST_CASES))
-        some = some.rows(evenly(np.arange(some.seen.shape[2]), MOST_ROWS))
-        with np.errstate(all="ignore"):
-            off, squares = some.seen - some.right, squares_of(some)
-        finite = np.isfinite(off) & some.taken[:, None, :, None]
-        for one in squares.values():
-            finite &= np.isfinite(one)
-        states = evenly(np.flatnonzero(finite), MOST_STATES // len(groups))
-        unit = 2.0 ** -FLOAT_TYPES[some.part.block.dtype].precision
-        left = {quantity: one.ravel()[states] for quantity, one in squares.items()}
-        yield off.ravel()[states], np.full(len(states), unit), left
+def _some(several: Sequence[Steps]) -> Iterator[Steps]:
+    """Some rows of some cases of some of the steps."""
+    for place in evenly(np.arange(len(several)), MOST_GROUPS).tolist():
+        some = several[place].only(evenly(np.arange(len(several[place].seen)), MOST_CASES))
+        yield some.rows(evenly(np.arange(some.seen.shape[2]), MOST_ROWS))
+
+
+def _of(steps: Steps, most: int) -> tuple[Array, Array, dict[Quantity, Array]]:
+    """Of some states of steps: the residuals, the units of rounding, and what quantities leave there."""
+    with np.errstate(all="ignore"):
+        off, squares = steps.seen - steps.right, squares_of(steps)
+    finite = np.isfinite(off) & steps.taken[:, None, :, None]
+    for one in squares.values():
+        finite &= np.isfinite(one)
+    states = evenly(np.flatnonzero(finite), most)
+    unit = 2.0 ** -FLOAT_TYPES[steps.part.block.dtype].precision
+    left = {quantity: one.ravel()[states] for quantity, one in squares.items()}
+    return off.ravel()[states], np.full(len(states), unit), left

@@ -66,6 +66,30 @@ def noisy(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda v: np.asarray(function(v) * (1.0 + 1e-5 * np.sin(1e3 * v)))
 
 
+class Scaled(Kernel):
+    """Each state is off by the same share of itself."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def step(self, x: Array, h: Array, p: Direction) -> Array:
+        return super().step(x, h, p) * x.dtype.type(self.by)
+
+
+class ScaledWeights(Kernel):
+    """W and R are off by the same share of themselves."""
+
+    def converted(self, name: str, array: Array) -> Array:
+        return (array * array.dtype.type(0.9999)).astype(array.dtype) if name in "WR" else array
+
+
+class ScaledCandidate(Kernel):
+    """The candidate is off by the same share of itself."""
+
+    def candidate(self, x: Array, h: Array, reset: Array, p: Direction) -> Array:
+        return super().candidate(x, h, reset, p) * x.dtype.type(1.0001)
+
+
 class Approximated(Kernel):
     """Other functions in place of tanh and sigmoid."""
 
@@ -79,17 +103,20 @@ class Approximated(Kernel):
         return self.given.get("sigmoid", sigmoid)(v.astype(np.float64)).astype(v.dtype)
 
 
-def rounded(v: Array, bits: int) -> Array:
+def rounded(v: Array, bits: int, way: Callable[[Array], Array] = np.rint) -> Array:
     """Numbers of so many significand bits."""
     part, exponent = np.frexp(v)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(part, bits)), exponent - bits).astype(v.dtype))
+    return np.asarray(np.ldexp(way(np.ldexp(part, bits)), exponent - bits).astype(v.dtype))
 
 
 class Products(Kernel):
     """Operands of products are rounded to 14 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def product(self, v: Array, matrix: Array) -> Array:
-        return super().product(rounded(v, 14), rounded(matrix, 14))
+        return super().product(rounded(v, 14, self.way), rounded(matrix, 14, self.way))
 
 
 class Blocks(Kernel):
@@ -106,15 +133,21 @@ class Blocks(Kernel):
 class State(Kernel):
     """The state is stored with 17 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def step(self, x: Array, h: Array, p: Direction) -> Array:
-        return rounded(super().step(x, h, p), 17)
+        return rounded(super().step(x, h, p), 17, self.way)
 
 
 class Biases(Kernel):
     """Biases are rounded to 12 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def converted(self, name: str, array: Array) -> Array:
-        return rounded(array, 12) if name == "B" else array
+        return rounded(array, 12, self.way) if name == "B" else array
 
 
 class Weights(Kernel):
@@ -271,6 +304,31 @@ def test_functions_of_straight_pieces_are_not_approximated() -> None:
 @pytest.mark.parametrize("kernel", [Products(), State(), Biases(), Weights()])
 def test_what_is_rounded_is_told(kernel: Kernel) -> None:
     assert " were rounded to about " in pattern(steps_by(kernel, SEQUENCE))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        (Scaled(1 + 1e-5), "the new state Ht were multiplied by 1 + 1e-05"),
+        (Scaled(1 - 1e-5), "the new state Ht were multiplied by 1 - 1e-05"),
+        (ScaledWeights(), "W and R were multiplied by 1 - 0.0001"),
+        (ScaledCandidate(), "the candidate ht were multiplied by 1 + 0.0001"),
+        (State(np.trunc), "the new state were cut off to about 17 bits"),
+        (State(np.floor), "the new state were rounded down to about 17 bits"),
+        (State(np.ceil), "the new state were rounded up to about 17 bits"),
+        (Products(np.trunc), "the operands of products were cut off to about 14 bits"),
+        (Biases(np.trunc), "the biases were cut off to about 12 bits"),
+    ],
+)
+def test_errors_that_all_go_one_way_are_no_rounding_both_ways(kernel: Kernel, what: str) -> None:
+    assert pattern(steps_by(kernel, CELL)) == f"{LITTLE}{what}"
+
+
+def test_a_constant_error_is_named_where_every_step_is_wrong() -> None:
+    select = [f"{CELL}/core/float64/*sigmoid_tanh*"]
+    [told] = verify(runtime=Scaled(1 + 1e-4), select=select).diagnosis.hints
+    assert told.startswith("every step goes wrong, given the state before it, as if ")
+    assert told.endswith(" the new state Ht were multiplied by 1 + 0.0001")
 
 
 def test_the_report_says_so() -> None:
