@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import AGREED, StackedSemantics, take
 from ..float64 import Float64
@@ -38,6 +38,8 @@ class WiderFloat64(Float64):
     """Float64 that also knows the functions that are computed in place of the right ones."""
 
     def _of(self, one: Activation, a: Array) -> Array:
+        if one.name in FUNCTIONS:
+            return super()._of(one, a)
         if one.name in OTHER_FUNCTIONS:
             return np.asarray(OTHER_FUNCTIONS[one.name](a))
         name, _, number = one.name.rpartition("=")
@@ -52,7 +54,7 @@ class WiderFloat64(Float64):
         if is_curved(one.name):
             asked, added = curve(one.name, a)
             return super()._of(one._replace(name=asked), a) + added
-        return super()._of(one, a)
+        raise KeyError(one.name)
 
 
 _FLOAT64 = WiderFloat64()
