@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import pairwise, starmap
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class _Changed:
     @property
     def key(self) -> tuple[Any, ...]:
         """What must be the same of all that is stacked."""
-        agreed = tuple(getattr(self.meant, name) for name in AGREED)
+        agreed = _agreed(self.meant)
         parts = frozenset(self.inputs.b)
         return (*agreed, parts, id(self.arithmetic), id(self.advance), self.mixes_rows)
 
@@ -104,6 +105,9 @@ class _Changed:
         gates = (self.inputs.w, self.inputs.r, self.inputs.b)
         arrays = [self.inputs.x, *(array for parts in gates for array in parts.values())]
         return sum(8 * array.size for array in arrays)
+
+
+_agreed = attrgetter(*AGREED)
 
 
 def compute(
@@ -145,10 +149,13 @@ def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInput
 def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
     """The places of what can be stacked, not more at once than TOGETHER_BYTES."""
     groups: dict[tuple[Any, ...], list[int]] = {}
+    sizes: dict[int, int] = {}  # most variants leave the inputs as they are
     for place, one in enumerate(changed):
         groups.setdefault(one.key, []).append(place)
+        if id(one.inputs) not in sizes:
+            sizes[id(one.inputs)] = one.bytes
     for places in groups.values():
-        ends = np.cumsum([changed[place].bytes for place in places])
+        ends = np.cumsum([sizes[id(changed[place].inputs)] for place in places])
         batches = (ends // TOGETHER_BYTES).tolist()
         for batch in dict.fromkeys(batches):
             yield [place for place, mine in zip(places, batches, strict=True) if mine == batch]
@@ -159,7 +166,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     ends = np.cumsum([0, *(len(one.inputs.x) for one in together)]).tolist()
     rows = list(starmap(slice, pairwise(ends)))
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
-    arithmetic, alter = together[0].arithmetic, partial(_altered, alters)
+    arithmetic, alter = together[0].arithmetic, partial(_altered, alters) if alters else _unaltered
     semantics = _stacked_semantics([one.meant for one in together])
     advance = together[0].advance
     y, ho = gru(
@@ -183,6 +190,10 @@ def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> 
             result = result.copy() if result is value else result
             result[at] = changed
     return result
+
+
+def _unaltered(_: str, value: Array) -> Array:
+    return value
 
 
 def _stacked_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
