@@ -21,7 +21,7 @@ def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Arra
 
 
 _recent: dict[int, tuple[tuple[Activation, ...], dict[Activation, Array]]] = {}
-"""The functions that were asked for last, as they are: to look hundreds of them up takes as long as a step."""
+"""Functions that were asked for last, by identity: to look hundreds of them up takes as long as a step."""
 
 
 def _groups(functions: tuple[Activation, ...]) -> dict[Activation, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from diagnosis.unlisted import UNLISTED
 
 from grucible import verify
 from grucible.cases.operators.readings import STORED
+from grucible.check.diagnosis import patterns
 from grucible.check.diagnosis.failing import FailingBlock
-from grucible.check.diagnosis.patterns import pattern
+from grucible.check.diagnosis.patterns import _Residuals, pattern
 from grucible.check.diagnosis.sensitivity import squares_of
 from grucible.check.diagnosis.steps import Steps, steps_of
 from grucible.check.judging.criterion import chosen_criteria
@@ -79,8 +81,11 @@ class Scaled(Kernel):
 class ScaledWeights(Kernel):
     """W and R are off by the same share of themselves."""
 
+    def __init__(self, by: float) -> None:
+        self.by = by
+
     def converted(self, name: str, array: Array) -> Array:
-        return (array * array.dtype.type(0.9999)).astype(array.dtype) if name in "WR" else array
+        return (array * array.dtype.type(self.by)).astype(array.dtype) if name in "WR" else array
 
 
 class ScaledCandidate(Kernel):
@@ -311,7 +316,7 @@ def test_what_is_rounded_is_told(kernel: Kernel) -> None:
     [
         (Scaled(1 + 1e-5), "the new state Ht were multiplied by 1 + 1e-05"),
         (Scaled(1 - 1e-5), "the new state Ht were multiplied by 1 - 1e-05"),
-        (ScaledWeights(), "W and R were multiplied by 1 - 0.0001"),
+        (ScaledWeights(1 - 1e-4), "W and R were multiplied by 1 - 0.0001"),
         (ScaledCandidate(), "the candidate ht were multiplied by 1 + 0.0001"),
         (State(np.trunc), "the new state were cut off to about 17 bits"),
         (State(np.floor), "the new state were rounded down to about 17 bits"),
@@ -329,6 +334,64 @@ def test_a_constant_error_is_named_where_every_step_is_wrong() -> None:
     [told] = verify(runtime=Scaled(1 + 1e-4), select=select).diagnosis.hints
     assert told.startswith("every step goes wrong, given the state before it, as if ")
     assert told.endswith(" the new state Ht were multiplied by 1 + 0.0001")
+
+
+def test_what_leaves_more_than_rounding_is_no_constant_error() -> None:
+    """Ht-1 is off before the first step alone."""
+    assert pattern(steps_by(Start(), CELL)) == ""
+    told = pattern(steps_by(ScaledWeights(1 - 1e-5), CELL))
+    assert told == f"{LITTLE}W and R were multiplied by 1 - 1e-05"
+
+
+def test_what_rounds_down_more_often_than_up_rounds_both_ways() -> None:
+    told = pattern(steps_by(State(lambda v: np.rint(v - 0.2)), CELL))
+    assert told.startswith(f"{LITTLE}the new state were rounded to about ")
+
+
+def test_what_is_off_by_much_is_not_off_by_a_little() -> None:
+    kernel = Approximated(tanh=lambda v: np.tanh(v) * (1.0 + 0.03 * np.sin(1e3 * v)))
+    assert pattern(steps_by(kernel, CELL)) == ""
+
+
+def residuals_of(off: Array, squares: Array) -> _Residuals:
+    """Those of one quantity."""
+    return _Residuals([("state", "")], off, np.full(len(off), 1e-300), squares[:, None], 2.0**-24)
+
+
+@pytest.mark.parametrize(("share", "suffices"), [(0.35, False), (0.65, True)])
+def test_a_pattern_is_there_in_half_of_the_states_at_least(share: float, suffices: bool) -> None:
+    rng, count = np.random.default_rng(7), 6000
+    off = rng.normal(0, 1e-5, count) * (rng.random(count) < share)
+    residuals = residuals_of(off, np.ones(count))
+    assert residuals.suffices(residuals.whole) is suffices
+
+
+def test_a_size_is_told_by_residuals_that_nothing_else_makes() -> None:
+    off, squares = np.array([1e-5, 3e-5]), np.ones(2)
+    residuals = residuals_of(off, squares)
+    fit = replace(residuals.whole, variances=np.array([1.0, 1.0]))
+    assert residuals.largest(fit, np.array([0.995, 0.9]), squares) == pytest.approx(1e-5)
+
+
+def test_the_factors_are_improved_until_no_fit_becomes_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    residuals = patterns._residuals(list(patterns._some(steps_by(Weights(), CELL))))
+    assert residuals is not None
+    found = []
+    for rounds in (patterns.ROUNDS // 4, patterns.ROUNDS, 8 * patterns.ROUNDS):
+        monkeypatch.setattr(patterns, "ROUNDS", rounds)
+        found.append(residuals.fit(residuals.squares))
+    assert abs(found[1].behind(found[2])) < patterns.CLEARLY
+    assert abs(found[0].behind(found[2])) > abs(found[1].behind(found[2]))
+
+
+def test_what_two_rounded_operands_are_off_by() -> None:
+    each = [np.random.default_rng(seed).uniform(0.5, 1.0, 100_000) for seed in (1, 2)]
+    a, b = (rounded(one, 11) / one - 1.0 for one in each)
+    assert np.sqrt(np.mean((a + b) ** 2)) == pytest.approx(
+        patterns.TWO_ROUNDED * 2.0**-11, rel=0.02
+    )
 
 
 def test_the_report_says_so() -> None:
