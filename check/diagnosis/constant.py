@@ -17,7 +17,7 @@ from ...cases.operators.known import OPERATORS
 from ...gen.variants.expressions import QUANTITIES
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.variant import Variant
-from .steps import Steps
+from .steps import Steps, share_left
 
 DIFFERENCE = 1e-4
 """The number by which a slope is taken."""
@@ -97,26 +97,20 @@ def fitted(
     leans = each.sum(axis=1) / np.maximum(np.abs(each).sum(axis=1), 1e-300)
     if others:
         off, slopes = _along(nudged, others)
-    left = _shares(off, off - numbers[:, None] * slopes)
+    left = share_left(off, off - numbers[:, None] * slopes)
     found = zip(kept, numbers.tolist(), left.tolist(), leans.tolist(), strict=True)
     return [Fitted(*one) for one in found]
 
 
 def left_by(variants: Sequence[Variant], steps: Sequence[Steps]) -> float:
     """The share of the errors of some steps that is left under variants together."""
-    before, after = _errors([(), variants], steps)
-    return float(_shares(before, after[None])[0])
+    return float(share_left(*_errors([(), variants], steps)))
 
 
 def _along(nudged: Sequence[Sequence[Variant]], steps: Sequence[Steps]) -> tuple[Array, Array]:
     """Errors (states,), and (c, states) by how much each is larger, for each of what is off by DIFFERENCE."""
     errors = _errors(nudged, steps)
     return errors[0], (errors[0] - errors[1:]) / DIFFERENCE
-
-
-def _shares(before: Array, after: Array) -> Array:
-    """(c,) the share of the errors before that there are after."""
-    return np.asarray(np.abs(after).sum(axis=1) / max(float(np.abs(before).sum()), 1e-300))
 
 
 def _errors(several: Sequence[Sequence[Variant]], steps: Sequence[Steps]) -> Array:

@@ -19,7 +19,7 @@ from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .constant import CONSTANTS, fitted, left_by
 from .failing import FailingBlock, by_part, evenly
-from .steps import Steps
+from .steps import Steps, share_left
 
 BELIEVED, SUSPECTED = 0.15, 0.45
 """What may be left of the error of rows to which the curve was not fitted; of a function that all failing
@@ -184,8 +184,7 @@ def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
 
 def _left(variant: Variant, steps: Sequence[Steps]) -> float:
     """The share of the error that is left under the variant."""
-    before, after = _errors([replace(variant, semantics=None), variant], steps)
-    return float(np.abs(after).sum() / max(np.abs(before).sum(), 1e-300))
+    return float(share_left(*_errors([replace(variant, semantics=None), variant], steps)))
 
 
 def in_words(asked: str, variant: Variant, again: Variant, steps: Sequence[Steps]) -> str:
