@@ -130,7 +130,7 @@ class _Residuals:
             factors *= (squares.T @ (energy * inverse**2)) / (squares.T @ inverse)
         variances = squares @ factors + self.rounding
         likelihood = -0.5 * float(np.mean(np.log(variances) + energy / variances))
-        sizes = 0.5 * np.log(np.maximum(energy, 1e-300) / variances)
+        sizes = 0.5 * np.log(np.maximum(energy / variances, 1e-300))
         counts, _ = np.histogram(np.clip(sizes, SIZES[0], SIZES[-1]), SIZES)
         shares = counts[counts > 0] / len(energy)
         entropy = -float(shares @ np.log(shares))
