@@ -117,7 +117,8 @@ def compute(
 
     Where one of them has k copies, of k·n cases: those of the first copy, then those of the next.
     """
-    changed = [_changed(variants, semantics, inputs) for variants in combinations]
+    copies: dict[int, tuple[StackedSemantics, GruInputs]] = {1: (semantics, inputs)}
+    changed = [_changed(variants, copies) for variants in combinations]
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         for places in _alike(changed):
@@ -126,11 +127,16 @@ def compute(
         return [_handed_out(one, found[place]) for place, one in enumerate(changed)]
 
 
-def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
-    copies = max((v.copies for v in variants), default=1)
-    if copies > 1:
-        rows = np.tile(np.arange(len(given.x)), copies)
-        asked, given = take(asked, rows), given.rows(rows)
+def _changed(
+    variants: Sequence[Variant], copies: dict[int, tuple[StackedSemantics, GruInputs]]
+) -> _Changed:
+    """Cases as variants have them; `copies` are those of so many copies, once they were made."""
+    count = max((v.copies for v in variants), default=1)
+    if count not in copies:
+        asked, given = copies[1]
+        rows = np.tile(np.arange(len(given.x)), count)
+        copies[count] = take(asked, rows), given.rows(rows)
+    asked, given = copies[count]
     meant = asked
     for variant in variants:
         if variant.semantics:
