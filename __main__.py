@@ -8,6 +8,7 @@ import signal
 if _OURS := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+import gc
 import os
 import sys
 import warnings
@@ -37,6 +38,9 @@ _COMMANDS = {
 }
 MOST_SAID = 2000
 """So many characters of an error are said."""
+COLLECTED = (100_000, 50, 100)
+"""The collector of circles runs when there are so many new objects more than have gone, and looks at old ones
+after so many times. Modules and catalogues stay: walking them is an eighth of a small check."""
 OWN_ERROR = 70
 """The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
 
@@ -92,6 +96,8 @@ def main(**extra: Any) -> None:
 
     `extra` goes to click.
     """
+    if 0 < gc.get_threshold()[0] < COLLECTED[0]:
+        gc.set_threshold(*COLLECTED)
     from .cases.commands.interrupts import remember_interrupts, was_interrupted
     from .cases.commands.own_error import own_error
     from .cases.commands.terminal import say, stand_in

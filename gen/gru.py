@@ -185,11 +185,11 @@ def gru(
             rows = np.flatnonzero(alive.any(axis=stacked) | every_row)
             at = slice(None) if rows.size == alive.shape[-1] else rows
             wx = {gate: values[..., at, number, :] for gate, values in d.input.items()}
-            old = h[..., rows, :]
+            old = h[..., at, :].copy()
             new = advance(d, number, rows, wx, old)
-            keep = alive[..., rows, None]
-            h[..., rows, :] = np.where(keep, new, old)
-            y[..., rows, number, :] = np.where(keep, new, arithmetic.zero)
+            keep = alive[..., at, None]
+            h[..., at, :] = np.where(keep, new, old)
+            y[..., at, number, :] = np.where(keep, new, arithmetic.zero)
         if semantics.empty_row == "zeros":
             h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
         ys.append(in_order(y, order) if semantics.y_order == "time" else y)

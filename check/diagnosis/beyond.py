@@ -24,7 +24,7 @@ from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .places import where
-from .steps import MOST_ERROR, Steps, bounded, steps_of
+from .steps import MOST_ERROR, Steps, bounded, share_left, steps_of
 
 MOST_ROWS = 6
 """So many rows of the steps of a case are looked at: of those that hold wrong states."""
@@ -167,7 +167,6 @@ def _kinds_of_units(hidden: int) -> list[list[str]]:
 def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
-    error = max(float(bounded(np.abs(steps.seen - steps.right)[wrong], 0.0).sum()), 1e-300)
     size = _together(steps)
     for start in range(0, len(variants), size):
         some = variants[start : start + size]
@@ -175,9 +174,7 @@ def _shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant
         near = steps.near(given)
         whole = steps.explained(near)
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
-        with np.errstate(invalid="ignore", over="ignore"):
-            far = bounded(np.abs(steps.seen - given)[:, wrong], MOST_ERROR)
-        taken = 1.0 - far.sum(axis=1) / error
+        taken = 1.0 - _of_error(steps, given)
         shares = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
         for variant, cases, share in zip(some, whole, shares, strict=True):
             yield variant, 1.0 if cases.any() else share
@@ -232,19 +229,21 @@ def _thin(steps: Steps) -> Steps:
 
 def _left(steps: Steps, members: Sequence[Variant]) -> list[float]:
     """Of the error of the wrong states, the share that is left under each of the members of families."""
-    wrong = steps.wrong
-    off = np.abs(steps.seen - steps.right)[wrong]
-    whole = float(bounded(off, 0.0).sum())
     batches = (np.cumsum([one.copies for one in members]) // _together(steps)).tolist()
     found: list[float] = []
     for batch in dict.fromkeys(batches):
         some = [[one] for one, mine in zip(members, batches, strict=True) if mine == batch]
-        given = steps.given(some)
-        with np.errstate(invalid="ignore", over="ignore"):
-            far = bounded(np.abs(steps.seen - given)[:, wrong], MOST_ERROR)
-        far = np.where(np.isfinite(off), far, 0.0)
-        found += (far.sum(axis=1) / max(whole, 1e-300)).tolist()
+        found += _of_error(steps, steps.given(some)).tolist()
     return found
+
+
+def _of_error(steps: Steps, given: Array) -> Array:
+    """(c,) of the finite errors of the wrong states, the share that is left by what is given (c, …)."""
+    seen, right = steps.seen[steps.wrong], steps.right[steps.wrong]
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.abs(seen - right)
+        far = bounded(np.abs(seen - given[:, steps.wrong]), MOST_ERROR)
+    return share_left(bounded(off, 0.0), np.where(np.isfinite(off), far, 0.0))
 
 
 def _sought(steps: Steps, between: dict[str, tuple[float, float]]) -> dict[str, float]:

@@ -6,7 +6,7 @@ some of them. It is believed if it takes nearly all of the error away from other
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +17,9 @@ from ...gen.variants.curves import KNOTS, heights_of, with_curve
 from ...gen.variants.evaluate import stacks_of
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
+from .constant import CONSTANTS, fitted, left_by
 from .failing import FailingBlock, by_part, evenly
-from .steps import Steps
+from .steps import Steps, share_left
 
 BELIEVED, SUSPECTED = 0.15, 0.45
 """What may be left of the error of rows to which the curve was not fitted; of a function that all failing
@@ -51,12 +52,9 @@ def fitted_curve(
     as the other half of the steps has it; None if no function's takes it away, or those of several do. Of
     `suspects` less is asked: that all cases fail that ask for one, and no others, speaks for it already.
     """
-    steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
-    steps = [one for one in steps if np.isfinite(one.seen).all() and one.wrong.any()]
     found = []
-    for asked in _asked(steps):
-        mine = [one for one in (_with(one, asked) for one in steps) if one is not None]
-        fit, held = ([half for one in mine for half in _halves(one, which)] for which in (0, 1))
+    for asked in _asked(steps := _some(steps)):
+        fit, held = _apart(asked, steps)
         if min(sum(int(one.wrong.sum()) for one in some) for some in (fit, held)) >= FEWEST:
             variant = _fit(asked, fit)
             found.append((_left(variant, held), variant, asked, held))
@@ -69,6 +67,20 @@ def fitted_curve(
     if left > min(believed, others / 2):
         return None
     return variant, asked, _fit(asked, held)
+
+
+def a_constant_instead(
+    asked: str,
+    variant: Variant,
+    steps: Sequence[Steps],
+    contradicted: Callable[[Sequence[Variant]], bool],
+) -> bool:
+    """Whether one constant error of every step leaves nearly as little of the errors as a curve does, of rows
+    to which neither was fitted, and no case that passed has it `contradicted`."""
+    fit, held = _apart(asked, _some(steps))
+    most = 2.0 * left_by([variant], held)
+    little = [one for one in fitted(CONSTANTS, fit, held) if one.left < most]
+    return not all(contradicted(one.constant.of(one.number)) for one in little)
 
 
 def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block]) -> set[str]:
@@ -98,6 +110,19 @@ def _functions(stacked: Sequence[Stack]) -> Iterator[tuple[int, set[str]]]:
         each = list(zip(*stack.semantics.f, *stack.semantics.g, strict=True))
         for row, functions in zip(stack.rows.tolist(), each, strict=True):
             yield row, {function.name for function in functions}
+
+
+def _some(steps: Sequence[Steps]) -> list[Steps]:
+    """Those of the steps that are looked at."""
+    some = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
+    return [one for one in some if np.isfinite(one.seen).all() and one.wrong.any()]
+
+
+def _apart(asked: str, steps: Sequence[Steps]) -> tuple[list[Steps], list[Steps]]:
+    """The steps of the cases that ask for a function: the rows that a curve is fitted to, and the others."""
+    mine = [one for one in (_with(one, asked) for one in steps) if one is not None]
+    fit, held = ([half for one in mine for half in _halves(one, which)] for which in (0, 1))
+    return fit, held
 
 
 def _halves(steps: Steps, which: int) -> list[Steps]:
@@ -159,8 +184,7 @@ def _fit(asked: str, steps: Sequence[Steps]) -> Variant:
 
 def _left(variant: Variant, steps: Sequence[Steps]) -> float:
     """The share of the error that is left under the variant."""
-    before, after = _errors([replace(variant, semantics=None), variant], steps)
-    return float(np.abs(after).sum() / max(np.abs(before).sum(), 1e-300))
+    return float(share_left(*_errors([replace(variant, semantics=None), variant], steps)))
 
 
 def in_words(asked: str, variant: Variant, again: Variant, steps: Sequence[Steps]) -> str:

@@ -20,7 +20,16 @@ from ...gen.variants.known import has_number
 from .arithmetic import arithmetic_findings, no_larger, sound
 from .beyond import candidates
 from .contradictions import Passing
-from .curves import CLOSE, HELPED, UNHELPED, asking_for, fitted_curve, in_words, suspected
+from .curves import (
+    CLOSE,
+    HELPED,
+    UNHELPED,
+    a_constant_instead,
+    asking_for,
+    fitted_curve,
+    in_words,
+    suspected,
+)
 from .explanations import Explanation, explanations
 from .failing import FailingBlock, any_of
 from .finding import Diagnosis, Finding, Names, in_order, names_of
@@ -192,6 +201,8 @@ def _curve(
     variant, asked, again = found
     explained = left & local.helped([variant], HELPED)
     if not explained.any():
+        return []
+    if a_constant_instead(asked, variant, steps, lambda each: bool(passing.excluding(each))):
         return []
     against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))
     asking = np.zeros_like(left)

@@ -15,7 +15,7 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part
 from .local import Local
-from .patterns import pattern
+from .patterns import constant, pattern
 from .places import where
 from .steps import Steps
 
@@ -63,7 +63,8 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
     if not steps or not wrong + right:
         return
     if wrong and not right:
-        yield "every step goes wrong, given the state before it"
+        told = constant(_failing(local, which))
+        yield f"every step goes wrong, given the state before it{told and f', as if {told}'}"
     elif wrong and (place := where(steps, group, others, MOST_RIGHT)):
         few = f" in {clear} of {count} cases, and in the others none clearly does"
         yield (

@@ -17,7 +17,7 @@ from .contradictions import Passing
 from .failing import FailingBlock, any_of, evenly
 from .finding import Names, names_of
 from .places import where
-from .steps import Steps, steps_of
+from .steps import Steps, share_left, steps_of
 
 MOST_BLOCKS, CASES_EACH = 24, 6
 """So many blocks of passing cases are looked at one step at a time, and so many cases of each."""
@@ -115,11 +115,12 @@ class Local:
                 [given] = steps.given([variants])
                 taken = steps.taken[:, None, :, None]
                 with np.errstate(invalid="ignore"):
-                    before = np.where(taken, np.abs(steps.seen - steps.right), 0.0).sum(
-                        axis=(1, 2, 3)
+                    before, after = (
+                        np.where(taken, steps.seen - states, 0.0).reshape(len(taken), -1)
+                        for states in (steps.right, given)
                     )
-                    after = np.where(taken, np.abs(steps.seen - given), 0.0).sum(axis=(1, 2, 3))
-                    better = (after <= most_left * before) & (before > 0) & steps.rest
+                    better = share_left(before, after) <= most_left
+                better &= before.any(axis=1) & steps.rest
                 found[start + steps.stack.rows[better]] = True
         return found
 

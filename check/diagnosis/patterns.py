@@ -14,6 +14,7 @@ float32 is off by up to 7.5e-6, and all else as good as it can be.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,39 +24,58 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.operators.activations import FUNCTIONS
+from .constant import CONSTANTS, fitted, made_of
 from .failing import evenly
 from .sensitivity import Quantity, squares_of
 from .steps import Steps
 
 MOST_GROUPS, MOST_CASES, MOST_ROWS, MOST_STATES = 48, 12, 16, 6000
 """So many groups of cases are looked at, so many cases of each, rows of these, and states of all groups."""
+FEW_GROUPS = 12
+"""A constant error is the same in all groups, and is looked for in so many."""
 FEWEST = 200
-"""Of fewer states nothing is told."""
-ROUNDS = 300
-"""How often the factors are improved."""
-SUFFICES, NEEDED = 0.03, 0.03
-"""By how much a pattern alone may fit less well than all together; by how much all others must without it."""
+"""Of fewer states nothing is told: there are some fifty factors."""
+ROUNDS = 100
+"""How often the factors are improved: by then no fit becomes clearly better."""
+CLEARLY = 3.0 * math.sqrt(0.5 / MOST_STATES)
+"""By how much a pattern alone may fit less well than all together; by how much all others must without it.
+The mean log-likelihood of so many normal residuals is off by no more: three standard deviations of it."""
 CHANCE = 0.5
-"""Each factor that is fitted makes the log-likelihood of all states together so much larger by chance."""
+"""Each factor that is fitted makes the log-likelihood of all states together so much larger by chance.
+Source: S. Wilks, The large-sample distribution of the likelihood ratio for testing composite hypotheses,
+Annals of Mathematical Statistics 9, 1938."""
 SIZES = np.arange(-5.0, 3.1, 0.2)
 """Logarithms of residuals, in units of what a fit says, are counted between these."""
-SHARE, OWN = 0.005, 0.99
-"""A function that makes no larger share of the variances is not looked at; of a residual's variance a pattern
-makes so much, or more, if the residual is its own."""
+OWN = 0.99
+"""Of a residual's variance a pattern makes so much, or more, if the residual is its own: the rest adds a
+tenth to its size, the root of what is left."""
 HEAVY = 6.0
 """Residuals have a heavy tail if their fourth moment is so many times the square of the second, or more, each
-in units of what a fit says."""
-UNITS, SMALL = 16.0, 0.01
-"""What is off by fewer units of rounding is not told, nor what is off by more than that, no more a little."""
-MOST_FUNCTIONS = 3
-"""More functions are not all approximated: it is something else that is off in all cases."""
+in units of what a fit says. It is 3 of normal ones, and 3/p where only a share p of the states is off: at
+least half of them must be."""
+SMALL = 0.01
+"""What is off by more is no more off by a little: the search for a number tries a tenth of that already."""
 GATES = ("z", "r")
 """Quantities that a function gives: where they fit, the function is not refuted."""
 ROUNDED = {"state": "the new state", "products": "the operands of products", "biases": "the biases"}
 """What may be rounded to fewer bits, by the name of the quantity."""
-TWO_ROUNDED = 0.55
+CONSTANT = 0.1
+"""Where one constant error leaves no more of the errors, it is that: rounding on top of it leaves less."""
+_TO_ZERO = ("cut off", "rounded away from zero")
+ONE_WAY = {
+    "state": {
+        made_of("state-scaled"): _TO_ZERO,
+        made_of("state-shifted"): ("rounded down", "rounded up"),
+    },
+    "products": {made_of("w-zrh-scaled", "r-zrh-scaled"): _TO_ZERO},
+    "biases": {made_of("b-zrh-scaled"): _TO_ZERO},
+}
+"""What rounding that goes one way is like, by what is rounded: a constant error below 0, or one above it."""
+LEANING = 0.9
+"""Errors go one way if they lean as much: 19 in 20 by their size do."""
+TWO_ROUNDED = 3.0**-0.5
 """Where both operands are rounded, the root mean square of a product's relative error is so much of what one
-operand is off by at most."""
+operand is off by at most, if significands are spread evenly."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +130,7 @@ class _Residuals:
             factors *= (squares.T @ (energy * inverse**2)) / (squares.T @ inverse)
         variances = squares @ factors + self.rounding
         likelihood = -0.5 * float(np.mean(np.log(variances) + energy / variances))
-        sizes = 0.5 * np.log(np.maximum(energy, 1e-300) / variances)
+        sizes = 0.5 * np.log(np.maximum(energy / variances, 1e-300))
         counts, _ = np.histogram(np.clip(sizes, SIZES[0], SIZES[-1]), SIZES)
         shares = counts[counts > 0] / len(energy)
         entropy = -float(shares @ np.log(shares))
@@ -121,7 +141,7 @@ class _Residuals:
         """Whether a pattern alone fits as well as all together, and no residuals are far too large for it."""
         energy = self.off**2 / alone.variances
         heavy = float(np.mean(energy**2)) >= HEAVY * float(np.mean(energy)) ** 2
-        return not heavy and alone.behind(self.whole) <= SUFFICES
+        return not heavy and alone.behind(self.whole) <= CLEARLY
 
     def largest(self, fit: _Fit, made: Array, squares: Array) -> float:
         """By how much something is off, by the residuals whose variances it has `made`, and nothing else."""
@@ -132,17 +152,24 @@ class _Residuals:
 
 def pattern(several: Sequence[Steps]) -> str:
     """What is off by a little in every step, in words; nothing if no pattern fits clearly."""
-    residuals = _residuals(several)
+    some = list(_some(several))
+    residuals = _residuals(some)
     if residuals is None:
         return ""
-    told = _of_functions(residuals) or _of_rounding(residuals)
+    told = _of_constant(some) or _of_functions(residuals) or _of_rounding(residuals, some)
     return f"every step is off by a little, as if {told}" if told else ""
+
+
+def constant(several: Sequence[Steps]) -> str:
+    """What is off by a constant in every step, in words; nothing if that does not fit clearly."""
+    some = list(_some(several))
+    return _of_constant(some) if some else ""
 
 
 def _of_functions(residuals: _Residuals) -> str:
     """That functions are approximated, and by how much they are off: the fewest that suffice together."""
     needed = list(takewhile(_is_curved, _needed(residuals)))
-    for count in range(1, min(len(needed), MOST_FUNCTIONS) + 1):
+    for count in range(1, len(needed) + 1):
         mine = residuals.called(*needed[:count])
         alone = residuals.fit(residuals.squares[:, mine])
         if residuals.suffices(alone):
@@ -158,7 +185,7 @@ def _approximated(residuals: _Residuals, alone: _Fit, names: Sequence[str]) -> s
         squares = residuals.squares[:, own]
         made = squares @ alone.factors[own[residuals.called(*names)]]
         sizes.append(residuals.largest(alone, made, squares.sum(axis=1)))
-    if not all(UNITS * residuals.unit < size < SMALL for size in sizes):
+    if not all(residuals.unit < size < SMALL for size in sizes):
         return ""
     each = [f"{name} were off by up to {size:.2g}" for name, size in zip(names, sizes, strict=True)]
     asked = "is it" if len(names) == 1 else "are they"
@@ -169,14 +196,10 @@ def _approximated(residuals: _Residuals, alone: _Fit, names: Sequence[str]) -> s
 
 def _needed(residuals: _Residuals) -> list[str]:
     """The functions without which all other patterns fit clearly less well, the worst missed first."""
-    kept = ~residuals.called(*GATES)
     whole = residuals.without(*GATES)
-    shares = np.zeros(len(kept))
-    made = residuals.squares[:, kept] * whole.factors
-    shares[kept] = np.mean(made / whole.variances[:, None], axis=0)
-    large = [name for name in FUNCTIONS if shares[residuals.called(name)].sum() > SHARE]
-    missed = {name: residuals.without(name, *GATES).behind(whole) for name in large}
-    return sorted((n for n in large if missed[n] > NEEDED), key=lambda name: -missed[name])
+    asked = [name for name in FUNCTIONS if residuals.called(name).any()]
+    missed = {name: residuals.without(name, *GATES).behind(whole) for name in asked}
+    return sorted((n for n in asked if missed[n] > CLEARLY), key=lambda name: -missed[name])
 
 
 def _is_curved(name: str) -> bool:
@@ -184,26 +207,45 @@ def _is_curved(name: str) -> bool:
     return FUNCTIONS[name].shape(1.0, 1.0).second > 0.0
 
 
-def _of_rounding(residuals: _Residuals) -> str:
+def _of_constant(several: Sequence[Steps]) -> str:
+    """That every step has one constant error, and of what, if hardly any error is left without it."""
+    several = [several[place] for place in evenly(np.arange(len(several)), FEW_GROUPS).tolist()]
+    best = min(fitted(CONSTANTS, several), key=lambda one: one.left)
+    if best.left > CONSTANT or abs(best.number) >= SMALL:
+        return ""
+    return best.constant.in_words(best.number, several[0])
+
+
+def _of_rounding(residuals: _Residuals, several: Sequence[Steps]) -> str:
     """That something is rounded to fewer bits, and to how many."""
     for name, what in ROUNDED.items():
         squares = residuals.squares[:, residuals.called(name)].sum(axis=1)
         alone = residuals.fit(squares[:, None])
         if not residuals.suffices(alone):
             continue
-        if residuals.without(name).behind(residuals.whole) <= NEEDED:
+        if residuals.without(name).behind(residuals.whole) <= CLEARLY:
             continue
         size = residuals.largest(alone, squares * alone.factors, squares)
         if name == "products":
             size = float(np.sqrt(alone.factors[0])) / TWO_ROUNDED
-        if UNITS * residuals.unit < size < SMALL:
-            return f"{what} were rounded to about {-np.log2(size):.0f} bits"
+        if residuals.unit < size < SMALL:
+            way = _one_way(name, several)
+            bits = -np.log2(size / 2.0 if way else size)  # by a whole unit, not by half of one
+            return f"{what} were {way or 'rounded'} to about {bits:.0f} bits"
+    return ""
+
+
+def _one_way(name: str, several: Sequence[Steps]) -> str:
+    """How something is rounded whose errors all go one way; nothing if they go both ways."""
+    for one in fitted(list(ONE_WAY[name]), several):
+        if abs(one.lean) >= LEANING:
+            return ONE_WAY[name][one.constant][one.lean > 0]
     return ""
 
 
 def _residuals(several: Sequence[Steps]) -> _Residuals | None:
-    """Those of some states; None where there are too few."""
-    found = list(_of_some(several))
+    """Those of some states of these steps; None where there are too few."""
+    found = [_of(steps, MOST_STATES // len(several)) for steps in several]
     if sum(len(off) for off, _, _ in found) < FEWEST:
         return None
     quantities = list(dict.fromkeys(one for _, _, squares in found for one in squares))
@@ -219,18 +261,21 @@ def _residuals(several: Sequence[Steps]) -> _Residuals | None:
     return _Residuals(kept, off, rounding, squares[:, there], float(units.max()))
 
 
-def _of_some(several: Sequence[Steps]) -> Iterator[tuple[Array, Array, dict[Quantity, Array]]]:
-    """Of some states of some steps: the residuals, the units of rounding, and what quantities leave there."""
-    groups = evenly(np.arange(len(several)), MOST_GROUPS).tolist()
-    for steps in (several[place] for place in groups):
-        some = steps.only(evenly(np.arange(len(steps.seen)), MOST_CASES))
-        some = some.rows(evenly(np.arange(some.seen.shape[2]), MOST_ROWS))
-        with np.errstate(all="ignore"):
-            off, squares = some.seen - some.right, squares_of(some)
-        finite = np.isfinite(off) & some.taken[:, None, :, None]
-        for one in squares.values():
-            finite &= np.isfinite(one)
-        states = evenly(np.flatnonzero(finite), MOST_STATES // len(groups))
-        unit = 2.0 ** -FLOAT_TYPES[some.part.block.dtype].precision
-        left = {quantity: one.ravel()[states] for quantity, one in squares.items()}
-        yield off.ravel()[states], np.full(len(states), unit), left
+def _some(several: Sequence[Steps]) -> Iterator[Steps]:
+    """Some rows of some cases of some of the steps."""
+    for place in evenly(np.arange(len(several)), MOST_GROUPS).tolist():
+        some = several[place].only(evenly(np.arange(len(several[place].seen)), MOST_CASES))
+        yield some.rows(evenly(np.arange(some.seen.shape[2]), MOST_ROWS))
+
+
+def _of(steps: Steps, most: int) -> tuple[Array, Array, dict[Quantity, Array]]:
+    """Of some states of steps: the residuals, the units of rounding, and what quantities leave there."""
+    with np.errstate(all="ignore"):
+        off, squares = steps.seen - steps.right, squares_of(steps)
+    finite = np.isfinite(off) & steps.taken[:, None, :, None]
+    for one in squares.values():
+        finite &= np.isfinite(one)
+    states = evenly(np.flatnonzero(finite), most)
+    unit = 2.0 ** -FLOAT_TYPES[steps.part.block.dtype].precision
+    left = {quantity: one.ravel()[states] for quantity, one in squares.items()}
+    return off.ravel()[states], np.full(len(states), unit), left

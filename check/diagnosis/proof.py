@@ -82,41 +82,58 @@ class Proof:
         catalogue, and explains few."""
         if not one.certain:
             return one
-        if one.explains < SOME and any(map(_of_few_bits, one.names)):
+        if self._explains_hardly_anything(one):
             return replace(one, certain=False)
+        certain = [other for other in chosen if other.certain]
+        others = self._without(one, chosen)
+        left = self._left(one, others & ~any_of((other.mask for other in certain), len(others)))
+        count = int(left.sum())
+        if one.explains < OTHERWISE * (one.explains + count):
+            return replace(one, certain=False)
+        against = self._otherwise(one, others, certain) | left
+        if not against.any():
+            return one
+        placed = self._placed(one, self._passed(one.names), against)
+        if placed.certain or count > _admitted(one):
+            return placed
+        return self._held_against_firm(one, others, certain)
+
+    def _explains_hardly_anything(self, one: Explanation) -> bool:
+        """Whether an explanation of which there are many, each of which fits some case, explains few."""
+        if one.explains < SOME and any(map(_of_few_bits, one.names)):
+            return True
         beyond = [name for name in one.names if name not in CATALOGUE]
         alone = {other.names[0]: other.explains for other in self._found if len(other.names) == 1}
         new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
-        if new and one.explains < PUT_TOGETHER * len(one.mask):
-            return replace(one, certain=False)
+        return new and one.explains < PUT_TOGETHER * len(one.mask)
+
+    def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
+        """(n,) the failing cases that nothing certain explains that has all of an explanation's variants."""
         doubted = {other.names for other in chosen if not other.certain}
         with_it = [
             other.mask
             for other in self._found
             if {*other.names} >= {*one.names} and other.certain and other.names not in doubted
         ]
-        others = self._which & ~any_of(with_it, len(self._which))
-        otherwise = self._otherwise(one, others, [other for other in chosen if other.certain])
-        left = others & ~any_of((other.mask for other in chosen if other.certain), len(others))
-        variants = _variants(one.names)
+        return self._which & ~any_of(with_it, len(self._which))
+
+    def _left(self, one: Explanation, unexplained: Array) -> Array:
+        """(n,) the cases of the unexplained that would show an explanation, and are no nearer to it."""
+        left, variants = unexplained, _variants(one.names)
         fitted = any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
-            left &= ~self._local.helped(variants, NEARER)
-        if one.stepwise or not one.where:
-            left = self._shown(one.names, left)
-        count = int(left.sum())
-        if one.explains < OTHERWISE * (one.explains + count):
-            return replace(one, certain=False)
-        if not (otherwise | left).any():
-            return one
-        passed = self._passed(one.names)
-        placed = self._placed(one, passed, otherwise | left)
-        few = count <= (0 if fitted else max(SOME, PARTLY * one.explains))
-        if placed.certain or not few:
-            return placed
-        firm = [other for other in chosen if other.certain and not _weaker(other, one)]
+            left = left & ~self._local.helped(variants, NEARER)
+        return self._shown(one.names, left) if one.stepwise or not one.where else left
+
+    def _held_against_firm(
+        self, one: Explanation, others: Array, certain: Sequence[Explanation]
+    ) -> Explanation:
+        """The explanation with where it holds, held against those of the certain ones that are no weaker."""
+        firm = [other for other in certain if not _weaker(other, one)]
         otherwise = self._otherwise(one, others, firm)
-        return self._placed(one, passed, otherwise) if otherwise.any() else one
+        if not otherwise.any():
+            return one
+        return self._placed(one, self._passed(one.names), otherwise)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
         """(n,) the cases of `others` that would show an explanation, and are explained by what was chosen
@@ -176,6 +193,12 @@ class Proof:
             if held is not None and held.certain and (mask := one.mask & held.cases).any():
                 return replace(one, mask=mask, where=held.where)
         return replace(one, certain=False)
+
+
+def _admitted(one: Explanation) -> float:
+    """How many cases may be unexplained without a reason, beside those that it explains."""
+    fitted = any(map(has_fitted_number, one.names))
+    return 0 if fitted else max(SOME, PARTLY * one.explains)
 
 
 def _weaker(one: Explanation, other: Explanation) -> bool:

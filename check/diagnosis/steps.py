@@ -254,6 +254,12 @@ def bounded(differences: Array, otherwise: float) -> Array:
     return np.where(np.isfinite(differences), np.minimum(differences, MOST_ERROR), otherwise)
 
 
+def share_left(before: Array, after: Array) -> Array:
+    """Of errors, the share that is left of their sum along the last axis: NaN where that is not finite."""
+    size = np.maximum(np.abs(before).sum(axis=-1), 1e-300)
+    return np.asarray(np.abs(after).sum(axis=-1) / size)
+
+
 def _within(one: Array, other: Array, limit: Array) -> Array:
     """Whether elements are equal, NaN in both, or no further apart than a limit."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import pairwise, starmap
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import Activation
+from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import AGREED, StackedSemantics, take
 from ..float64 import Float64
@@ -38,6 +39,8 @@ class WiderFloat64(Float64):
     """Float64 that also knows the functions that are computed in place of the right ones."""
 
     def _of(self, one: Activation, a: Array) -> Array:
+        if one.name in FUNCTIONS:
+            return super()._of(one, a)
         if one.name in OTHER_FUNCTIONS:
             return np.asarray(OTHER_FUNCTIONS[one.name](a))
         name, _, number = one.name.rpartition("=")
@@ -52,7 +55,7 @@ class WiderFloat64(Float64):
         if is_curved(one.name):
             asked, added = curve(one.name, a)
             return super()._of(one._replace(name=asked), a) + added
-        return super()._of(one, a)
+        raise KeyError(one.name)
 
 
 _FLOAT64 = WiderFloat64()
@@ -92,7 +95,7 @@ class _Changed:
     @property
     def key(self) -> tuple[Any, ...]:
         """What must be the same of all that is stacked."""
-        agreed = tuple(getattr(self.meant, name) for name in AGREED)
+        agreed = _agreed(self.meant)
         parts = frozenset(self.inputs.b)
         return (*agreed, parts, id(self.arithmetic), id(self.advance), self.mixes_rows)
 
@@ -104,6 +107,9 @@ class _Changed:
         return sum(8 * array.size for array in arrays)
 
 
+_agreed = attrgetter(*AGREED)
+
+
 def compute(
     combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
 ) -> list[HandedOut]:
@@ -111,7 +117,8 @@ def compute(
 
     Where one of them has k copies, of k·n cases: those of the first copy, then those of the next.
     """
-    changed = [_changed(variants, semantics, inputs) for variants in combinations]
+    copies: dict[int, tuple[StackedSemantics, GruInputs]] = {1: (semantics, inputs)}
+    changed = [_changed(variants, copies) for variants in combinations]
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         for places in _alike(changed):
@@ -120,11 +127,16 @@ def compute(
         return [_handed_out(one, found[place]) for place, one in enumerate(changed)]
 
 
-def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
-    copies = max((v.copies for v in variants), default=1)
-    if copies > 1:
-        rows = np.tile(np.arange(len(given.x)), copies)
-        asked, given = take(asked, rows), given.rows(rows)
+def _changed(
+    variants: Sequence[Variant], copies: dict[int, tuple[StackedSemantics, GruInputs]]
+) -> _Changed:
+    """Cases as variants have them; `copies` are those of so many copies, once they were made."""
+    count = max((v.copies for v in variants), default=1)
+    if count not in copies:
+        asked, given = copies[1]
+        rows = np.tile(np.arange(len(given.x)), count)
+        copies[count] = take(asked, rows), given.rows(rows)
+    asked, given = copies[count]
     meant = asked
     for variant in variants:
         if variant.semantics:
@@ -143,10 +155,13 @@ def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInput
 def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
     """The places of what can be stacked, not more at once than TOGETHER_BYTES."""
     groups: dict[tuple[Any, ...], list[int]] = {}
+    sizes: dict[int, int] = {}  # most variants leave the inputs as they are
     for place, one in enumerate(changed):
         groups.setdefault(one.key, []).append(place)
+        if id(one.inputs) not in sizes:
+            sizes[id(one.inputs)] = one.bytes
     for places in groups.values():
-        ends = np.cumsum([changed[place].bytes for place in places])
+        ends = np.cumsum([sizes[id(changed[place].inputs)] for place in places])
         batches = (ends // TOGETHER_BYTES).tolist()
         for batch in dict.fromkeys(batches):
             yield [place for place, mine in zip(places, batches, strict=True) if mine == batch]
@@ -157,7 +172,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     ends = np.cumsum([0, *(len(one.inputs.x) for one in together)]).tolist()
     rows = list(starmap(slice, pairwise(ends)))
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
-    arithmetic, alter = together[0].arithmetic, partial(_altered, alters)
+    arithmetic, alter = together[0].arithmetic, partial(_altered, alters) if alters else _unaltered
     semantics = _stacked_semantics([one.meant for one in together])
     advance = together[0].advance
     y, ho = gru(
@@ -181,6 +196,10 @@ def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> 
             result = result.copy() if result is value else result
             result[at] = changed
     return result
+
+
+def _unaltered(_: str, value: Array) -> Array:
+    return value
 
 
 def _stacked_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:

@@ -45,6 +45,13 @@ class LeakingAndFlipped(Leaking):
         return super().blend(1.0 - z, t, h)
 
 
+class Scaled(Kernel):
+    """Each state is off by the same share of itself: most, where values are large, as those of softplus are."""
+
+    def step(self, x: Array, h: Array, p: Direction) -> Array:
+        return super().step(x, h, p) * x.dtype.type(1 + 1e-5)
+
+
 class OneOrTheOther(Kernel):
     """The reset gate is ignored; in a quarter of the cases tanh is another function instead."""
 
@@ -186,3 +193,10 @@ def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size() -> None:
         assert found.failed > 20
         assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
         assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)
+
+
+def test_a_constant_error_of_large_states_is_no_curve() -> None:
+    select = ["onnx.GRU-14/core/float32/*_Softplus-n8-*"]
+    found = verify(runtime=Scaled(), select=select).diagnosis
+    assert found.failed > 5
+    assert found.findings == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from diagnosis.unlisted import UNLISTED
 
 from grucible import verify
 from grucible.cases.operators.readings import STORED
+from grucible.check.diagnosis import patterns
 from grucible.check.diagnosis.failing import FailingBlock
-from grucible.check.diagnosis.patterns import pattern
+from grucible.check.diagnosis.patterns import _Residuals, pattern
 from grucible.check.diagnosis.sensitivity import squares_of
 from grucible.check.diagnosis.steps import Steps, steps_of
 from grucible.check.judging.criterion import chosen_criteria
@@ -66,6 +68,33 @@ def noisy(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda v: np.asarray(function(v) * (1.0 + 1e-5 * np.sin(1e3 * v)))
 
 
+class Scaled(Kernel):
+    """Each state is off by the same share of itself."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def step(self, x: Array, h: Array, p: Direction) -> Array:
+        return super().step(x, h, p) * x.dtype.type(self.by)
+
+
+class ScaledWeights(Kernel):
+    """W and R are off by the same share of themselves."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def converted(self, name: str, array: Array) -> Array:
+        return (array * array.dtype.type(self.by)).astype(array.dtype) if name in "WR" else array
+
+
+class ScaledCandidate(Kernel):
+    """The candidate is off by the same share of itself."""
+
+    def candidate(self, x: Array, h: Array, reset: Array, p: Direction) -> Array:
+        return super().candidate(x, h, reset, p) * x.dtype.type(1.0001)
+
+
 class Approximated(Kernel):
     """Other functions in place of tanh and sigmoid."""
 
@@ -79,17 +108,20 @@ class Approximated(Kernel):
         return self.given.get("sigmoid", sigmoid)(v.astype(np.float64)).astype(v.dtype)
 
 
-def rounded(v: Array, bits: int) -> Array:
+def rounded(v: Array, bits: int, way: Callable[[Array], Array] = np.rint) -> Array:
     """Numbers of so many significand bits."""
     part, exponent = np.frexp(v)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(part, bits)), exponent - bits).astype(v.dtype))
+    return np.asarray(np.ldexp(way(np.ldexp(part, bits)), exponent - bits).astype(v.dtype))
 
 
 class Products(Kernel):
     """Operands of products are rounded to 14 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def product(self, v: Array, matrix: Array) -> Array:
-        return super().product(rounded(v, 14), rounded(matrix, 14))
+        return super().product(rounded(v, 14, self.way), rounded(matrix, 14, self.way))
 
 
 class Blocks(Kernel):
@@ -106,15 +138,21 @@ class Blocks(Kernel):
 class State(Kernel):
     """The state is stored with 17 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def step(self, x: Array, h: Array, p: Direction) -> Array:
-        return rounded(super().step(x, h, p), 17)
+        return rounded(super().step(x, h, p), 17, self.way)
 
 
 class Biases(Kernel):
     """Biases are rounded to 12 bits."""
 
+    def __init__(self, way: Callable[[Array], Array] = np.rint) -> None:
+        self.way = way
+
     def converted(self, name: str, array: Array) -> Array:
-        return rounded(array, 12) if name == "B" else array
+        return rounded(array, 12, self.way) if name == "B" else array
 
 
 class Weights(Kernel):
@@ -271,6 +309,89 @@ def test_functions_of_straight_pieces_are_not_approximated() -> None:
 @pytest.mark.parametrize("kernel", [Products(), State(), Biases(), Weights()])
 def test_what_is_rounded_is_told(kernel: Kernel) -> None:
     assert " were rounded to about " in pattern(steps_by(kernel, SEQUENCE))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        (Scaled(1 + 1e-5), "the new state Ht were multiplied by 1 + 1e-05"),
+        (Scaled(1 - 1e-5), "the new state Ht were multiplied by 1 - 1e-05"),
+        (ScaledWeights(1 - 1e-4), "W and R were multiplied by 1 - 0.0001"),
+        (ScaledCandidate(), "the candidate ht were multiplied by 1 + 0.0001"),
+        (State(np.trunc), "the new state were cut off to about 17 bits"),
+        (State(np.floor), "the new state were rounded down to about 17 bits"),
+        (State(np.ceil), "the new state were rounded up to about 17 bits"),
+        (Products(np.trunc), "the operands of products were cut off to about 14 bits"),
+        (Biases(np.trunc), "the biases were cut off to about 12 bits"),
+    ],
+)
+def test_errors_that_all_go_one_way_are_no_rounding_both_ways(kernel: Kernel, what: str) -> None:
+    assert pattern(steps_by(kernel, CELL)) == f"{LITTLE}{what}"
+
+
+def test_a_constant_error_is_named_where_every_step_is_wrong() -> None:
+    select = [f"{CELL}/core/float64/*sigmoid_tanh*"]
+    [told] = verify(runtime=Scaled(1 + 1e-4), select=select).diagnosis.hints
+    assert told.startswith("every step goes wrong, given the state before it, as if ")
+    assert told.endswith(" the new state Ht were multiplied by 1 + 0.0001")
+
+
+def test_what_leaves_more_than_rounding_is_no_constant_error() -> None:
+    """Ht-1 is off before the first step alone."""
+    assert pattern(steps_by(Start(), CELL)) == ""
+    told = pattern(steps_by(ScaledWeights(1 - 1e-5), CELL))
+    assert told == f"{LITTLE}W and R were multiplied by 1 - 1e-05"
+
+
+def test_what_rounds_down_more_often_than_up_rounds_both_ways() -> None:
+    told = pattern(steps_by(State(lambda v: np.rint(v - 0.2)), CELL))
+    assert told.startswith(f"{LITTLE}the new state were rounded to about ")
+
+
+def test_what_is_off_by_much_is_not_off_by_a_little() -> None:
+    kernel = Approximated(tanh=lambda v: np.tanh(v) * (1.0 + 0.03 * np.sin(1e3 * v)))
+    assert pattern(steps_by(kernel, CELL)) == ""
+
+
+def residuals_of(off: Array, squares: Array) -> _Residuals:
+    """Those of one quantity."""
+    return _Residuals([("state", "")], off, np.full(len(off), 1e-300), squares[:, None], 2.0**-24)
+
+
+@pytest.mark.parametrize(("share", "suffices"), [(0.35, False), (0.65, True)])
+def test_a_pattern_is_there_in_half_of_the_states_at_least(share: float, suffices: bool) -> None:
+    rng, count = np.random.default_rng(7), 6000
+    off = rng.normal(0, 1e-5, count) * (rng.random(count) < share)
+    residuals = residuals_of(off, np.ones(count))
+    assert residuals.suffices(residuals.whole) is suffices
+
+
+def test_a_size_is_told_by_residuals_that_nothing_else_makes() -> None:
+    off, squares = np.array([1e-5, 3e-5]), np.ones(2)
+    residuals = residuals_of(off, squares)
+    fit = replace(residuals.whole, variances=np.array([1.0, 1.0]))
+    assert residuals.largest(fit, np.array([0.995, 0.9]), squares) == pytest.approx(1e-5)
+
+
+def test_the_factors_are_improved_until_no_fit_becomes_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    residuals = patterns._residuals(list(patterns._some(steps_by(State(), CELL))))
+    assert residuals is not None
+    found = []
+    for rounds in (patterns.ROUNDS // 10, patterns.ROUNDS, 1000):
+        monkeypatch.setattr(patterns, "ROUNDS", rounds)
+        found.append(residuals.fit(residuals.squares))
+    few, enough, many = found
+    assert enough.behind(many) < patterns.CLEARLY < few.behind(many)
+
+
+def test_what_two_rounded_operands_are_off_by() -> None:
+    each = [np.random.default_rng(seed).uniform(0.5, 1.0, 100_000) for seed in (1, 2)]
+    a, b = (rounded(one, 11) / one - 1.0 for one in each)
+    assert np.sqrt(np.mean((a + b) ** 2)) == pytest.approx(
+        patterns.TWO_ROUNDED * 2.0**-11, rel=0.02
+    )
 
 
 def test_the_report_says_so() -> None:
