@@ -1,0 +1,26 @@
+"""Ids of every form: one that looks like a glob is found by itself, one that nobody could print or keep is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command
+
+SPEC = """\
+operator: openvino.GRUCell-3
+about: one case
+dtypes: [float32]
+sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
+cases:
+  - list: [{}]
+"""
+
+
+@pytest.mark.parametrize("name", ["\u202eabc", "\x1b[2J", "a\udcffb", "a\nb"])
+def test_a_spec_whose_name_nobody_can_print(name: str, tmp_path: Path, command: Command) -> None:
+    """`check` would refuse what `gen` makes of it."""
+    (tmp_path / f"{name}.yaml").write_text(SPEC)
+    said = command("gen", tmp_path, "-o", tmp_path / "out").said_in_one_line()
+    assert "expected a printable name" in said
