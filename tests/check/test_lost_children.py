@@ -15,10 +15,14 @@ from shipped import core_cases
 
 from grucible import Question, verify
 from grucible.check.observed.isolated import IsolatedRuntime
+from grucible.vectors.find import CORE
 
+from .conftest import grucible_in
 from .test_orphans import running
 
 RUNTIME = f"{Path(__file__).with_name('numpy_gru.py')}:run"
+CELL = CORE / "openvino/gru_cell/core.h5"
+FLOAT32 = "openvino.GRUCell-3/core/float32/*"
 
 
 @pytest.fixture
@@ -99,3 +103,12 @@ def test_what_it_started_elsewhere_before_it_crashed_ends_too(tmp_path: Path) ->
     """It is no descendant any more, and in no session of ours: its environment tells."""
     message = left_after(DIES, tmp_path / "dies.py", 20.0)
     assert message.startswith("the runtime crashed (SIGABRT)")
+
+
+def test_a_death_is_told_where_children_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / "dies.py").write_text("import os\ndef run(q):\n    os.abort()\n")
+    arguments = ["check", CELL, "--runtime", "./dies.py:run", "--select", f"{FLOAT32}relu_relu*"]
+    ignoring = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # noqa: E731
+    ended = grucible_in(tmp_path, *arguments, preexec_fn=ignoring)
+    assert ended.returncode == 1
+    assert "crashed (SIGABRT)" in ended.stdout

@@ -11,10 +11,19 @@ import h5py
 import grucible
 from grucible.vectors.find import CORE
 
-from .conftest import HERE, Command
+from .conftest import HERE, Command, grucible_in
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
+FLOAT32 = "openvino.GRUCell-3/core/float32/*"
+SPEC = """\
+operator: openvino.GRUCell-3
+about: three cases
+dtypes: [float32]
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - list: [{}, {linear_before_reset: true}, {clip: 0.5}]
+"""
 
 
 def test_a_working_directory_that_was_removed(tmp_path: Path) -> None:
@@ -45,3 +54,13 @@ def test_h5py_that_is_found_by_a_path_of_the_user(tmp_path: Path, command: Comma
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "\nmine: " in ended.stdout
+
+
+def test_modules_of_the_working_directory_are_not_run(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    for name in ("json", "pickle", "socket", "signal", "threadpoolctl", "re"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n")
+    ended = grucible_in(tmp_path, "check", CELL, "--runtime", NUMPY, "--select", FLOAT32)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    ended = grucible_in(tmp_path, "gen", "spec.yaml", "-o", "out", "--jobs", "2")
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,0 +1,64 @@
+"""Expectations that none can hold, or that are very many, are refused; those of one case are found at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import grucible
+from grucible.cases.errors import GrucibleError
+from grucible.cases.specs import spec_file
+from grucible.check import foretold
+from grucible.check.judging.expectations import Expectation, Expectations
+from grucible.vectors.find import CORE
+
+from .conftest import HERE, Command
+from .numpy_gru import run as right
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+CELL = CORE / "openvino/gru_cell/core.h5"
+
+
+def test_many_expectations(tmp_path: Path, command: Command) -> None:
+    """Those of one case are found at once; so many globs are refused."""
+    many = tmp_path / "many.yaml"
+    many.write_text("".join(f'- {{cases: "*a{i}*b*", reason: r}}\n' for i in range(1001)))
+    said = command("check", CELL, "--runtime", NUMPY, "--expect", many).said_in_one_line()
+    assert "is the glob number 1001; expected at most 1000" in said
+    given = [Expectation(f"*a{i}*b*", "r") for i in range(1001)]
+    for refused in (
+        lambda: grucible.verify(CELL, runtime=right, expectations=given),
+        lambda: grucible.pytest.load(CELL, expect=given),
+    ):
+        with pytest.raises(
+            GrucibleError, match=r"a1000.*: is the glob number 1001; expected at most"
+        ):
+            refused()
+    names = [f"case-{number}" for number in range(50_000)]
+    found = Expectations([Expectation(name, name) for name in [*names, "*-7", "case-7"]])
+    assert [found.of(name).reason for name in names[:9]] == names[:9]  # type: ignore[union-attr]
+    assert found.of("none") is None
+    first = Expectations([Expectation("case-*", "glob"), Expectation("case-1", "one")])
+    assert first.of("case-1") == Expectation("case-*", "glob")
+
+
+def test_many_stale_expectations_are_looked_up_and_not_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A case spec is read once, however many names there are that no case has."""
+    read: list[Path] = []
+
+    def load(file: Path, relative: str) -> spec_file.CaseSpecFile:
+        read.append(file)
+        return load_spec(file, relative)
+
+    load_spec = spec_file.load_spec
+    monkeypatch.setattr(spec_file, "load_spec", load)
+    for cached in (foretold._specs, foretold._ids_of):
+        cached.cache_clear()
+    names = [f"openvino.GRUCell-3/core/float32/none-{n}" for n in range(50)]
+    stale = [Expectation(name, "r") for name in (*names, "*none-*")]
+    report = grucible.verify(CELL, right, select="*/float32/*", expectations=stale)
+    assert [use.stale for use in report.uses] == ["names no case"] * len(stale)
+    assert len(read) == len(set(read)) > 1

@@ -1,0 +1,76 @@
+"""What is written replaces nothing of others: no text, no file of another program, no later version."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from edited import edited
+
+from grucible.vectors.find import CORE
+
+from .conftest import HERE, Command
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+CELL = CORE / "openvino/gru_cell/core.h5"
+SPEC = """\
+operator: openvino.GRUCell-3
+about: three cases
+dtypes: [float32]
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - list: [{}, {linear_before_reset: true}, {clip: 0.5}]
+"""
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, command: Command) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "device").symlink_to("/dev/null")
+    before = Path("/dev/null").stat()
+    for name in ("fifo", "device"):
+        said = command("run", CELL, "--runtime", NUMPY, "-o", tmp_path / name).said_in_one_line()
+        assert "is no regular file; name another place" in said
+    assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
+    assert Path("/dev/null").stat().st_ino == before.st_ino
+
+
+def test_what_a_user_wrote_is_not_replaced(tmp_path: Path, command: Command) -> None:
+    """A spec, a program, expectations: neither by outputs nor by digests nor by a report."""
+    spec, source = tmp_path / "mine.yaml", tmp_path / "mine.py"
+    spec.write_text(SPEC)
+    shutil.copy(HERE / "numpy_gru.py", source)
+    package = tmp_path / "package.json"
+    package.write_text('{"name": "mine"}')
+    before = spec.read_bytes(), source.read_bytes()
+    runtime = f"{source}:run"
+    for arguments in (
+        ["gen", spec, "-o", tmp_path / "out", "--digests", spec],
+        ["gen", spec, "-o", tmp_path / "out", "--tolerance-digests", spec],
+        ["run", CELL, "--runtime", runtime, "-o", source],
+        ["check", CELL, "--runtime", runtime, "--report", f"json={source}"],
+        ["check", CELL, "--runtime", runtime, "--report", f"json={spec}"],
+        ["check", CELL, "--runtime", runtime, "--report", f"json={package}"],
+    ):
+        said = command(*arguments).said_in_one_line()
+        assert "is there already, and " in said
+        assert "name another place" in said
+    assert (spec.read_bytes(), source.read_bytes()) == before
+    assert package.read_text() == '{"name": "mine"}'
+    report = tmp_path / ("a" * 245 + ".json")
+    for _ in range(2):  # an earlier one is replaced, however long its name
+        assert (
+            command("check", CELL, "--runtime", runtime, "--report", f"json={report}").status == 0
+        )
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_vectors_of_another_version_are_not_replaced(tmp_path: Path, command: Command) -> None:
+    copy = Path(shutil.copy(CELL, tmp_path / "core.h5"))
+    with edited(copy) as file:
+        file.attrs["format_version"] = 3
+    before = copy.read_bytes()
+    said = command("run", CELL, "--runtime", NUMPY, "-o", copy).said_in_one_line()
+    assert "is a vector file; name another place for the outputs" in said
+    assert copy.read_bytes() == before
