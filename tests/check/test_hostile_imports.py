@@ -287,3 +287,9 @@ def test_the_place_is_looked_at_before_all_else(
     assert f"{tmp_path / name}: is " in said
     assert "name another place" in said
     assert (tmp_path / name).read_text() == "my thesis"
+
+
+def test_a_file_of_very_many_tests(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([[]] * 10_001))
+    said = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert "t.json: has 10,001 tests; expected at most 10,000" in said.said_in_one_line()

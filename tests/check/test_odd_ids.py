@@ -24,3 +24,17 @@ def test_a_spec_whose_name_nobody_can_print(name: str, tmp_path: Path, command: 
     (tmp_path / f"{name}.yaml").write_text(SPEC)
     said = command("gen", tmp_path, "-o", tmp_path / "out").said_in_one_line()
     assert "expected a printable name" in said
+
+
+def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a & [b].yaml").write_text(
+        "operator: openvino.GRUCell-3\nabout: odd\ndtypes: [float32]\n"
+        "sizes: {batch_size: 1, input_size: 2, hidden_size: 2}\ncases:\n  - list: [{clip: 0.5}]\n"
+    )
+    out, case_id = tmp_path / "out", "openvino.GRUCell-3/a & [b]/float32/noact-clip0.5"
+    assert command("gen", tmp_path, "-o", out, "--jobs", "1").status == 0
+    assert command("show", out, case_id).out.startswith(f"{case_id}\n")
+    assert command("trace", out, case_id).status == 0
+    for more in ((), ("--dtype", "float32")):
+        listed = command("cases", tmp_path, "--list", "--select", case_id, *more)
+        assert listed.out == f"{case_id}\n"

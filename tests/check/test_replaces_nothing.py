@@ -6,12 +6,17 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
+import h5py
+import pytest
 from edited import edited
 
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
+from .made import make_block, write_outputs, write_vectors
+from .suites import OF_CELL, suites
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
@@ -74,3 +79,27 @@ def test_vectors_of_another_version_are_not_replaced(tmp_path: Path, command: Co
     said = command("run", CELL, "--runtime", NUMPY, "-o", copy).said_in_one_line()
     assert "is a vector file; name another place for the outputs" in said
     assert copy.read_bytes() == before
+
+
+@pytest.mark.parametrize("holds", ["outputs", "vectors"])
+def test_what_a_later_grucible_wrote_is_not_replaced(
+    holds: str, tmp_path: Path, command: Command
+) -> None:
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+    later = tmp_path / "later.h5"
+    if holds == "outputs":
+        write_outputs(later, tmp_path / "v.h5")
+        words: list[Any] = ["run", tmp_path / "v.h5", "--runtime", NUMPY, "-o", later]
+    else:
+        words = ["import", tmp_path / "suite", "--from", "npz", *OF_CELL, "-o", later]
+        suites(tmp_path)
+        (tmp_path / "npz").rename(tmp_path / "suite")
+        assert command(*words).status == 0
+    with h5py.File(later, "r+") as file:
+        file.attrs.modify("format_version", 3)
+    before = later.read_bytes()
+    said = command(*words).said_in_one_line()
+    assert said.startswith(
+        f"grucible: {later}: is there already, and a later grucible wrote it (format_version 3; this one writes 2)"
+    )
+    assert later.read_bytes() == before
