@@ -22,3 +22,18 @@ def changed(tmp_path: Path, change: Callable[[Any], None]) -> Path:
         change(file)
         write_digests(file)
     return copy
+
+
+def signed_anew(source: Path, copy: Path, change: Callable[[Any], None]) -> Path:
+    shutil.copy(source, copy)
+    with edited(copy) as file:
+        for dtype in [d for d in file if d not in ("spec", "float32")]:
+            del file[dtype]
+        change(file)
+        write_digests(file)
+    return copy
+
+
+def with_y(file: Any) -> list[Any]:
+    """The blocks of float32 that have Y."""
+    return [block for block in file["float32"].values() if "Y" in block["outputs"]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from grucible.vectors.exchange.export import export_vectors
 
 SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
 OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
+ONE = "openvino.GRUCell-3/core/float32/lbr0-relu_relu-alpha0.25_0.75-beta0.5_2-clip0.5"
 
 
 def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
@@ -56,3 +59,19 @@ def close(folder: str, patched: pytest.MonkeyPatch) -> None:
         return scan(place)
 
     patched.setattr(os, "scandir", refuses)
+
+
+def forged(folder: Path, change: Callable[[Any], None], listed: str = "") -> Path:
+    """An export of one case with another manifest, and the digests of it."""
+    export_vectors(None, folder, "raw", select=[ONE])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    names = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
+    lines = [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in names
+        if name != "SHA256SUMS"
+    ]
+    (folder / "SHA256SUMS").write_text("".join(lines) + listed)
+    return folder

@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from grucible.vectors.exchange import export
 from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.exchange.manifest import read_manifest
-from grucible.vectors.find import case_ids
+from grucible.vectors.find import CORE, case_ids
 
 from .conftest import Command
 from .made import make_block, write_vectors
+from .signed import signed_anew, with_y
 from .suites import close
 
 SPEC = """
@@ -152,3 +155,19 @@ def test_an_export_blames_what_cannot_be_read(
         f"grucible: {some_vectors / 'deep'}: Permission denied; make it readable"
     )
     assert not (tmp_path / "x").exists()
+
+
+def test_nothing_is_left_of_an_export_that_breaks_off(tmp_path: Path, command: Command) -> None:
+    """The second block is what it should not be, when the cases of the first stand there."""
+
+    def last(file: Any) -> None:
+        with_y(file)[-1]["outputs/Y"][-1] = np.inf
+
+    path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", last)
+    (tmp_path / "empty").mkdir()
+    for out in ("new", "empty"):
+        said = command("export", path, "--to", "raw", "-o", tmp_path / out).said_in_one_line()
+        assert f"{path}: /float32/" in said
+        assert "expects NaN or an infinity" in said
+    assert [one.name for one in sorted(tmp_path.iterdir())] == ["empty", "v.h5"]
+    assert not any((tmp_path / "empty").iterdir())

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from grucible.vectors.exchange.sums import read_sums
 from grucible.vectors.exchange.tensors import read
 
 from .conftest import Command
+from .suites import forged
 
 
 @pytest.fixture
@@ -293,3 +295,31 @@ def test_a_file_of_very_many_tests(tmp_path: Path, command: Command) -> None:
     (tmp_path / "t.json").write_text(json.dumps([[]] * 10_001))
     said = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
     assert "t.json: has 10,001 tests; expected at most 10,000" in said.said_in_one_line()
+
+
+def test_only_files_that_are_needed_are_digested(tmp_path: Path, command: Command) -> None:
+    """Each once, and no more than an export can have."""
+    folder = forged(tmp_path / "x", lambda _: None, "0" * 64 + "  huge\n")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+    assert command("import", folder, "-o", tmp_path / "v.h5").status == 0
+    [binary] = folder.rglob("*.bin")
+    os.truncate(binary, 5 << 30)
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert "with it the export has more than 4 GiB" in said
+
+
+@pytest.mark.parametrize(("item", "count", "says"), [
+    ("{}", 400_000, "cases.0.id: Field required"),
+    ("{}", 4_100_000, "has more parts than any export"),
+    ("1", 8_100_000, "has more parts than any export"),
+    ("1", 100_000, "cases.0: Input should be"),
+])  # fmt: skip
+def test_a_manifest_of_very_many(
+    item: str, count: int, says: str, tmp_path: Path, command: Command
+) -> None:
+    def many(manifest: Any) -> None:
+        manifest["cases"] = [json.loads(item)] * count
+
+    folder = forged(tmp_path / "x", many)
+    assert says in command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()

@@ -11,7 +11,7 @@ from grucible import load_vectors
 from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
-from .suites import close, suites
+from .suites import ONE, close, suites
 
 
 def test_an_import_passes_over_no_folder(
@@ -51,3 +51,19 @@ def test_a_case_is_not_imported_beside_itself(tmp_path: Path, command: Command) 
         f"grucible: {there}: holds {case_id} already, and a case stands in one file;"
     )
     assert list(tmp_path.glob("v/*/*.h5")) == [there]
+
+
+def test_into_the_directory_at_hand(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_vectors(None, tmp_path / "x", "raw", select=[ONE])
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ended = command("import", "../x", "-o", ".")
+    assert ended.status == 0
+    assert (tmp_path / "here/openvino.GRUCell-3/core.h5").exists()
+    assert (tmp_path / "here-outputs/openvino.GRUCell-3/core.h5").exists()
+    assert (
+        "name a directory that is not the root"
+        in command("import", "../x", "-o", "/").said_in_one_line()
+    )

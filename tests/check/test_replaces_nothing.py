@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 import pytest
 from edited import edited
 
+from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
 from .made import make_block, write_outputs, write_vectors
-from .suites import OF_CELL, suites
+from .suites import OF_CELL, ONE, suites
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
@@ -103,3 +105,21 @@ def test_what_a_later_grucible_wrote_is_not_replaced(
         f"grucible: {later}: is there already, and a later grucible wrote it (format_version 3; this one writes 2)"
     )
     assert later.read_bytes() == before
+
+
+@pytest.mark.parametrize("command_line", ["import", "run"])
+def test_somebody_s_hdf5_file_is_not_replaced(
+    command_line: str, tmp_path: Path, command: Command
+) -> None:
+    for name in ("weights.h5", "weights.outputs.h5"):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["w"] = np.arange(5)
+    if command_line == "run":
+        arguments = ["run", CELL, "--runtime", NUMPY, "-o", tmp_path / "weights.h5"]
+    else:
+        export_vectors(None, tmp_path / "x", "raw", select=[ONE])
+        arguments = ["import", tmp_path / "x", "-o", tmp_path / "weights.h5"]
+    said = command(*arguments).said_in_one_line()
+    assert "is there already, and holds no vectors or outputs; name another place" in said
+    with h5py.File(tmp_path / "weights.h5") as file:
+        assert file["w"][()].tolist() == [0, 1, 2, 3, 4]

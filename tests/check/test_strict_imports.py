@@ -18,8 +18,7 @@ from grucible import load_vectors
 from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
-from .suites import SHAPES, gru, suites
-from .test_attacked_imports import forged
+from .suites import SHAPES, forged, gru, suites
 
 CELL = "openvino.GRUCell-3"
 
@@ -262,3 +261,21 @@ def test_what_cannot_be_read_takes_no_other_test_with_it(tmp_path: Path, command
         left = [line for line in ended.out.splitlines() if line.startswith("left out: 1: ")]
         for line, reason in zip(left, reasons, strict=True):
             assert reason in line
+
+
+def test_a_data_set_that_makes_no_case_takes_no_other_with_it(
+    tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("onnx")
+    exported = tmp_path / "exported"
+    select = ("--select", "onnx.GRU-14/plain/float32/default")
+    assert command("export", "--to", "onnx", "-o", exported, *select).status == 0
+    [test] = (exported / "cases").glob("test_*")
+    for number in range(1, 11):
+        shutil.copytree(test / "test_data_set_0", test / f"test_data_set_{number}")
+    (test / "test_data_set_1" / "input_2.pb").unlink()
+    made = tmp_path / "made.h5"
+    ended = command("import", exported / "cases", "--from", "onnx", "-o", made)
+    assert "1: has inputs that are not numbered from 0 on" in ended.out + ended.err
+    ends = [case.id.rpartition("-")[2] for case in load_vectors(made)]
+    assert sorted(ends, key=int) == ["0", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
