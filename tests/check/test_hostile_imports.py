@@ -323,3 +323,16 @@ def test_a_manifest_of_very_many(
 
     folder = forged(tmp_path / "x", many)
     assert says in command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+
+
+def test_archives_that_grow_too_much(tmp_path: Path, command: Command) -> None:
+    np.savez_compressed(tmp_path / "a.npz", W=np.zeros((12, 500_000), ">f4"))
+    options = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
+    said = command("answer", tmp_path / "a.npz", *options).said_in_one_line()
+    assert "has an array that is compressed too well" in said
+
+
+def test_json_of_very_many(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "w.json").write_text("[" + "[]," * 8_100_000 + "[]]")
+    arguments = ["import", tmp_path / "w.json", "--from", "webnn", "-o", tmp_path / "v.h5"]
+    assert "has more parts than any export or test" in command(*arguments).said_in_one_line()

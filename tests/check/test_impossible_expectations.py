@@ -62,3 +62,9 @@ def test_many_stale_expectations_are_looked_up_and_not_searched(
     report = grucible.verify(CELL, right, select="*/float32/*", expectations=stale)
     assert [use.stale for use in report.uses] == ["names no case"] * len(stale)
     assert len(read) == len(set(read)) > 1
+
+
+def test_long_globs(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "e.yaml").write_text(f"- {{cases: '{'*e' * 300}', reason: r}}\n")
+    said = command("check", "--runtime", NUMPY, "--expect", tmp_path / "e.yaml").said_in_one_line()
+    assert "has more than 400 characters" in said

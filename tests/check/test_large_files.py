@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import h5py
@@ -10,6 +12,7 @@ import pytest
 
 from grucible.vectors.find import CORE
 from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.hdf5.seal import SEAL_BYTES
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
@@ -79,3 +82,22 @@ def test_a_case_too_large_to_be_answered_is_refused(tmp_path: Path, command: Com
         assert (
             "input_size is 1100000; expected at most 4096" in command(*arguments).said_in_one_line()
         )
+
+
+def test_as_many_rows_as_no_block_has(tmp_path: Path, command: Command) -> None:
+    copy = tmp_path / "v.h5"
+    copy.write_bytes(CELL.read_bytes()[SEAL_BYTES:])
+    with h5py.File(copy, "r+") as file:
+        block = next(iter(file["float32"].values()))
+        del block["id"]
+        block.create_dataset("id", (1 << 20,), "S40", chunks=(1 << 14,), compression="gzip")
+        block["id"][...] = b"x"
+    said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
+    assert "no block is so large" in said
+
+
+def test_a_tail_of_holes_is_not_digested(tmp_path: Path, command: Command) -> None:
+    copy = Path(shutil.copy(CELL, tmp_path / "v.h5"))
+    os.truncate(copy, 1 << 40)
+    said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
+    assert "was changed after it was written" in said

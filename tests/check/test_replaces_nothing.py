@@ -123,3 +123,64 @@ def test_somebody_s_hdf5_file_is_not_replaced(
     assert "is there already, and holds no vectors or outputs; name another place" in said
     with h5py.File(tmp_path / "weights.h5") as file:
         assert file["w"][()].tolist() == [0, 1, 2, 3, 4]
+
+
+def weights(path: Path, name: str) -> bytes:
+    with h5py.File(path, "w") as file:
+        if name == "format":
+            file.attrs["format"] = "keras checkpoint"
+        if name == "outputs":
+            file.attrs["format"] = "grucible outputs"
+        file["w"] = np.arange(1000.0)
+    if name == "truncated":
+        os.truncate(path, path.stat().st_size - 100)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["format", "outputs", "truncated"])
+def test_hdf5_files_of_others_stay(name: str, tmp_path: Path, command: Command) -> None:
+    before = weights(tmp_path / "w.h5", name)
+    said = command("run", CELL, "--runtime", NUMPY, "-o", tmp_path / "w.h5").said_in_one_line()
+    assert "is there already, and holds no vectors or outputs" in said
+    assert (tmp_path / "w.h5").read_bytes() == before
+
+
+def test_what_appears_meanwhile_stays(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import h5py, numpy as np\nasked = 0\n"
+        "def run(q):\n    global asked\n    asked += 1\n"
+        f"    if asked == 200:\n        with h5py.File({str(tmp_path / 'late.h5')!r}, 'w') as f:\n"
+        "            f['w'] = [1, 2, 3]\n"
+        "    return {n: np.zeros(t.shape, t.dtype) for n, t in q.outputs.items()}\n"
+    )
+    runtime = f"{tmp_path / 'slow.py'}:run"
+    said = command("run", CELL, "--runtime", runtime, "-o", tmp_path / "late.h5").said_in_one_line()
+    assert "holds no vectors or outputs" in said
+    with h5py.File(tmp_path / "late.h5") as file:
+        assert file["w"][()].tolist() == [1, 2, 3]
+
+
+def test_texts_of_others_stay(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "q").mkdir()
+    spec = "operator: openvino.GRUCell-3\nabout: x\ndtypes: [float32]\n"
+    spec += (
+        "sizes: {batch_size: 2, input_size: 2, hidden_size: 2}\ncases:\n  - list: [{clip: 0.5}]\n"
+    )
+    (tmp_path / "spec.yaml").write_text(spec)
+    texts = {
+        "q/core.questions": "my quiz\n",
+        "pyproject.toml": "[build-system]\nrequires=[]\n",
+        "theme.yaml": "# my spec\noperator: x\n",
+        "SUMS": f"{'0' * 64}  weights.npz\n{'1' * 64}  core.h5\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for arguments in (
+        ["ask", CELL, "-o", tmp_path / "q"],
+        ["check", CELL, "--runtime", NUMPY, "--report", f"json={tmp_path / 'pyproject.toml'}"],
+        ["audit", CELL, "-o", tmp_path / "theme.yaml"],
+        ["gen", tmp_path / "spec.yaml", "-o", tmp_path / "out", "--digests", tmp_path / "SUMS"],
+    ):
+        said = command(*arguments).said_in_one_line()
+        assert "is there already, and holds something else; name another place" in said
+    assert {name: (tmp_path / name).read_text() for name in texts} == texts

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+from edited import edited
 
+from grucible import load_vectors
+from grucible.cases.operators.readings import READINGS
+from grucible.gen.making import posed
+from grucible.gen.making.posed import Posed, write_answered
 from grucible.vectors.find import CORE
 from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
 from .signed import changed, signed_anew
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
+ZERO = CORE / "openvino/gru_sequence/core_with_zero.h5"
+KEEPS, BEFORE = "len-zero.initial-state", "reset-false.before"
 
 
 def test_a_share_is_a_number(command: Command) -> None:
@@ -71,3 +84,85 @@ def test_ambiguous_cases_are_not_sold_as_required(tmp_path: Path, command: Comma
     path = signed_anew(CORE / "onnx/gru/core.h5", tmp_path / "v.h5", required)
     said = command("check", path, "--runtime", "onnxruntime", "--recompute", "1").said_in_one_line()
     assert "is marked as required, and it is ambiguous" in said
+
+
+def strangers(path: Path, rename: Callable[[str], str] = str) -> None:
+    """Ambiguous cases of a GRUSequence with the reset gate after, answered under the readings at hand."""
+    cases = []
+    for case in load_vectors(ZERO):
+        if case.attributes["linear_before_reset"] and case.tier == "ambiguous":
+            question = replace(case.question, id=rename(case.id))
+            cases.append(Posed(question.id, lambda question=question: question))
+    write_answered(path, cases, "a stranger's")
+
+
+def test_another_owner_s_reading_is_refused(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would accept a plain misreading."""
+    both = ((KEEPS,), (BEFORE,), (KEEPS, BEFORE))
+    with monkeypatch.context() as patched:
+        patched.setattr(posed, "touched_by", lambda *_: both)
+        strangers(tmp_path / "v.h5")
+    said = command("check", tmp_path / "v.h5", "--runtime", NUMPY).said_in_one_line()
+    assert f"readings/{BEFORE}: is not a reading" in said or f"+ {BEFORE}: is not a reading" in said
+
+
+@pytest.mark.parametrize("stored", [(), ((KEEPS,), (KEEPS, BEFORE))])
+def test_readings_are_recomputed_too(
+    stored: tuple[tuple[str, ...], ...],
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those that the specification leaves open, no more and no fewer."""
+    owners = (*READINGS[BEFORE].owners, "openvino")
+    monkeypatch.setitem(READINGS, BEFORE, replace(READINGS[BEFORE], owners=owners))
+    with monkeypatch.context() as patched:
+        patched.setattr(posed, "touched_by", lambda *_: stored or ((KEEPS,),))
+        strangers(tmp_path / "v.h5")
+    if not stored:
+        with edited(tmp_path / "v.h5") as file:
+            for block in file["float32"].values():
+                block.move(f"readings/{KEEPS}", "readings/was")
+                block.copy("readings/was", f"readings/{BEFORE}")
+                del block["readings/was"]
+            for dtype in [d for d in file if d not in ("spec", "float32")]:
+                del file[dtype]
+            write_digests(file)
+    monkeypatch.setitem(READINGS, BEFORE, replace(READINGS[BEFORE], touches=lambda *_: False))
+    ended = command("check", tmp_path / "v.h5", "--runtime", NUMPY, "--recompute", "1")
+    assert "has answers under other readings than its specification leaves open" in (
+        ended.said_in_one_line()
+    )
+
+
+def test_a_share_cannot_be_foreseen(tmp_path: Path, command: Command) -> None:
+    """Not by a checksum of the ids; and one answer at least is looked at."""
+
+    def missed(case_id: str) -> str:
+        number = 0
+        while zlib.crc32(f"{case_id}-{number}".encode()) < 0.5 * 2**32:
+            number += 1
+        return f"{case_id}-{number}"
+
+    strangers(tmp_path / "v.h5", missed)
+    arguments = ["check", tmp_path / "v.h5", "--runtime", NUMPY, "--recompute"]
+    half, least = (" ".join(command(*arguments, n).out.split()) for n in ("0.5", "1e-9"))
+    assert "of 24 answers recomputed" in half
+    assert "1 of 24 answers recomputed, all as stored" in least
+
+
+def test_an_attribute_twice(tmp_path: Path, command: Command) -> None:
+    def doubled(file: Any) -> None:
+        block = next(iter(file["float32"].values()))
+        texts = [text.replace(b'{"', b'{"hidden_size":6,"', 1) for text in block["attributes"][()]]
+        del block["attributes"]
+        block["attributes"] = np.array(texts)
+
+    copy = Path(shutil.copy(CELL, tmp_path / "v.h5"))
+    with edited(copy) as file:
+        doubled(file)
+        write_digests(file)
+    said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
+    assert "an attribute stands there twice" in said

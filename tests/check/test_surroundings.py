@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -63,4 +64,12 @@ def test_modules_of_the_working_directory_are_not_run(tmp_path: Path) -> None:
     ended = grucible_in(tmp_path, "check", CELL, "--runtime", NUMPY, "--select", FLOAT32)
     assert (ended.returncode, ended.stderr) == (0, "")
     ended = grucible_in(tmp_path, "gen", "spec.yaml", "-o", "out", "--jobs", "2")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_another_driver_of_hdf5() -> None:
+    environment = os.environ | {"HDF5_DRIVER": "direct", "HDF5_DRIVER_CONFIG": "x"}
+    arguments = ["check", CELL, "--runtime", NUMPY, "--select", "*/float32/relu_relu*"]
+    command = [sys.executable, "-m", "grucible", *map(str, arguments)]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
