@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,55 @@ def test_webnn_tensors_that_lie(change: dict[str, Any], tmp_path: Path, command:
         "import", "--from", "webnn", tmp_path / "t.json", "-o", tmp_path / "v.h5"
     ).said_in_one_line()
     assert "1 left out: " in said
+
+
+def _twice(model: Any, _: Path) -> None:
+    model.graph.output.append(model.graph.output[0])
+
+
+def _more(_: Any, data: Path) -> None:
+    shutil.copy(data / "output_0.pb", data / "output_2.pb")
+
+
+def _not_numbered(_: Any, data: Path) -> None:
+    (data / "output_0.pb").rename(data / "output_7.pb")
+
+
+def _redefined(model: Any, _: Path) -> None:
+    model.functions.add(name="GRU", domain="")
+
+
+def _other_dtype(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.elem_type = 10  # float16
+
+
+def _other_shape(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_twice, "lists an output twice"),
+        (_more, "has 3 outputs for 2 of the model"),
+        (_not_numbered, "has outputs that are not numbered from 0 on"),
+        (_redefined, "defines functions of its own"),
+        (_other_dtype, "declares a tensor as float16 that is float32"),
+        (_other_shape, "declares a tensor of another shape than it has"),
+    ],
+)
+def test_an_onnx_test_that_is_not_what_it_seems_is_left_out(
+    change: Callable[[Any, Path], None], says: str, tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "exported"
+    select = "onnx.GRU-14/core/float32/nodir-noact-nohidden_size"
+    export_vectors(None, folder, "onnx", select=[select])
+    [path] = folder.rglob("model.onnx")
+    asked = ["import", "--from", "onnx", folder, "-o", tmp_path / "v.h5"]
+    assert command(*asked).status == 0
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model, path.parent / "test_data_set_0")
+    path.write_bytes(model.SerializeToString())
+    said = command(*asked).said_in_one_line()
+    assert f"there is no case to import; 1 left out: {says}" in said

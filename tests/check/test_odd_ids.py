@@ -1,12 +1,17 @@
-"""Ids of every form: one that looks like a glob is found by itself, one that nobody could print or keep is refused."""
+"""Ids of every form: one like a glob is found by itself, one that nobody could print or keep is refused."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
-from .conftest import Command
+from grucible.vectors.writer import write_digests
+
+from .conftest import HERE, Command
+from .made import CELL, cell_file
 
 SPEC = """\
 operator: openvino.GRUCell-3
@@ -16,6 +21,7 @@ sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
 cases:
   - list: [{}]
 """
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
 
 @pytest.mark.parametrize("name", ["\u202eabc", "\x1b[2J", "a\udcffb", "a\nb"])
@@ -38,3 +44,15 @@ def test_the_id_of_a_case_is_found_whatever_is_in_it(tmp_path: Path, command: Co
     for more in ((), ("--dtype", "float32")):
         listed = command("cases", tmp_path, "--list", "--select", case_id, *more)
         assert listed.out == f"{case_id}\n"
+
+
+def test_an_id_that_a_question_would_not_keep_is_refused(tmp_path: Path, command: Command) -> None:
+    """The lines of a question end where their text ends."""
+    path = cell_file(tmp_path / "v.h5", {"batch_size": 1, "input_size": 1, "hidden_size": 1})
+    with h5py.File(path, "r+") as file:
+        [case_id] = file["float32/b/id"][:]
+        del file["float32/b/id"]
+        file["float32/b/id"] = np.array([case_id + b" "])
+        write_digests(file)
+    said = command("check", path, "--runtime", NUMPY).said_in_one_line()
+    assert f"'{CELL}/huge/float32/0 ' ends with a space" in said
