@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ import grucible
 from grucible.cases.errors import GrucibleError
 from grucible.cases.specs import spec_file
 from grucible.check import foretold
-from grucible.check.judging.expectations import Expectation, Expectations
+from grucible.check.judging.expectations import Expectation, Expectations, says
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
@@ -68,3 +70,36 @@ def test_long_globs(tmp_path: Path, command: Command) -> None:
     (tmp_path / "e.yaml").write_text(f"- {{cases: '{'*e' * 300}', reason: r}}\n")
     said = command("check", "--runtime", NUMPY, "--expect", tmp_path / "e.yaml").said_in_one_line()
     assert "has more than 400 characters" in said
+
+
+def test_a_text_of_an_expectation_is_one_and_not_its_letters() -> None:
+    one = Expectation("*", "known", message="no such kernel", observed=["float32"])  # type: ignore[arg-type]
+    assert (one.message, one.observed) == (("no such kernel",), ("float32",))
+    assert not says("an error occurred", one.message)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"message": ("",)}, "message: ('',); expected a text"),
+        ({"message": " "}, "message: ' '; expected a text"),
+        ({"message": ("a", 7)}, "message: ('a', 7); expected a text"),
+        ({"observed": ("flaot32",)}, "there is no class 'flaot32'; did you mean 'float32'?"),
+        ({"diagnosis": "clip-ignore"}, "no misreading 'clip-ignore'; did you mean 'clip-ignored'?"),
+        ({"diagnosis": 7}, "diagnosis: 7; expected a text"),
+        ({"reason": ""}, "the expectation of '*': reason: ''; expected a text"),
+        ({"cases": ""}, "cases: ''; expected a text"),
+        ({"cases": "*/invalid/*", "observed": "float32"}, "is not said of invalid questions"),
+    ],
+)
+def test_an_expectation_that_none_can_hold_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(GrucibleError, match=re.escape(says)):
+        Expectation(**{"cases": "*", "reason": "known", **given})
+
+
+def test_an_expectation_of_texts_that_come_once() -> None:
+    """They were gone when they had been looked at, and nothing was left to hold against an error."""
+    one = Expectation("*", "known", message=(text for text in ("clip is not supported",)))  # type: ignore[arg-type]
+    assert one.message == ("clip is not supported",)
+    with pytest.raises(GrucibleError, match="there is no class 'nonsense'"):
+        Expectation("*", "known", observed=(name for name in ("nonsense",)))  # type: ignore[arg-type]

@@ -7,6 +7,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import Question
+from grucible.cases.dtypes import Array
+from grucible.check import verdict
+from grucible.check.diagnosis.finding import Diagnosis
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import described
+
+from .made import make_block, write_vectors
 
 LONG = """\
 operator: openvino.GRUSequence-5
@@ -29,3 +43,26 @@ def test_ctrl_c_does_not_wait_for_what_is_at_work(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "interrupted; 0 of 1 files in out are whole\n")
+
+
+def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(parts: list[Any], *_: Any) -> Diagnosis:
+        if parts:
+            raise KeyboardInterrupt
+        return Diagnosis()
+
+    monkeypatch.setattr(verdict, "diagnose", interrupted)
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+
+    def zeros(question: Question) -> dict[str, Array]:
+        return {n: np.full(t.shape, 0.25, t.dtype) for n, t in question.outputs.items()}
+
+    source = FromRuntime(described("zeros", zeros))
+    criteria = chosen_criteria((), None, None, None)
+    report = verdict.judge(tmp_path / "v.h5", source, criteria, interruptible=True)
+    assert report.interrupted
+    assert [result.verdict for result in report.results] == ["failed"]
+    with pytest.raises(KeyboardInterrupt):
+        verdict.judge(tmp_path / "v.h5", source, criteria)

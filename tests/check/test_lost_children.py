@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 from shipped import core_cases
 
 from grucible import Question, verify
+from grucible.cases.errors import GrucibleError
+from grucible.check.observed.child import Child
 from grucible.check.observed.isolated import IsolatedRuntime
 from grucible.vectors.find import CORE
 
@@ -112,3 +115,39 @@ def test_a_death_is_told_where_children_are_ignored(tmp_path: Path) -> None:
     ended = grucible_in(tmp_path, *arguments, preexec_fn=ignoring)
     assert ended.returncode == 1
     assert "crashed (SIGABRT)" in ended.stdout
+
+
+@pytest.fixture
+def children_ignored() -> Iterator[None]:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+ABORTS = "import os\ndef run(question):\n    os.abort()\n"
+
+
+@pytest.mark.usefixtures("children_ignored")
+def test_a_death_is_seen_where_children_are_ignored(tmp_path: Path) -> None:
+    """Whoever starts the process: the commands, the plugin, or a program of one's own."""
+    (tmp_path / "dies.py").write_text(ABORTS)
+    with ThreadPoolExecutor(1) as another, pytest.raises(GrucibleError, match="SIGCHLD is ignored"):
+        another.submit(Child, ["true"], "true").result()
+    isolated = IsolatedRuntime(f"{tmp_path}/dies.py:run", 60.0)
+    try:
+        message = isolated.answer(core_cases()[0].question).message
+    finally:
+        isolated.close()
+    assert message.startswith("the runtime crashed (SIGABRT)")
+
+
+def test_a_handler_of_who_starts_processes_stays() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGCHLD, lambda number, _: seen.append(number))
+    try:
+        child = Child(["true"], "true")
+        assert child.ended(30)
+        child.close()
+        assert seen
+    finally:
+        signal.signal(signal.SIGCHLD, before)

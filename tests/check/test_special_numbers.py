@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible import Question, verify
+import grucible
+from grucible import Expectation, Question, load_vectors, verify
 from grucible.cases.dtypes import Array
 from grucible.vectors.hdf5.attributes import write_text_attribute
 
 from .conftest import Command, grucible_in
-from .made import CELL
+from .made import CELL, make_block, write_vectors
 from .signed import changed
 
 SPECIAL = """\
@@ -100,3 +101,59 @@ def test_what_a_runtime_sets_in_numpy_ends_with_its_answer() -> None:
     assert np.geterr() == before
     with np.errstate(all="raise"):  # and so where the caller set it
         assert verify(runtime=run, select=select).verdict == "does not conform"
+
+
+def test_the_largest_numbers_end_no_diagnosis(capfd: pytest.CaptureFixture[str]) -> None:
+    """A curve was fitted to errors whose sums overflow, which LAPACK does not take."""
+    select = "openvino.GRUSequence-5/plain/float64/int32"
+    [case] = load_vectors(None, select)
+    most = np.finfo(np.float64).max
+
+    def run(_: Question) -> dict[str, Array]:
+        return {n: np.where(np.abs(a) > 0.5, most, a) for n, a in case.answer.outputs.items()}
+
+    assert verify(runtime=run, select=select).verdict == "does not conform"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("float64", 0x7FEFFFFFFFFFFFFF), ("float32", 0x7FA00001)]
+)
+@pytest.mark.filterwarnings("error")
+def test_no_warning_of_numpy_ends_a_verdict(dtype: str, bits: int) -> None:
+    """The largest number, and a NaN that signals."""
+
+    def run(question: Question) -> dict[str, Array]:
+        wide = {name: of.dtype.str.replace("f", "u") for name, of in question.outputs.items()}
+        return {
+            name: np.full(of.shape, bits, wide[name]).view(of.dtype)
+            for name, of in question.outputs.items()
+        }
+
+    report = verify(runtime=run, select=f"openvino.GRUSequence-5/plain/{dtype}/lbr")
+    assert report.verdict == "does not conform"
+
+
+def test_what_the_user_sets_in_numpy_is_not_for_what_judges(tmp_path: Path) -> None:
+    """Of one case by itself, and in the plugin."""
+    [case] = load_vectors(None, "openvino.GRUCell-3/plain/float64/relu_relu")
+    tiny = {"Ho": np.full((3, 6), 5e-324)}
+    write_vectors(tmp_path / "v.h5", make_block(["a"], dtype="float64"))
+    expect = [Expectation("*", "known", diagnosis="clip-ignored")]  # type: ignore[arg-type]
+    vectors = grucible.pytest.load(tmp_path / "v.h5", expect=expect)
+
+    @vectors.parametrize
+    def returns(question: Question) -> dict[str, Array]:
+        return {n: np.full(of.shape, 5e-324) for n, of in question.outputs.items()}
+
+    with np.errstate(all="raise"):
+        assert not grucible.judge(case, tiny).passed
+        with pytest.raises(pytest.fail.Exception, match="expected diagnosis clip-ignored"):
+            returns(grucible_part=f"{CELL}/made/float64/a")
+
+
+def test_a_memory_of_very_many_digits_is_one_line(command: Command) -> None:
+    ended = command("check", "--runtime", "no:such", "--memory", f"{'9' * 5000}K")
+    assert "expected more than nothing and less than 8388608T" in " ".join(
+        ended.said_in_one_line().split()
+    )
