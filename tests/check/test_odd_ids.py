@@ -8,10 +8,11 @@ import h5py
 import numpy as np
 import pytest
 
+from grucible.cases.selection import literal, matches
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
-from .made import CELL, cell_file
+from .made import CELL, cell_file, make_block, write_vectors
 
 SPEC = """\
 operator: openvino.GRUCell-3
@@ -56,3 +57,36 @@ def test_an_id_that_a_question_would_not_keep_is_refused(tmp_path: Path, command
         write_digests(file)
     said = command("check", path, "--runtime", NUMPY).said_in_one_line()
     assert f"'{CELL}/huge/float32/0 ' ends with a space" in said
+
+
+GLOBS = ["*", "[*]", "[**]", "?", "a*", "[!a]*", "a[b]", "a & b", "a & *", "x", "]"]
+"""What cases of a stranger's may be called."""
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("right", [(), ("[*]", "?"), ("*", "a & *"), ("x",)])
+def test_a_list_that_was_just_written_names_each_case(
+    right: tuple[str, ...], tmp_path: Path, command: Command
+) -> None:
+    """Those that pass are named by none of its entries, though they are called as a glob is."""
+    vectors, listed, runtime = tmp_path / "v.h5", tmp_path / "known.yaml", tmp_path / "r.py"
+    write_vectors(vectors, make_block(GLOBS))
+    runtime.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as gru\n"
+        f"def run(q):\n    if q.id.split('/', 3)[3] in {right!r}: return gru(q)\n"
+        "    return {name: array + 1 for name, array in gru(q).items()}\n"
+    )
+    asked = ("check", vectors, "--runtime", f"{runtime}:run")
+    command(*asked, "--write-expect", listed)
+    ended = command(*asked, "--expect", listed, "--json")
+    assert (ended.status, ended.err) == (0, "")
+    wrong = [case["id"] for case in ended.report["cases"] if case["verdict"] == "failed"]
+    assert len(wrong) == len(GLOBS) - len(right)
+    gone = command("check", vectors, "--runtime", NUMPY, "--expect", listed, "--allow-stale")
+    assert gone.status == 0
+
+
+def test_a_glob_of_a_text_alone() -> None:
+    assert literal("a/b[1]") == "a/b[[]1]"
+    for one in GLOBS:
+        assert [other for other in GLOBS if matches(other, literal(one, GLOBS))] == [one]

@@ -25,6 +25,7 @@ def run(q):
     pick = [np.inf, -np.inf, np.nan, -0.0, 1.0, 0.5, 3.0, 4.0]
     return {name: R.choice(pick, t.shape).astype(t.dtype) for name, t in q.outputs.items()}
 """
+PLAIN = "openvino.GRUCell-3/plain/float32/lbr"
 
 
 def test_special_numbers_make_no_warnings(tmp_path: Path) -> None:
@@ -157,3 +158,13 @@ def test_a_memory_of_very_many_digits_is_one_line(command: Command) -> None:
     assert "expected more than nothing and less than 8388608T" in " ".join(
         ended.said_in_one_line().split()
     )
+
+
+def test_gen_starts_no_more_processes_than_it_has_work_for(
+    tmp_path: Path, command: Command
+) -> None:
+    some = ("gen", "-o", tmp_path, "--select", PLAIN)
+    for jobs in (10**10, 10**30):
+        ended = command(*some, "--jobs", str(jobs), "--seed", str(jobs % 7))
+        assert (ended.status, ended.err) == (0, "")
+        assert "made 1 file with 1 cases" in ended.out
