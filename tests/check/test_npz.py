@@ -31,10 +31,10 @@ def test_inputs_that_are_no_file_or_cannot_be_read(
     assert said == "grucible: /dev/zero: is no regular file; expected an .npz file\n"
     whole = Path.open
 
-    def refuses(path: Path, *given: Any) -> Any:
+    def refuses(path: Path, *given: Any, **named: Any) -> Any:
         if path == inputs:
             raise PermissionError(13, "Permission denied", str(path))
-        return whole(path, *given)
+        return whole(path, *given, **named)
 
     monkeypatch.setattr(Path, "open", refuses)
     says = f"{inputs}: cannot be read (Permission denied); make it readable, or name another place"
