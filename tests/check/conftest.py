@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -109,3 +111,14 @@ def bad_usage(ended: Ended, says: str) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert re.fullmatch(r"grucible: [^\n]+\n", ended.err), ended.err
     assert re.search(says, ended.err), ended.err
+
+
+def grucible_in(
+    folder: Path, *arguments: object, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """The installed command, run in a folder: `python -m` would look for modules there."""
+    code = "import sys; from grucible.__main__ import main; main()"
+    command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, **options
+    )

@@ -1,7 +1,8 @@
-"""Small vector and outputs files, made with grucible's own writers."""
+"""Small vector and outputs files, most of them made with grucible's own writers."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from grucible.cases.operators.readings import STORED, ReadingNames
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 from grucible.vectors.case import Answer
-from grucible.vectors.writer import new_vector_file
+from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.writer import new_vector_file, write_digests
 
 from .numpy_gru import keeps_h0
 from .numpy_gru import run as numpy_gru
@@ -176,3 +178,39 @@ def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.
                 for output, answers in block["outputs"].items():
                     made[f"outputs/{output}"] = answers[:]
                     made[f"outputs/{output}"].attrs.update(answers.attrs)
+
+
+def cell_file(path: Path, sizes: Mapping[str, int], cases: int = 1) -> Path:
+    """A vector file of GRUCell-3 cases, small for what they ask: compressed numbers that repeat."""
+    batch, given, hidden = sizes.values()
+
+    def numbers(*shape: int) -> Any:
+        return np.resize((np.arange(7) - 3) / 8, (cases, *shape)).astype("f4")
+
+    inputs = {
+        "X": numbers(batch, given),
+        "initial_hidden_state": numbers(batch, hidden),
+        "W": numbers(3 * hidden, given),
+        "R": numbers(3 * hidden, hidden),
+        "B": numbers(3 * hidden),
+    }
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        for name, text in {"format": "grucible vectors", "operator": CELL, "theme": "huge",
+                           "generator": "x"}.items():  # fmt: skip
+            write_text_attribute(file, name, text)
+        file.attrs["format_version"], file.attrs["seed"] = 2, 0
+        file["spec"] = np.frombuffer(b"x", np.uint8)
+        block = file.create_group("float32/b")
+        for name, length in sizes.items():
+            block.attrs[name] = length
+        write_text_attribute(block, "tier", "required")
+        block["id"] = np.array([f"{CELL}/huge/float32/{case}".encode() for case in range(cases)])
+        block["attributes"] = np.array([json.dumps({"hidden_size": hidden}).encode()] * cases)
+        held = {f"inputs/{name}": array for name, array in inputs.items()}
+        held["outputs/Ho"] = numbers(batch, hidden)
+        for one in CLASSES["float32"]:
+            held[f"tolerance/{one.name}/Ho"] = np.full_like(held["outputs/Ho"], 1e-6)
+        for name, array in held.items():
+            block.create_dataset(name, data=array, compression="gzip", compression_opts=1)
+        write_digests(file)
+    return path

@@ -72,3 +72,8 @@ def test_bad_suites_in_one_line(tmp_path: Path, command: Command) -> None:
     ):
         assert says in command("audit", *arguments).said_in_one_line()
     assert (tmp_path / "mine.md").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("suite", ["", ".", "/"])
+def test_no_suite(suite: str, command: Command) -> None:
+    assert "expected FILE.h5, or FILE.h5:RTOL:ATOL" in command("audit", suite).said_in_one_line()

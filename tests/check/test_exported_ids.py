@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from grucible.vectors.exchange import export
+from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.exchange.manifest import read_manifest
-from grucible.vectors.find import case_ids
+from grucible.vectors.find import CORE, case_ids
 
 from .conftest import Command
 from .made import make_block, write_vectors
+from .signed import signed_anew, with_y
+from .suites import close
 
 SPEC = """
 operator: openvino.GRUCell-3
@@ -90,3 +99,75 @@ def test_two_exports_into_a_folder_at_a_time(
     monkeypatch.setattr(export, "check_place", lambda _: None)  # when it looked, it was empty
     assert f"{out}: cannot be written (File exists)" in command(*asked).said_in_one_line()
     assert read_manifest(out).cases
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from grucible.vectors.exchange import export
+def killed(*given):
+    export.npz(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+export.raw = killed
+export.export_vectors(None, Path(sys.argv[1]), "raw", select=[sys.argv[2]])
+"""
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path, command: Command) -> None:
+    case_id, out = "openvino.GRUCell-3/core/float32/noact", tmp_path / "x"
+    ended = subprocess.run([sys.executable, "-c", KILLED, out, case_id], check=False)
+    [left] = out.iterdir()
+    assert (ended.returncode, len(list(left.glob("cases/*.npz")))) == (-signal.SIGKILL, 1)
+    words = ["export", "--to", "npz", "-o", out, "--select", case_id]
+    assert command(*words).status == 0
+    assert sorted(one.name for one in out.iterdir()) == ["SHA256SUMS", "cases", "manifest.json"]
+    alive = tmp_path / "y" / left.name.replace(left.name.split(".")[-2], str(os.getppid()))
+    alive.mkdir(parents=True)
+    words[words.index(out)] = tmp_path / "y"
+    assert "is there already; name a folder that is new, or" in command(*words).said_in_one_line()
+    assert alive.exists()
+
+
+def test_an_export_that_is_interrupted_at_its_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def interrupted(place: Path, to: Path) -> Path:
+        if place.name == "manifest.json":
+            raise KeyboardInterrupt
+        return rename(place, to)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export_vectors(
+            None, tmp_path / "x", "raw", select=["openvino.GRUCell-3/core/float32/noact"]
+        )
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_export_blames_what_cannot_be_read(
+    some_vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(str(some_vectors / "deep"), monkeypatch)
+    said = command("export", some_vectors, "--to", "npz", "-o", tmp_path / "x").said_in_one_line()
+    assert said.startswith(
+        f"grucible: {some_vectors / 'deep'}: Permission denied; make it readable"
+    )
+    assert not (tmp_path / "x").exists()
+
+
+def test_nothing_is_left_of_an_export_that_breaks_off(tmp_path: Path, command: Command) -> None:
+    """The second block is what it should not be, when the cases of the first stand there."""
+
+    def last(file: Any) -> None:
+        with_y(file)[-1]["outputs/Y"][-1] = np.inf
+
+    path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", last)
+    (tmp_path / "empty").mkdir()
+    for out in ("new", "empty"):
+        said = command("export", path, "--to", "raw", "-o", tmp_path / out).said_in_one_line()
+        assert f"{path}: /float32/" in said
+        assert "expects NaN or an infinity" in said
+    assert [one.name for one in sorted(tmp_path.iterdir())] == ["empty", "v.h5"]
+    assert not any((tmp_path / "empty").iterdir())

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from grucible.vectors.exchange.sums import read_sums
 from grucible.vectors.exchange.tensors import read
 
 from .conftest import Command
+from .suites import forged
 
 
 @pytest.fixture
@@ -287,3 +289,50 @@ def test_the_place_is_looked_at_before_all_else(
     assert f"{tmp_path / name}: is " in said
     assert "name another place" in said
     assert (tmp_path / name).read_text() == "my thesis"
+
+
+def test_a_file_of_very_many_tests(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([[]] * 10_001))
+    said = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert "t.json: has 10,001 tests; expected at most 10,000" in said.said_in_one_line()
+
+
+def test_only_files_that_are_needed_are_digested(tmp_path: Path, command: Command) -> None:
+    """Each once, and no more than an export can have."""
+    folder = forged(tmp_path / "x", lambda _: None, "0" * 64 + "  huge\n")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+    assert command("import", folder, "-o", tmp_path / "v.h5").status == 0
+    [binary] = folder.rglob("*.bin")
+    os.truncate(binary, 5 << 30)
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert "with it the export has more than 4 GiB" in said
+
+
+@pytest.mark.parametrize(("item", "count", "says"), [
+    ("{}", 400_000, "cases.0.id: Field required"),
+    ("{}", 4_100_000, "has more parts than any export"),
+    ("1", 8_100_000, "has more parts than any export"),
+    ("1", 100_000, "cases.0: Input should be"),
+])  # fmt: skip
+def test_a_manifest_of_very_many(
+    item: str, count: int, says: str, tmp_path: Path, command: Command
+) -> None:
+    def many(manifest: Any) -> None:
+        manifest["cases"] = [json.loads(item)] * count
+
+    folder = forged(tmp_path / "x", many)
+    assert says in command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+
+
+def test_archives_that_grow_too_much(tmp_path: Path, command: Command) -> None:
+    np.savez_compressed(tmp_path / "a.npz", W=np.zeros((12, 500_000), ">f4"))
+    options = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
+    said = command("answer", tmp_path / "a.npz", *options).said_in_one_line()
+    assert "has an array that is compressed too well" in said
+
+
+def test_json_of_very_many(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "w.json").write_text("[" + "[]," * 8_100_000 + "[]]")
+    arguments = ["import", tmp_path / "w.json", "--from", "webnn", "-o", tmp_path / "v.h5"]
+    assert "has more parts than any export or test" in command(*arguments).said_in_one_line()

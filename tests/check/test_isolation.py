@@ -14,6 +14,7 @@ import pytest
 from grucible import verify
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
+from grucible.vectors.find import CORE
 
 from . import misbehaving
 from .conftest import HERE, Command, strict_json
@@ -67,6 +68,7 @@ ENDS = [
 PIPED = ("raises_odd_text", "recurses", "unsupported", "returns_names_that_are_numbers",
          "returns_unpicklable", "objects", "nan")  # fmt: skip
 ISOLATED = ENDS + [finding for finding in ANSWERS if finding[0] in PIPED]
+CELL = CORE / "openvino/gru_cell/core.h5"
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +275,22 @@ def test_memory_can_be_limited(tmp_path: Path, command: Command) -> None:
         ended = command(*arguments, "--memory", size)
         assert (ended.status, ended.out) == (2, "")
         assert "--memory" in ended.err.splitlines()[-1]
+
+
+FLOODS = """
+import sys
+sys.path.insert(0, {here!r})
+from numpy_gru import run as answer
+sys.stderr.write("x\\r" * (20 << 20))
+sys.stderr.write("y" * (4 << 20))
+def run(question):
+    return answer(question)
+"""
+
+
+def test_progress_without_end_does_not_hold_up_the_judge(tmp_path: Path, command: Command) -> None:
+    """8 MB on standard error that hold no line feed."""
+    (tmp_path / "floods.py").write_text(FLOODS.format(here=str(HERE)))
+    ended = command("check", CELL, "--runtime", f"{tmp_path / 'floods.py'}:run", "--timeout", "60")
+    assert ended.status == 0
+    assert len(ended.err) < 40_000

@@ -10,11 +10,12 @@ import pytest
 
 from grucible.vectors.find import CORE
 
-from .conftest import Command
+from .conftest import HERE, Command
 
 CELL = CORE / "openvino/gru_cell/core.h5"
 CASE = "openvino.GRUCell-3/core/float32/noact"
 HOLDS = "mine.txt: is there already, and"
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
 
 @pytest.fixture
@@ -146,3 +147,17 @@ def test_a_list_of_digests_where_vectors_will_stand(
     assert said.said_in_one_line() == (
         f"grucible: {option}: {listed} is where vectors will stand; name another place\n"
     )
+
+
+@pytest.mark.parametrize("place", ["new.h5", "taken"])
+def test_the_outputs_of_a_directory_stand_in_one(
+    place: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "taken").write_text("mine\n")
+    out = tmp_path / place
+    ended = command("run", some_vectors, "--runtime", NUMPY, "-o", out)
+    assert ended.said_in_one_line() == (
+        f"grucible: {out}: is the place of one file; name a directory, for each vector file gives one of "
+        "outputs\n"
+    )
+    assert not (tmp_path / "new.h5").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from printed import sentence_of
@@ -14,7 +15,7 @@ from grucible.cases.selection import selected
 from grucible.check.reports.terminal import report_lines
 
 from .conftest import HERE, Command
-from .made import CELL, KEEPS_H0, SEQUENCE, make_block, write_vectors
+from .made import CELL, KEEPS_H0, SEQUENCE, answering, make_block, write_vectors
 from .numpy_gru import MISTAKES, Array, keeps_h0, run
 
 OURS = ("openvino.*",)
@@ -191,3 +192,23 @@ def test_a_runtime_may_give_the_same_array_each_time(tmp_path: Path) -> None:
 def test_verify_needs_a_runtime() -> None:
     with pytest.raises(TypeError, match="runtime="):
         verify()
+
+
+def test_an_answer_is_copied_when_it_is_returned() -> None:
+    """What returns the memory that it uses for each question, through `__array__`, is right all the same."""
+    memory: dict[tuple[int, ...], Array] = {}
+    right = answering()
+
+    class Tensor:
+        def __init__(self, array: Array) -> None:
+            self._array = memory.setdefault(array.shape, array.copy())
+            self._array[...] = array
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+            return self._array
+
+    def run(question: Question) -> dict[str, Any]:
+        return {name: Tensor(array) for name, array in right(question).items()}
+
+    report = verify(runtime=run, select="openvino.GRUCell-3/plain/float32/*")
+    assert report.verdict == "conforms"

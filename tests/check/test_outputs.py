@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 from printed import sentence_of
 
+from grucible.vectors.find import CORE
+
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_outputs, write_vectors
 
 F32, BF16 = "float32/2x4x2-B3H", "bfloat16/2x4x2-B3H"
 ID, OTHER = b"openvino.GRUCell-3/made/float32/case-", b"openvino.GRUCell-3/made/bfloat16/bcase-"
 Change = Callable[[Any], object]
+CELL = CORE / "openvino/gru_cell/core.h5"
 
 
 @pytest.fixture
@@ -427,3 +430,8 @@ def test_outputs_in_slices(
     monkeypatch.setattr(stored_block, "SLICE_BYTES", 1)
     assert verdicts(command, vectors, outputs) == whole
     assert whole[2]["case-1"] == "missing"
+
+
+def test_outputs_are_a_file_or_a_directory(command: Command) -> None:
+    said = command("check", CELL, "--outputs", "/dev/null").said_in_one_line()
+    assert "/dev/null: is no regular file; expected outputs" in said

@@ -135,3 +135,9 @@ def test_json(command: Command) -> None:
 )
 def test_bad_usage_is_one_line(arguments: tuple[str, ...], says: str, command: Command) -> None:
     assert says in command("score", *arguments).said_in_one_line()
+
+
+@pytest.mark.parametrize(("rtol", "atol"), [("nan", "0"), ("0", "nan"), ("inf", "0"), ("0", "inf")])
+def test_a_score_by_no_number_is_refused(rtol: str, atol: str, command: Command) -> None:
+    said = command("score", "--rtol", rtol, "--atol", atol).said_in_one_line()
+    assert "expected a finite number, not negative" in said

@@ -33,6 +33,7 @@ from grucible.check.scripts.verbatim import Verbatim
 from grucible.vectors.case import REQUIRED
 
 from .conftest import HERE, Command, bad_usage
+from .made import CELL
 
 NAMES = [*ONNX_FILES, *OPENVINO]
 MODULES = {
@@ -659,3 +660,15 @@ def test_the_command_says_what_was_observed_or_why_nothing_was(
     assert ended_.status == 0
     assert "# Not observed when this was made: " in ended_.out
     assert f"# made by   grucible show {asked} --script " in ended_.out
+
+
+def test_a_script_through_a_pipe_judges(tmp_path: Path) -> None:
+    """It cannot be read again, so no other process calls the function."""
+    (tmp_path / "rightly.py").write_text((HERE / "numpy_gru.py").read_text())
+    case = next(c for c in core_cases() if c.id == f"{CELL}/plain/float32/default")
+    ended = subprocess.run(
+        [sys.executable, "-"], input=script(case, "rightly:run"), cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[-1].startswith("right: all of ")

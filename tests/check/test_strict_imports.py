@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -13,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grucible import load_vectors
 from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
-from .test_attacked_imports import forged
+from .suites import SHAPES, forged, gru, suites
 
 CELL = "openvino.GRUCell-3"
-SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
 
 
 @pytest.fixture
@@ -84,22 +85,6 @@ def test_a_manifest_that_says_two_things(
     said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
     assert f"{manifest}: is not JSON (" in said
     assert says in said
-
-
-def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
-    """A test of WebNN of two steps, whose operator, options and expected outputs are so."""
-    shapes = {"x": [2, 3, 2], "w": [1, 12, 2], "r": [1, 12, 4], "h": [1, 3, 4]}
-    if call.get("name") == "gruCell":
-        shapes = {name: shape[1:] for name, shape in shapes.items()}
-    inputs = {
-        name: {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
-        for name, shape in shapes.items()
-    }
-    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"steps": steps}]
-    arguments += [{"hiddenSize": 4}, {"options": options}]
-    told = {"name": "gru", "arguments": arguments, "outputs": ["o"], **call}
-    graph = {"inputs": inputs, "operators": [told], "expectedOutputs": {}, **more}
-    return {"name": "t", "graph": graph}
 
 
 EXPECTED = {"data": 0.5, "descriptor": {"shape": [1, 3, 4], "dataType": "float32"}}
@@ -250,3 +235,47 @@ def test_an_onnx_model_of_other_types_or_of_a_later_opset(
     ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
     refused = f"there is no case to import; 1 left out: {says}"
     assert re.search(refused, ended.said_in_one_line())
+
+
+def test_what_cannot_be_read_takes_no_other_test_with_it(tmp_path: Path, command: Command) -> None:
+    onnx = pytest.importorskip("onnx")
+    suites(tmp_path)
+    sets = [tmp_path / f"onnx/deep/test_data_set_{number}" for number in range(3)]
+    for copy in sets[1:]:
+        shutil.copytree(sets[0], copy)
+    tensor = onnx.TensorProto.FromString((sets[1] / "input_0.pb").read_bytes())
+    tensor.data_type = 999
+    (sets[1] / "input_0.pb").write_bytes(tensor.SerializeToString())
+    (sets[2] / "output_0.pb").write_bytes(b"no tensor")
+    null = gru({}, {})
+    null["graph"]["inputs"]["w"]["data"] = [0.5, None]
+    tests = [gru({}, {}), null, gru({}, {}), 7]
+    (tmp_path / "webnn/deep/a.json").write_text(json.dumps(tests))
+    for source, cases, reasons in (
+        ("onnx", 1, [f"deep/{one.name}: holds what cannot be read (" for one in sets[1:]]),
+        ("webnn", 2, ["graph.inputs.w.data", "Input should be a valid dictionary"]),
+    ):
+        made = tmp_path / f"{source}.h5"
+        ended = command("import", tmp_path / source, "--from", source, "-o", made)
+        assert (ended.status, len(list(load_vectors(made)))) == (0, cases), ended
+        left = [line for line in ended.out.splitlines() if line.startswith("left out: 1: ")]
+        for line, reason in zip(left, reasons, strict=True):
+            assert reason in line
+
+
+def test_a_data_set_that_makes_no_case_takes_no_other_with_it(
+    tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("onnx")
+    exported = tmp_path / "exported"
+    select = ("--select", "onnx.GRU-14/plain/float32/default")
+    assert command("export", "--to", "onnx", "-o", exported, *select).status == 0
+    [test] = (exported / "cases").glob("test_*")
+    for number in range(1, 11):
+        shutil.copytree(test / "test_data_set_0", test / f"test_data_set_{number}")
+    (test / "test_data_set_1" / "input_2.pb").unlink()
+    made = tmp_path / "made.h5"
+    ended = command("import", exported / "cases", "--from", "onnx", "-o", made)
+    assert "1: has inputs that are not numbered from 0 on" in ended.out + ended.err
+    ends = [case.id.rpartition("-")[2] for case in load_vectors(made)]
+    assert sorted(ends, key=int) == ["0", "2", "3", "4", "5", "6", "7", "8", "9", "10"]

@@ -1,4 +1,4 @@
-"""What an attack found in names, ids and messages: those of strangers, and very long ones."""
+"""Names, commands and messages of others as they are printed: long ones, and those a shell or a page would obey."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from grucible.cases.commands.command_line import command_line
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
-from grucible.cases.selection import literal, matches
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
 
@@ -170,16 +169,6 @@ def test_what_may_be_meant_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
             load_runtime(name)
 
 
-def test_gen_starts_no_more_processes_than_it_has_work_for(
-    tmp_path: Path, command: Command
-) -> None:
-    some = ("gen", "-o", tmp_path, "--select", PLAIN)
-    for jobs in (10**10, 10**30):
-        ended = command(*some, "--jobs", str(jobs), "--seed", str(jobs % 7))
-        assert (ended.status, ended.err) == (0, "")
-        assert "made 1 file with 1 cases" in ended.out
-
-
 @pytest.mark.parametrize("name", ["my_gru:class", "./my_gru.py:None", "my_gru:a b"])
 def test_there_is_no_script_of_what_no_function_can_be_called(name: str, command: Command) -> None:
     said = command("show", PLAIN, "--script", name).said_in_one_line()
@@ -202,36 +191,3 @@ def test_what_a_runtime_says_becomes_no_link_and_calls_nobody(
     assert r" plain \* text" in outside
     for word in ("*@octocat", "*www.x.example", "*HTTPS://y.example/<b>"):
         assert f"`{word}`" in told
-
-
-GLOBS = ["*", "[*]", "[**]", "?", "a*", "[!a]*", "a[b]", "a & b", "a & *", "x", "]"]
-"""What cases of a stranger's may be called."""
-
-
-@pytest.mark.usefixtures("in_this_process")
-@pytest.mark.parametrize("right", [(), ("[*]", "?"), ("*", "a & *"), ("x",)])
-def test_a_list_that_was_just_written_names_each_case(
-    right: tuple[str, ...], tmp_path: Path, command: Command
-) -> None:
-    """Those that pass are named by none of its entries, though they are called as a glob is."""
-    vectors, listed, runtime = tmp_path / "v.h5", tmp_path / "known.yaml", tmp_path / "r.py"
-    write_vectors(vectors, make_block(GLOBS))
-    runtime.write_text(
-        f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as gru\n"
-        f"def run(q):\n    if q.id.split('/', 3)[3] in {right!r}: return gru(q)\n"
-        "    return {name: array + 1 for name, array in gru(q).items()}\n"
-    )
-    asked = ("check", vectors, "--runtime", f"{runtime}:run")
-    command(*asked, "--write-expect", listed)
-    ended = command(*asked, "--expect", listed, "--json")
-    assert (ended.status, ended.err) == (0, "")
-    wrong = [case["id"] for case in ended.report["cases"] if case["verdict"] == "failed"]
-    assert len(wrong) == len(GLOBS) - len(right)
-    gone = command("check", vectors, "--runtime", NUMPY, "--expect", listed, "--allow-stale")
-    assert gone.status == 0
-
-
-def test_a_glob_of_a_text_alone() -> None:
-    assert literal("a/b[1]") == "a/b[[]1]"
-    for one in GLOBS:
-        assert [other for other in GLOBS if matches(other, literal(one, GLOBS))] == [one]

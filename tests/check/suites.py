@@ -1,0 +1,77 @@
+"""Suites of each format that is imported, as they should be or changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible.vectors.exchange.export import export_vectors
+
+SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
+OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
+ONE = "openvino.GRUCell-3/core/float32/lbr0-relu_relu-alpha0.25_0.75-beta0.5_2-clip0.5"
+
+
+def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
+    """A test of WebNN of two steps, whose operator, options and expected outputs are so."""
+    shapes = {"x": [2, 3, 2], "w": [1, 12, 2], "r": [1, 12, 4], "h": [1, 3, 4]}
+    if call.get("name") == "gruCell":
+        shapes = {name: shape[1:] for name, shape in shapes.items()}
+    inputs = {
+        name: {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
+        for name, shape in shapes.items()
+    }
+    arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"steps": steps}]
+    arguments += [{"hiddenSize": 4}, {"options": options}]
+    told = {"name": "gru", "arguments": arguments, "outputs": ["o"], **call}
+    graph = {"inputs": inputs, "operators": [told], "expectedOutputs": {}, **more}
+    return {"name": "t", "graph": graph}
+
+
+def suites(folder: Path) -> dict[str, list[str]]:
+    """A folder with a test for each format, each in a folder of its own; the options that import them."""
+    for name in ("npz", "webnn"):
+        (folder / name / "deep").mkdir(parents=True)
+    arrays: dict[str, Any] = {name: np.full(shape, 0.5, "f4") for name, shape in SHAPES.items()}
+    np.savez(folder / "npz/deep/a.npz", **arrays)
+    (folder / "webnn/deep/a.json").write_text(json.dumps(gru({}, {})))
+    export_vectors(None, folder / "x", "onnx", select=["onnx.GRU-14/plain/float32/default"])
+    [test] = (folder / "x/cases").iterdir()
+    shutil.copytree(test, folder / "onnx/deep")
+    return {"npz": OF_CELL, "webnn": [], "onnx": []}
+
+
+def close(folder: str, patched: pytest.MonkeyPatch) -> None:
+    """Let a folder be none that this user may read, even where the tests may read all."""
+    scan = os.scandir
+
+    def refuses(place: Any) -> object:
+        if place == folder:
+            raise PermissionError(13, "Permission denied", place)
+        return scan(place)
+
+    patched.setattr(os, "scandir", refuses)
+
+
+def forged(folder: Path, change: Callable[[Any], None], listed: str = "") -> Path:
+    """An export of one case with another manifest, and the digests of it."""
+    export_vectors(None, folder, "raw", select=[ONE])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    names = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
+    lines = [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in names
+        if name != "SHA256SUMS"
+    ]
+    (folder / "SHA256SUMS").write_text("".join(lines) + listed)
+    return folder

@@ -1,0 +1,118 @@
+"""Where an import reads and where it writes: in every folder, in the one at hand, and over nothing of others."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import load_vectors
+from grucible.vectors.exchange.export import export_vectors
+
+from .conftest import Command
+from .made import CELL
+from .suites import ONE, close, suites
+
+
+def test_an_import_passes_over_no_folder(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to one is followed, once; one that cannot be read is named."""
+    pytest.importorskip("onnx")
+    formats = suites(tmp_path)
+    for source, options in formats.items():
+        folder, closed = tmp_path / source, str(tmp_path / source / "deep")
+        shutil.copytree(closed, tmp_path / f"{source}-linked")
+        for link in ("again", "linked"):
+            (folder / link).symlink_to(tmp_path / f"{source}-linked")
+        made = folder / "v.h5"
+        ended = command("import", folder, "--from", source, *options, "-o", made)
+        assert (ended.status, len(list(load_vectors(made)))) == (0, 2), (source, ended)
+
+        with monkeypatch.context() as patched:
+            close(closed, patched)
+            ended = command("import", folder, "--from", source, *options, "-o", made)
+        assert ended.said_in_one_line() == (
+            f"grucible: {closed}: Permission denied; make it readable, or name another place\n"
+        )
+
+
+def test_a_case_is_not_imported_beside_itself(tmp_path: Path, command: Command) -> None:
+    case_id = "openvino.GRUCell-3/core/float32/noact"
+    words = ["import", tmp_path / "x", "-o", tmp_path / "v"]
+    export_vectors(None, tmp_path / "x", "raw", select=[case_id])
+    for _ in range(2):
+        assert command(*words).status == 0
+    (tmp_path / "v/made").mkdir()
+    there = tmp_path / "v/made/core.h5"
+    (tmp_path / "v/openvino.GRUCell-3/core.h5").rename(there)
+    said = command(*words).said_in_one_line()
+    assert said.startswith(
+        f"grucible: {there}: holds {case_id} already, and a case stands in one file;"
+    )
+    assert list(tmp_path.glob("v/*/*.h5")) == [there]
+
+
+def test_into_the_directory_at_hand(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_vectors(None, tmp_path / "x", "raw", select=[ONE])
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ended = command("import", "../x", "-o", ".")
+    assert ended.status == 0
+    assert (tmp_path / "here/openvino.GRUCell-3/core.h5").exists()
+    assert (tmp_path / "here-outputs/openvino.GRUCell-3/core.h5").exists()
+    assert (
+        "name a directory that is not the root"
+        in command("import", "../x", "-o", "/").said_in_one_line()
+    )
+
+
+def _npz(folder: Path, batch: int = 1) -> Path:
+    """A folder of one .npz file with a question of GRUCell-3 and an output that is expected."""
+    folder.mkdir()
+    inputs = {"X": (batch, 1), "initial_hidden_state": (batch, 1), "W": (3, 1), "R": (3, 1),
+              "B": (3,), "Ho": (batch, 1)}  # fmt: skip
+    arrays: Any = {n: np.full(s, 0.5, "f4") for n, s in inputs.items()}
+    np.savez(folder / "a.npz", **arrays)
+    return folder
+
+
+def test_vectors_and_outputs_do_not_replace_each_other(tmp_path: Path, command: Command) -> None:
+    npz = ["--from", "npz", "--operator", CELL, "--attributes", '{"hidden_size": 1}']
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "operator: openvino.GRUCell-3\nabout: one\ndtypes: [float32]\n"
+        "sizes: {batch_size: 1, input_size: 1, hidden_size: 1}\ncases:\n  - list: [{}]\n"
+    )
+
+    def refused(*arguments: object) -> str:
+        files = {path: path.read_bytes() for path in tmp_path.rglob("*.h5")}
+        said = command(*arguments).said_in_one_line()
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*.h5")} == files
+        return said
+
+    first = ["import", _npz(tmp_path / "n1"), *npz, "-o", tmp_path / "foo.h5"]
+    assert command(*first).status == 0
+    assert command(*first).status == 0  # of the same cases, again
+    vectors, outputs = tmp_path / "foo.h5", tmp_path / "foo.outputs.h5"
+    said = refused("import", tmp_path / "n1", *npz, "-o", outputs)
+    assert "holds outputs; name another place for the vectors" in said
+    other = ["import", _npz(tmp_path / "n2"), *npz, "-o"]
+    said = refused(*other, vectors)
+    assert "foo.h5: holds other vectors of openvino.GRUCell-3, theme n1, imported; name" in said
+    outputs.rename(tmp_path / "spec.h5")
+    assert "holds outputs" in refused("gen", spec, "-o", tmp_path)
+    shutil.copy(vectors, tmp_path / "spec.h5")
+    assert "theme n1, imported; name" in refused("gen", spec, "-o", tmp_path)
+    shutil.copy(vectors, tmp_path / "bar.outputs.h5")
+    said = refused(*other, tmp_path / "bar.h5")
+    assert "bar.outputs.h5: is a vector file; name another place for the outputs" in said
+    (tmp_path / "spec.h5").unlink()
+    assert command("gen", spec, "-o", tmp_path).status == 0
+    spec.write_text(spec.read_text().replace("[{}]", "[{clip: 0.5}]"))
+    assert command("gen", spec, "-o", tmp_path).status == 0  # an earlier version of the same

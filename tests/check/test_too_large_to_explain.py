@@ -1,0 +1,115 @@
+"""Cases that are too large or too many to be explained are counted and said to be so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.pose import pose
+from grucible.check.diagnosis import failing, search
+from grucible.gen.variants import work
+from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.writer import write_digests
+
+from .conftest import Command
+from .diagnosing import core_blocks, names, report_on, variants_run
+from .made import CELL, cell_file
+
+HUGE = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
+"""Sizes of a case that is admitted, and that takes minutes to be computed under every misreading."""
+
+
+@pytest.fixture
+def zeros(tmp_path: Path) -> str:
+    """A runtime that gives zeros."""
+    code = "{name: np.zeros(t.shape, t.dtype) for name, t in q.outputs.items()}"
+    (tmp_path / "zeros.py").write_text(f"import numpy as np\ndef run(q):\n    return {code}\n")
+    return f"{tmp_path / 'zeros.py'}:run"
+
+
+def test_a_case_too_large_to_be_explained_is_said_to_be(
+    tmp_path: Path, zeros: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(*_: object, **__: object) -> None:
+        raise AssertionError("it is computed under variants")
+
+    for module in ("score", "reports.show", "diagnosis.contradictions"):
+        monkeypatch.setattr(f"grucible.check.{module}.catches", computed)
+    monkeypatch.setattr("grucible.check.diagnosis.failing.variant_outputs", computed)
+    huge = cell_file(tmp_path / "huge.h5", HUGE)
+    ended = command("check", huge, "--runtime", zeros)
+    assert (ended.status, ended.err) == (1, "")
+    assert "1  unexplained" in ended.out
+    assert "1 of them too large to be explained, or not looked at" in ended.out
+    report = command("check", huge, "--runtime", zeros, "--json").report
+    assert (report["unexplained"], report["not_tried"], report["hints"]) == (1, 1, [])
+    shown = command("show", huge, "*")
+    assert (shown.status, "which misreadings it catches is not computed" in shown.out) == (0, True)
+    assert "expected outputs" in shown.out
+    whole = command("show", huge, "*", "--full")
+    assert "1920000 numbers are too many to be printed whole" in whole.out
+    scored = command("score", huge)
+    assert scored.status == 1
+    assert f"1 case too large to be computed under misreadings: {CELL}, float32" in scored.out
+
+
+def test_failing_cases_that_are_too_many_to_be_kept_are_counted(
+    tmp_path: Path, zeros: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of most work are left out; what they did is still told of every one."""
+    monkeypatch.setattr(failing, "MOST_BYTES", 50_000)
+    small = {"batch_size": 1, "input_size": 2, "hidden_size": 2}
+    (tmp_path / "v").mkdir()
+    cell_file(tmp_path / "v/small.h5", small, 5)
+    large = cell_file(tmp_path / "v/large.h5", {**small, "hidden_size": 60}, 2)
+    with h5py.File(large, "r+") as file:
+        write_text_attribute(file, "theme", "large")
+        ids = [text.replace(b"huge", b"large") for text in file["float32/b/id"][:]]
+        del file["float32/b/id"]
+        file["float32/b/id"] = np.array(ids)
+        write_digests(file)
+    report = command("check", tmp_path / "v", "--runtime", zeros, "--json").report
+    assert (report["unexplained"], report["not_tried"]) == (2, 2)
+    monkeypatch.setattr(failing, "MOST_BYTES", 256 << 20)
+    report = command("check", tmp_path / "v", "--runtime", zeros, "--json").report
+    assert (report["unexplained"], report["not_tried"]) == (0, 0)
+
+
+def test_a_search_that_would_take_too_long_is_done_for_the_smallest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blocks = [b for b in core_blocks("openvino.GRUSequence-5", "float32") if len(b) > 2][:6]
+    wrong = variants_run("W-gate-order-rzh")
+    whole = report_on(blocks, wrong).diagnosis
+    assert (whole.unexplained, whole.not_tried) == (0, 0)
+    each = sorted(work.work(b.question(0)) for b in blocks)
+    monkeypatch.setattr(search, "SEARCHING", 500 * each[0])
+    assert ("W-gate-order-rzh",) in names(report_on(blocks, wrong))
+    monkeypatch.setattr(search, "EXPLAINING", 0)
+    found = report_on(blocks, wrong).diagnosis
+    assert found.findings == []
+    assert found.not_tried == found.unexplained == whole.failed
+    monkeypatch.setattr(search, "SEARCHING", 0)
+    assert report_on(blocks, wrong).diagnosis.not_tried == whole.failed
+
+
+@pytest.mark.parametrize("sizes", [(2, 8, 32, 512, 1), (8, 17, 33, 128, 2)])
+def test_the_largest_that_are_shipped_are_explained(sizes: tuple[int, ...]) -> None:
+    batch, time, given, hidden, directions = sizes
+    operator = OPERATORS["openvino.GRUSequence-5"]
+    attributes = {"hidden_size": hidden, "direction": "forward"}
+    if directions == 2:
+        attributes["direction"] = "bidirectional"
+    symbols = dict(zip(operator.sizes, (batch, time, given, hidden, directions), strict=True))
+    asked = operator.with_defaults(attributes)
+    shapes = {t.name: operator.shape(t, asked, symbols) for t in operator.inputs}
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    tensors["sequence_lengths"] = np.full(batch, time, np.int32)
+    question = pose(operator, attributes, tensors)
+    assert not work.too_large(question)
+    assert 2 * len(CATALOGUE) * work.work(question) < search.SEARCHING
