@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
+from collections.abc import Iterator
 
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
@@ -15,13 +17,35 @@ what is waited for then may take minutes."""
 _interrupted = 0
 """The number of the signal that arrived; 0 before."""
 
+_held = False
+"""Whether what arrives is raised later."""
+
+_waiting = False
+"""Whether something has arrived meanwhile."""
+
 
 def _handler(number: int, _: object) -> None:
-    global _interrupted
+    global _interrupted, _waiting
     if number != signal.SIGALRM:
         _interrupted = number
     signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
-    raise KeyboardInterrupt
+    _waiting = _held
+    if not _held:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """While something is written that must not be lost, and waits for nobody: Ctrl-C is raised afterwards."""
+    global _held, _waiting
+    _held = True
+    try:
+        yield
+    finally:
+        _held = False
+        if _waiting:
+            _waiting = False
+            raise KeyboardInterrupt
 
 
 def remember_interrupts() -> None:

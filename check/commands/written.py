@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ...cases.commands.interrupts import acted_on
+from ...cases.commands.interrupts import acted_on, held_back
 from ...cases.commands.terminal import SUMMARY, put, say
 from ...cases.commands.text_file import (
     append_text,
@@ -78,14 +78,19 @@ class Written:
     def tell(self, reports: Sequence[Report]) -> None:
         """The reports, to standard output and to files, each whatever becomes of the others."""
         with contextlib.ExitStack() as stack:
-            for form, file in reversed(self._files):
-                stack.callback(_write, reports, form, file)
+            stack.callback(self._write, reports)
             if self._annotate:
                 stack.callback(_annotate, reports[0])
             for number, report in enumerate(reports):
                 if number:
                     say("")
                 _print(report, self._printed, guarded=self._annotate)
+
+    def _write(self, reports: Sequence[Report]) -> None:
+        """The reports to files, each whatever becomes of the others; who presses Ctrl-C gets them all."""
+        with held_back(), contextlib.ExitStack() as stack:
+            for form, file in reversed(self._files):
+                stack.callback(_write, reports, form, file)
 
 
 def _written(reports: tuple[str, ...], quiet: bool, as_json: bool) -> Written:

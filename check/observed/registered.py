@@ -6,13 +6,15 @@ import contextlib
 import json
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...cases.commands.others_words import one_line
+from ...cases.errors import RuntimeNotUsable
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
-from ..runtimes.runtime import registered_runtimes
+from ..runtimes.runtime import package_of, registered_runtime, registered_runtimes
 from .child import Child
 from .ending import how_it_ended
 from .isolated import START_SECONDS
@@ -39,19 +41,19 @@ def described_runtimes() -> Iterator[Registered]:
     own, to which they may do whatever they like; after one that ends the process, or does not load in
     LOAD_SECONDS, the next ones are loaded in another."""
     told: dict[str, Registered] = {}
-    points = registered_runtimes()
-    for point in points:
-        if point.name not in told:
-            left = [one for one in points if _package(one) == _package(point)]
-            while left:
-                for found in _described(tuple(left)):
-                    told[found.name] = found
-                    left.pop(0)
-        yield told[point.name]
-
-
-def _package(point: EntryPoint) -> str:
-    return point.value.partition(".")[0].partition(":")[0]
+    packages: dict[str, list[EntryPoint]] = defaultdict(list)
+    for name in dict.fromkeys(point.name for point in registered_runtimes()):
+        try:
+            point = registered_runtime(name)
+            packages[package_of(point)].append(point)
+        except RuntimeNotUsable as error:
+            told[name] = Registered(name, "", str(error), "not usable")
+    for left in packages.values():
+        while left:
+            for found in _described(tuple(left)):
+                told[found.name] = found
+                left.pop(0)
+    yield from (told[name] for name in sorted(told))
 
 
 def _described(points: Sequence[EntryPoint]) -> Iterator[Registered]:

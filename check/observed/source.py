@@ -179,12 +179,12 @@ def returned(runtime: Runtime, question: Question) -> Reply:
     asked for, and `held_to` says what is wrong with it."""
     wanted = dict(question.outputs)  # it may do to the question what it likes
     try:
-        outputs: Any = runtime.run(question)  # whatever it returns
-        if not isinstance(outputs, Mapping):
+        outputs = taken(runtime.run(question))
+        if not isinstance(outputs, dict):
             names = ", ".join(wanted)
             said = f"returned a {type(outputs).__name__}; expected a dict with {names}"
             return Reply("error", {}, said, Fault("malformed"))
-        return Reply("ok", {str(n): _own(array) for n, array in outputs.items()})
+        return Reply("ok", outputs)
     except Unsupported as reason:
         return Reply("unsupported", {}, text_of(reason))
     except Exception as error:
@@ -194,6 +194,13 @@ def returned(runtime: Runtime, question: Question) -> Reply:
             f"{error_sentence(error)}{raised_at(error)}",
             Fault("raised", frames(error)),
         )
+
+
+def taken(given: Any) -> Any:
+    """What a runtime returned: where that is a mapping, arrays by names that are its no more."""
+    if not isinstance(given, Mapping):
+        return given
+    return {"".join([str(name)]): _own(array) for name, array in given.items()}
 
 
 def reply_of(head: AnswerHead, outputs: Arrays) -> Reply:

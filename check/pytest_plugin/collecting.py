@@ -17,7 +17,7 @@ from ..commands.options import TIMEOUT_SECONDS
 from ..observed import source
 from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
-from ..observed.source import Reply, copied
+from ..observed.source import Reply, copied, taken
 from ..reports.wrapping import wrapped
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
 from .outcome import Apart, Judge, Test, is_users
@@ -144,12 +144,13 @@ _OUTCOMES = (
 
 
 def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
-    """The runtime, of which what pytest takes for a test's outcome, or for the end of all, is an error."""
+    """The runtime, of which what pytest takes for a test's outcome, or for the end of all, is an error: where
+    it is asked, and where what it returned is read."""
 
     def asked(question: Question) -> Any:
         __tracebackhide__ = is_users
         try:
-            return run(question)
+            return taken(run(question))
         except _OUTCOMES as error:
             raise RuntimeError(
                 f"the runtime raised {type(error).__name__}, which is of a test ({text_of(error)}); "

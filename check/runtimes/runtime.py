@@ -127,8 +127,17 @@ def registered_runtimes() -> list[EntryPoint]:
 
 
 def registered_runtime(name: str) -> EntryPoint:
-    """The entry point of the runtime called `name`; RuntimeNotUsable, with what may be meant, for none."""
-    registered = {point.name: point for point in registered_runtimes()}
+    """The entry point of the runtime called `name`. Raises RuntimeNotUsable, with what may be meant, for
+    none, and where several packages call theirs so: which one is asked would hang on their order."""
+    points = registered_runtimes()
+    registered = {point.name: point for point in points}
+    same = {point.value: point for point in points if point.name == name}
+    if len(same) > 1:
+        who = " and ".join(f"{package_of(point)} ({value})" for value, point in same.items())
+        raise RuntimeNotUsable(
+            f"runtime {name}: is registered by {who}; uninstall one, or name the function: "
+            f"{next(iter(same))}"
+        )
     if name not in registered:
         known = ", ".join(registered)
         raise RuntimeNotUsable(
@@ -138,24 +147,35 @@ def registered_runtime(name: str) -> EntryPoint:
     return registered[name]
 
 
+def package_of(point: EntryPoint) -> str:
+    """The package that registers a runtime."""
+    return point.dist.name if point.dist else point.value.partition(".")[0].partition(":")[0]
+
+
 def load_registered(point: EntryPoint) -> Runtime:
     """The runtime at an entry point. Raises RuntimeNotInstalled where a package that it needs is not
-    there, and RuntimeNotUsable where one raises anything when it is imported, SystemExit too."""
-    extra = point.name.partition("-")[0]
+    there, and RuntimeNotUsable where one raises anything when it is imported, SystemExit too, and for what
+    is no function. For grucible's own the remedy is the extra that brings the package."""
+    extra = point.name.partition("-")[0] if point.value.startswith("grucible.") else ""
     try:
-        return described(point.name, point.load())
+        function = point.load()
+        if not callable(function):
+            raise RuntimeNotUsable(
+                f"runtime {point.name}: {point.value} is no function; expected one that takes a question"
+            )
+        return described(point.name, function)
     except (KeyboardInterrupt, RuntimeNotUsable):
         raise
     except BaseException as error:
         stop_if_interrupted()  # an import may make another error of it
         said = error_sentence(error)
         if missing(error):
+            remedy = f"pip install 'grucible[{extra}]'" if extra else "install what it needs"
             raise RuntimeNotInstalled(
-                f"runtime {point.name} is not installed ({said}); pip install 'grucible[{extra}]'"
+                f"runtime {point.name} is not installed ({said}); {remedy}"
             ) from error
-        raise RuntimeNotUsable(
-            f"runtime {point.name} does not load: {said}; {reinstalling(extra, error)}"
-        ) from error
+        remedy = reinstalling(extra, error) if extra else f"ask who made {package_of(point)}"
+        raise RuntimeNotUsable(f"runtime {point.name} does not load: {said}; {remedy}") from error
 
 
 def is_file(place: str) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SECONDS = 120
+"""How long a program, or the process of a function, may take from its start to its end."""
+
 
 @dataclass(frozen=True)
 class Body:

@@ -18,13 +18,10 @@ from ..observed.isolated import command_of
 from ..protocol.header import hello_lines, question_parts
 from ..runtimes.posed import ONNX_FILES
 from .asked_case import AskedCase
-from .body import Body
+from .body import SECONDS, Body
 from .numbers import literal
 from .onnx_lines import model_lines
 from .verbatim import Verbatim
-
-_SECONDS = 120
-"""How long a program may take to start and to answer."""
 
 
 def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
@@ -37,7 +34,7 @@ def program_body(asked: AskedCase, name: str, verbatim: Verbatim) -> Body:
         *(f"    {literal(line)}," for line in header.splitlines()),
         "]",
         'data = b"".join(array.tobytes() for array in inputs.values())',
-        f"return answer_of(command, header, data, {_SECONDS})",
+        f"return answer_of(command, header, data, {SECONDS})",
     ]
     definitions = verbatim.definitions("check/scripts/program.py", "answer_of")
     return Body("the program", tuple(lines), literal(shlex.join(command)), tuple(definitions))

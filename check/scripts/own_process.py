@@ -16,18 +16,22 @@ from pathlib import Path
 from typing import Any
 
 
-def asked_apart(mark: str) -> Any:
+def asked_apart(mark: str, seconds: float) -> Any:
     """The exit status, after the verdict of this script was printed: it is run once more, with a file for the
-    verdict as `mark` in its environment."""
+    verdict as `mark` in its environment, and is to end within so many seconds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "verdict")
         command = [sys.executable, *sys.orig_argv[1:]]
-        ended = subprocess.run(command, env={**os.environ, mark: str(file)}, check=False).returncode
+        environment = {**os.environ, mark: str(file)}
+        try:
+            ended = subprocess.run(command, env=environment, timeout=seconds, check=False)
+            what = f"ended (exit status {ended.returncode}) before there was a verdict"
+        except subprocess.TimeoutExpired:
+            what = f"did not end in {seconds:g} s, and was stopped; does a thread go on?"
         try:
             said, status = json.loads(file.read_text("ascii"))
         except (OSError, ValueError):
-            said = f"refused: the process ended (exit status {ended}) before there was a verdict"
-            status = 1
+            said, status = f"refused: the process {what}", 1
     print(said)
     return status
 

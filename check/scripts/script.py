@@ -15,7 +15,7 @@ from ...gen.asked_for import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
 from .asked_case import AskedCase, asked_by
 from .bodies import body_of
-from .body import Body
+from .body import SECONDS, Body
 from .numbers import WIDTH, array_text
 from .verbatim import Verbatim
 
@@ -157,7 +157,7 @@ def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
         'if __name__ == "__main__":',
         f'    place = os.environ.pop("{_APART}", "")',
         "    if not place and os.path.isfile(sys.argv[0]):  # what came through a pipe cannot be read again",
-        f'        sys.exit(asked_apart("{_APART}"))',
+        f'        sys.exit(asked_apart("{_APART}", {SECONDS}))',
         f"    print({body.version})",
         "    found = []",
         "    if place:",

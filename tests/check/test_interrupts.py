@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,18 @@ import numpy as np
 import pytest
 
 from grucible import Question
+from grucible.cases.commands import interrupts
 from grucible.cases.dtypes import Array
 from grucible.check import verdict
+from grucible.check.commands.written import Written
 from grucible.check.diagnosis.finding import Diagnosis
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
+from grucible.check.report import Report
+from grucible.check.reports.formats import Format
 from grucible.check.runtimes.runtime import described
 
+from . import numpy_gru
 from .made import make_block, write_vectors
 
 LONG = """\
@@ -43,6 +50,34 @@ def test_ctrl_c_does_not_wait_for_what_is_at_work(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "interrupted; 0 of 1 files in out are whole\n")
+
+
+def test_a_report_that_is_being_written_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_vectors(tmp_path / "v.h5", make_block(["a"]))
+    source = FromRuntime(described("right", numpy_gru.run))
+    report = verdict.judge(tmp_path / "v.h5", source, chosen_criteria((), None, None, None))
+    text = Format.text
+
+    def pressed(self: Format, reports: Sequence[Report]) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return text(self, reports)
+
+    monkeypatch.setattr(Format, "text", pressed)
+    monkeypatch.setattr(interrupts, "_interrupted", 0)
+    to = Written([f"{name}={tmp_path / name}" for name in ("json", "junit")], "quiet")
+    before = signal.signal(signal.SIGINT, interrupts._handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            to.tell([report])
+        assert json.loads((tmp_path / "json").read_text())["verdict"] == "conforms"
+        assert (tmp_path / "junit").read_text().startswith("<?xml")
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        interrupts.acted_on()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(

@@ -303,13 +303,19 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
         "    for kind, what in {'wrong': 'exit', 'raises': 'skip', 'refused': 'xfail'}.items():\n"
         "        if question.id.endswith(f'/{kind}'):\n"
         "            getattr(pytest, what)('all is well')\n"
+        "    if question.id.endswith('/right'):\n"
+        "        return dict.fromkeys(answer(question), Later())\n"
         "    return answer(question)\n"
+        "class Later:\n"
+        "    def __array__(self, dtype=None, copy=None):\n"
+        "        pytest.importorskip('not_there')\n"
     )
     status, printed = run(
         project, "--grucible", "v.h5", "--grucible-runtime", "ends:run", "-rA", "--tb=line"
     )
     assert status == 1
-    assert outcomes(printed)["FAILED"] == {"raises", "refused", "wrong"}
+    assert outcomes(printed)["FAILED"] == {"raises", "refused", "right", "wrong"}
+    assert "the runtime raised Skipped, which is of a test (could not import 'not_there'" in printed
     for name in ("Exit", "Skipped", "XFailed"):
         assert f"the runtime raised {name}, which is of a test (all is well)" in printed
 

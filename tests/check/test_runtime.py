@@ -199,13 +199,47 @@ def test_the_command_lists_them(command: Command) -> None:
 
 
 def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    registered(monkeypatch, **{"torch-eager": "a_package_that_is_not_there:run"})
+    """grucible has extras for its own; what brings another package's, that package knows."""
+    name = "grucible.check.runtimes.onnxruntime"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    registered(
+        monkeypatch, **{"onnxruntime-eager": f"{name}:inputs", "torch-eager": "not_there:run"}
+    )
+    with pytest.raises(RuntimeNotUsable) as refused:
+        load_runtime("onnxruntime-eager")
+    assert str(refused.value).startswith(
+        "runtime onnxruntime-eager is not installed (ModuleNotFound"
+    )
+    assert str(refused.value).endswith("); pip install 'grucible[onnxruntime]'")
     with pytest.raises(RuntimeNotUsable) as refused:
         load_runtime("torch-eager")
     assert str(refused.value) == (
         "runtime torch-eager is not installed (ModuleNotFoundError: No module named "
-        "'a_package_that_is_not_there'); pip install 'grucible[torch]'"
+        "'not_there'); install what it needs"
     )
+
+
+def test_a_name_that_two_packages_register_is_nobody_s(
+    monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """Which of them was asked would hang on the order of their folders."""
+    values = ("theirs.mnn:run", "grucible.check.runtimes.mnn:module", "theirs.mnn:run")
+    points = [EntryPoint("mnn", value, runtime.GROUP) for value in values]
+    points.append(EntryPoint("number", "json:__name__", runtime.GROUP))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)  # noqa: ARG005
+    said = (
+        "runtime mnn: is registered by theirs (theirs.mnn:run) and grucible "
+        "(grucible.check.runtimes.mnn:module); uninstall one, or name the function: theirs.mnn:run"
+    )
+    with pytest.raises(RuntimeNotUsable) as refused:
+        load_runtime("mnn")
+    assert str(refused.value) == said
+    told = " ".join(command("runtimes").out.split())
+    assert told.startswith(
+        f"mnn not usable {said} number not usable runtime number: json:__name__ is"
+    )
+    assert "json:__name__ is no function; expected one that takes a question" in told
 
 
 def test_one_that_does_not_load(modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,22 @@ def test_one_verdict_is_printed_however_the_function_ends(
     assert verdicts[0].startswith(said)
 
 
+def test_a_process_that_does_not_end_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("grucible.check.scripts.script.SECONDS", 2)
+    (tmp_path / "mine.py").write_text(
+        "import threading, time\nimport numpy as np\ndef run(question):\n"
+        "    threading.Thread(target=time.sleep, args=[60]).start()\n"
+        "    return {'Ho': np.zeros((3, 6), np.float32)}\n"
+    )
+    found = ended(script(cases()[CELL_CASE], "mine:run"), tmp_path)
+    assert found.returncode == 1
+    assert found.stdout.splitlines()[-1] == (
+        "refused: the process did not end in 2 s, and was stopped; does a thread go on?"
+    )
+
+
 def test_a_refusal_is_the_last_line_and_its_traceback_is_told(tmp_path: Path) -> None:
     needs("openvino")
     result = ended(script(cases()["openvino.GRUCell-3/plain/float32/noB"], "openvino"), tmp_path)
