@@ -99,3 +99,38 @@ def test_a_group_is_listed_no_further_than_it_may_hold(says: int, listed: int) -
     with pytest.raises(VectorFileError, match=r"/float32: holds \d+ things; expected at most 4096"):
         _ = folder.names
     assert group.listed == listed
+
+
+def test_the_chunks_of_a_file_are_counted_together(handmade: Path, command: Command) -> None:
+    inputs = f"{REQUIRED.path}/inputs"
+    with h5py.File(handmade, "r+") as file:
+        for name in ("R", "W", "X"):
+            del file[inputs][name]
+            file[inputs].create_dataset(name, (3, 5000), "<f4", chunks=(1, 1))
+    ended = command("check", handmade, "--outputs", handmade.parent)
+    check_one_line(*ended, handmade, "/inputs/X: with it the file has more than 32,768 chunks")
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {"compression": "gzip"},
+        {"compression": "gzip", "shuffle": True, "fletcher32": True},
+        {"compression": "lzf"},
+        {"compression": "lzf", "shuffle": True, "fletcher32": True},
+        {"shuffle": True, "fletcher32": True},
+        {"chunks": (2, 1, 3, 4)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("repeated", [False, True], ids=["random", "repeated"])
+def test_filtered_numbers_are_read(repeated: bool, layout: dict[str, Any], handmade: Path) -> None:
+    """Random ones become no shorter, and then HDF5 leaves the filter out."""
+    with h5py.File(handmade, "r+") as file:
+        values = file[f"{REQUIRED.path}/inputs/X"][()]
+        values[...] = 0.5 if repeated else values
+        del file[f"{REQUIRED.path}/inputs/X"]
+        chunks = {"chunks": (2, *values.shape[1:])}
+        file.create_dataset(f"{REQUIRED.path}/inputs/X", data=values, **{**chunks, **layout})
+    cases = [case for case in load_vectors(handmade) if case.id in REQUIRED.ids()]
+    assert [case.inputs["X"].tolist() for case in cases] == values.tolist()
