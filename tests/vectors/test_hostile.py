@@ -12,11 +12,13 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
+from grucible.vectors.digest import MOST_BLOCKS
 from grucible.vectors.hdf5.folder import MOST_NAMES, Folder, Room
+from grucible.vectors.hdf5.stored import Stored
 
 from .conftest import Command
 from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
-from .handmade import REQUIRED
+from .handmade import BIDIRECTIONAL, REQUIRED
 
 
 def ids_of(damages: list[Damage]) -> list[str]:
@@ -109,6 +111,30 @@ def test_the_chunks_of_a_file_are_counted_together(handmade: Path, command: Comm
             file[inputs].create_dataset(name, (3, 5000), "<f4", chunks=(1, 1))
     ended = command("check", handmade, "--outputs", handmade.parent)
     check_one_line(*ended, handmade, "/inputs/X: with it the file has more than 32,768 chunks")
+
+
+def test_a_file_has_no_more_blocks_than_are_opened(handmade: Path, command: Command) -> None:
+    with h5py.File(handmade, "r+") as file:
+        for number in range(MOST_BLOCKS // 2):
+            file["float32"].create_group(f"x{number}")
+            file["float16"].create_group(f"x{number}")
+    ended = command("show", handmade, REQUIRED.ids()[0])
+    check_one_line(*ended, handmade, r"h5: holds 4,099 blocks; expected at most 4,096")
+
+
+def test_the_first_block_that_lacks_something_ends_it(
+    handmade: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ids of all blocks were read before."""
+    with h5py.File(handmade, "r+") as file:
+        for block in (REQUIRED, BIDIRECTIONAL):
+            del file[block.path]["attributes"]
+    seen: list[str] = []
+    texts = Stored.texts
+    monkeypatch.setattr(Stored, "texts", lambda self: seen.append(self.where) or texts(self))
+    ended = command("check", handmade, "--outputs", handmade.parent)
+    check_one_line(*ended, handmade, f"/{BIDIRECTIONAL.path}/attributes: is missing")
+    assert seen == []
 
 
 @pytest.mark.parametrize(
