@@ -16,6 +16,9 @@ from .hdf5.folder import Folder
 from .hdf5.stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
+MOST_DISTINCT = 1 << 14
+"""So many attributes may differ in a file: to read and check those of one case takes 40 µs, and equal ones
+are read once. All specs of ours together have fewer."""
 PARTS = ("attributes", "id", "inputs", "outputs", "tolerance")
 """What every block has."""
 TIERS = ("required", "ambiguous", "nonportable")
@@ -113,6 +116,11 @@ def _given(
     texts = group.dataset("attributes").texts()
     if len(texts) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
+    if (distinct := len(parsed.keys() | set(texts))) > MOST_DISTINCT:
+        raise VectorFileError(
+            f"{group.where}/attributes: with it the file has {distinct:,} different attributes; "
+            f"expected at most {MOST_DISTINCT:,}; write several files"
+        )
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
             try:

@@ -12,13 +12,13 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.vectors.digest import MOST_BLOCKS
+from grucible.vectors import block_reader, digest
 from grucible.vectors.hdf5.folder import MOST_NAMES, Folder, Room
 from grucible.vectors.hdf5.stored import Stored
 
 from .conftest import Command
 from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
-from .handmade import BIDIRECTIONAL, REQUIRED
+from .handmade import AMBIGUOUS, BIDIRECTIONAL, REQUIRED, HandmadeBlock
 
 
 def ids_of(damages: list[Damage]) -> list[str]:
@@ -113,13 +113,25 @@ def test_the_chunks_of_a_file_are_counted_together(handmade: Path, command: Comm
     check_one_line(*ended, handmade, "/inputs/X: with it the file has more than 32,768 chunks")
 
 
-def test_a_file_has_no_more_blocks_than_are_opened(handmade: Path, command: Command) -> None:
-    with h5py.File(handmade, "r+") as file:
-        for number in range(MOST_BLOCKS // 2):
-            file["float32"].create_group(f"x{number}")
-            file["float16"].create_group(f"x{number}")
+def test_a_file_has_no_more_blocks_than_are_opened(
+    handmade: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert digest.MOST_BLOCKS == 4096
+    monkeypatch.setattr(digest, "MOST_BLOCKS", 2)
     ended = command("show", handmade, REQUIRED.ids()[0])
-    check_one_line(*ended, handmade, r"h5: holds 4,099 blocks; expected at most 4,096")
+    check_one_line(*ended, handmade, r"h5: holds 3 blocks; expected at most 2")
+
+
+@pytest.mark.parametrize(("most", "block"), [(1, BIDIRECTIONAL), (2, AMBIGUOUS)])
+def test_the_different_attributes_of_a_file_are_bounded(
+    most: int, block: HandmadeBlock, handmade: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of all blocks together: the second one that is read has two more."""
+    monkeypatch.setattr(block_reader, "MOST_DISTINCT", most)
+    with pytest.raises(VectorFileError) as refused:
+        list(load_vectors(handmade))
+    says = f"/{block.path}/attributes: with it the file has {2 * most} different attributes; expected at most"
+    assert says in str(refused.value)
 
 
 def test_the_first_block_that_lacks_something_ends_it(
