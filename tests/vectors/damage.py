@@ -483,8 +483,8 @@ DAMAGES = [
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb-of-many", r"claims to hold more than 512 MiB and 16 times its size",
            replace(X, zeros_bomb(16 << 20, 1, rows=48))),
-    Damage("many-rows", r"/id: is \(65537,\); no block is so large",
-           put(f"{BLOCK}/id", np.array([b"%d" % row for row in range((1 << 16) + 1)]))),
+    Damage("many-rows", r"/id: is \(32769,\); no block is so large",
+           put(f"{BLOCK}/id", np.array([b"%d" % row for row in range((1 << 15) + 1)]))),
     Damage("huge-row", r"/inputs/X: is \(1, 12582912\); no block is so large",
            replace(X, zeros_bomb(48 << 20, 1, rows=1))),
     # chunks and filters

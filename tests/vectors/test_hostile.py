@@ -12,9 +12,10 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
+from grucible.cases.expansion.counts import MOST_CASES
 from grucible.vectors import block_reader, digest
 from grucible.vectors.hdf5.folder import MOST_NAMES, Folder, Room
-from grucible.vectors.hdf5.stored import Stored
+from grucible.vectors.hdf5.stored import MOST_ROWS, Stored
 
 from .conftest import Command
 from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
@@ -120,6 +121,10 @@ def test_a_file_has_no_more_blocks_than_are_opened(
     monkeypatch.setattr(digest, "MOST_BLOCKS", 2)
     ended = command("show", handmade, REQUIRED.ids()[0])
     check_one_line(*ended, handmade, r"h5: holds 3 blocks; expected at most 2")
+
+
+def test_what_a_spec_can_make_is_read() -> None:
+    assert min(block_reader.MOST_DISTINCT, MOST_ROWS) >= MOST_CASES
 
 
 @pytest.mark.parametrize(("most", "block"), [(1, BIDIRECTIONAL), (2, AMBIGUOUS)])

@@ -18,9 +18,9 @@ from .chunked import chunks_of
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
 _SLACK = 1 << 20
-_MOST_ROWS = 1 << 16
-"""So many rows a dataset may have: a case takes 20 µs and 2 KB to be found and read, however small it is. All
-files of ours together have 19,549 cases."""
+MOST_ROWS = 1 << 15
+"""So many rows a dataset may have: a case takes 20 µs and 2 KB to be found and read, however small it is.
+A case spec makes no more than 30,000."""
 _MOST_TEXT_BYTES = 1 << 26
 MOST_TEXT_WIDTH = 64 << 10
 """So many bytes a text may have, such as an id."""
@@ -72,7 +72,7 @@ class Stored:
             )
         if self._chunks:
             self._chunks.check_count()
-        if self.shape[0] > _MOST_ROWS or self.row_bytes > MOST_CASE_BYTES:
+        if self.shape[0] > MOST_ROWS or self.row_bytes > MOST_CASE_BYTES:
             raise VectorFileError(f"{self.where}: is {self.shape}; no block is so large")
 
     @property
