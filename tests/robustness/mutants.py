@@ -69,7 +69,7 @@ def write_outputs(vectors: Path, path: Path, *, plain: bool) -> None:
         old.visititems(copy)
 
 
-LAYOUTS = (
+LAYOUTS: tuple[dict[str, Any], ...] = (
     {"compression": "gzip"},
     {"compression": "gzip", "shuffle": True, "fletcher32": True},
     {"compression": "lzf", "shuffle": True},

@@ -207,8 +207,8 @@ def zeros_bomb(
         data = file.create_dataset(where, shape, dtype, chunks=chunks, compression=level)
         stored = zlib.compress(bytes(CHUNK), level)
         for start in range(0, count, flat):
-            for at in [(row, start) for row in range(rows)] or [(start,)]:
-                data.id.write_direct_chunk(at, stored)
+            for row in range(max(1, rows)):
+                data.id.write_direct_chunk((row, start) if rows else (start,), stored)
 
     return make
 

@@ -147,8 +147,12 @@ def test_the_first_block_that_lacks_something_ends_it(
         for block in (REQUIRED, BIDIRECTIONAL):
             del file[block.path]["attributes"]
     seen: list[str] = []
-    texts = Stored.texts
-    monkeypatch.setattr(Stored, "texts", lambda self: seen.append(self.where) or texts(self))
+
+    def texts(stored: Stored) -> list[str]:
+        seen.append(stored.where)
+        return []
+
+    monkeypatch.setattr(Stored, "texts", texts)
     ended = command("check", handmade, "--outputs", handmade.parent)
     check_one_line(*ended, handmade, f"/{BIDIRECTIONAL.path}/attributes: is missing")
     assert seen == []
