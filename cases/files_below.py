@@ -9,6 +9,10 @@ from pathlib import Path
 
 from .errors import GrucibleError
 
+MOST_NAMES = 100_000
+"""So many files and directories may be below a directory of case specs, vectors or outputs: to look through
+them takes a second. A checkout has fewer."""
+
 
 def files_below(
     root: Path, *endings: str, follow: bool = True, most: float = math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from .errors import GrucibleError
 
@@ -29,12 +29,31 @@ def matches(case_id: str, glob: str) -> bool:
     return all(fnmatchcase(case_id, one) for one in glob.split(AND)) or case_id == glob
 
 
-def matching(ids: Iterable[str], glob: str) -> list[str]:
-    """The ids that match a glob, as `matches` says."""
-    every = found = list(ids)
-    for one in glob.split(AND):
-        found = list(filter(re.compile(translate(one)).match, found))
-    return found or [one for one in every if one == glob]
+class Ids(frozenset[str]):
+    """Ids against which many globs are held, of which most match none."""
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self)
+
+    def matching(self, glob: str) -> list[str]:
+        """Those that match a glob, as `matches` says.
+
+        A glob's texts are looked for in all ids joined, then in each, before it is matched: most globs need
+        no more, and that is a hundred times as quick.
+        """
+        parts = glob.split(AND)
+        texts = _texts(parts)
+        found: list[str] = []
+        if all(text in self._text for text in texts):
+            found = list(self)
+            for text in texts:
+                found = [one for one in found if text in one]
+            for part in parts:
+                found = list(filter(_pattern(part).match, found))
+        if glob in self and glob not in found:
+            found.append(glob)
+        return found
 
 
 def is_glob(text: str) -> bool:
@@ -86,9 +105,13 @@ def _taken_apart(
     for glob in dict.fromkeys(select):
         if _matches_several(glob):
             parts = glob.split(AND)
-            texts = [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
-            found.append((max(texts, key=len), parts))
+            found.append((max(_texts(parts), key=len), parts))
     return frozenset(select), found
+
+
+def _texts(parts: Sequence[str]) -> list[str]:
+    """Texts that an id must hold to match all these globs; of what follows a "[" none."""
+    return [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
 
 
 def _matches_several(glob: str) -> bool:

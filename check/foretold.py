@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..cases.expansion.expand import expand
 from ..cases.invalid.questions import invalid_questions
-from ..cases.selection import is_glob, matching, selected
+from ..cases.selection import Ids, is_glob, may_select, selected
 from ..cases.specs.spec_file import CaseSpecFile, find_specs
 from ..vectors.find import case_ids
 from .expecting.held import Held
@@ -29,7 +29,7 @@ def foretold(
     results = [held.result(one) for one in report.results]
     invalid = Expectations(list(filter(of_invalid, expectations)))
     refusals = [expected_refusal(one, invalid) for one in report.refusals]
-    without = frozenset(left_out(report, vectors, select))
+    without = Ids(left_out(report, vectors, select))
     found = uses(expectations, results, refusals, Unjudged(without, _known))
     if report.interrupted:
         for use in found:
@@ -67,12 +67,13 @@ def _known(glob: str) -> Iterator[str]:
         theme = "/".join(glob.split("/")[:2])
         yield from {glob} & (_invalid_ids() | _ids_of(theme))
         return
-    yield from matching(_invalid_ids(), glob)
-    for spec in _specs():
-        if glob[0] in "*?[":
-            yield from matching(_ids_of(f"{spec.model.operator}/{spec.theme}"), glob)
-        else:
-            yield from (case.id for case in expand(spec, (), [glob]))
+    yield from _invalid_ids().matching(glob)
+    if glob[0] in "*?[":
+        yield from _all_ids().matching(glob)
+        return
+    for theme in _themes():
+        if may_select(f"{theme}/", (glob,)):
+            yield from _ids_of(theme).matching(glob)
 
 
 @cache
@@ -81,12 +82,22 @@ def _specs() -> list[CaseSpecFile]:
 
 
 @cache
-def _invalid_ids() -> frozenset[str]:
-    return frozenset(one.id for one in invalid_questions())
+def _themes() -> list[str]:
+    return list(dict.fromkeys(f"{spec.model.operator}/{spec.theme}" for spec in _specs()))
 
 
 @cache
-def _ids_of(theme: str) -> frozenset[str]:
+def _all_ids() -> Ids:
+    return Ids(case_id for theme in _themes() for case_id in _ids_of(theme))
+
+
+@cache
+def _invalid_ids() -> Ids:
+    return Ids(one.id for one in invalid_questions())
+
+
+@cache
+def _ids_of(theme: str) -> Ids:
     """The ids of the cases of an operator's theme, `operator/theme`."""
     mine = (spec for spec in _specs() if f"{spec.model.operator}/{spec.theme}" == theme)
-    return frozenset(case.id for spec in mine for case in expand(spec))
+    return Ids(case.id for spec in mine for case in expand(spec))

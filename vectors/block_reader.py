@@ -16,6 +16,11 @@ from .hdf5.folder import Folder
 from .hdf5.stored import Stored
 from .stored_block import StoredAnswer, StoredBlock
 
+MOST_DISTINCT = 30_000
+"""So many attributes may differ in a file: to read and check those of one case takes 30 µs, and equal ones
+are read once. A case spec makes no more cases."""
+PARTS = ("attributes", "id", "inputs", "outputs", "tolerance")
+"""What every block has."""
 TIERS = ("required", "ambiguous", "nonportable")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
@@ -60,14 +65,17 @@ def open_block(
 
 
 def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:
-    """The ids of a block, of which nothing else is looked at.
+    """The ids of a block, of which nothing else is looked at, but whether it is there.
 
-    Raises VectorFileError unless each is there once, begins with `<operator>/<theme>/<dtype>/` and is a line
-    as a question has it, and the operator has the dtype.
+    Raises VectorFileError where one of PARTS is not, and unless each id is there once, begins with
+    `<operator>/<theme>/<dtype>/` and is a line as a question has it, and the operator has the dtype.
     """
     if dtype not in operator.dtypes():
         known = ", ".join(operator.dtypes())
         raise VectorFileError(f"{group.where}: dtype is not one of {known}")
+    for name in PARTS:
+        if name not in group:
+            raise VectorFileError(f"{group.where}/{name}: is missing")
     ids = group.dataset("id").texts()
     if not ids or len(set(ids)) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
@@ -108,6 +116,11 @@ def _given(
     texts = group.dataset("attributes").texts()
     if len(texts) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
+    if (distinct := len(parsed.keys() | set(texts))) > MOST_DISTINCT:
+        raise VectorFileError(
+            f"{group.where}/attributes: with it the file has {distinct:,} different attributes; "
+            f"expected at most {MOST_DISTINCT:,}; write several files"
+        )
     for text, case_id in zip(texts, ids, strict=True):
         if text not in parsed:
             try:

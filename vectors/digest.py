@@ -25,10 +25,13 @@ import h5py
 import numpy as np
 
 from ..cases.dtypes import Array
+from ..cases.errors import VectorFileError
 from .hdf5.folder import Folder, Room
 from .hdf5.stored import Stored
 
 _SLICE_BYTES = 8 << 20
+MOST_BLOCKS = 4096
+"""So many blocks a file may have, 20 KB each while it is open: the largest of ours has some 300."""
 
 Datasets = Iterator[tuple[str, Stored]]
 
@@ -66,12 +69,20 @@ def root_folder(file: h5py.File) -> Folder:
 
 
 def blocks_of(root: Folder) -> dict[str, Folder]:
-    """The blocks of a file by their paths `<dtype>/<block>`, ascending; nothing in them is looked at."""
+    """The blocks of a file by their paths `<dtype>/<block>`, ascending; nothing in them is looked at.
+
+    Raises VectorFileError where they are more than MOST_BLOCKS.
+    """
+    dtypes = {dtype: root.group(dtype) for dtype in root.names if dtype != "spec"}
+    count = sum(len(group.names) for group in dtypes.values())
+    if count > MOST_BLOCKS:
+        raise VectorFileError(
+            f"{root.where}holds {count:,} blocks; expected at most {MOST_BLOCKS:,}"
+        )
     found = {
         f"{dtype}/{name}": block
-        for dtype in root.names
-        if dtype != "spec"
-        for name, block in root.group(dtype).groups().items()
+        for dtype, group in dtypes.items()
+        for name, block in group.groups().items()
     }
     return dict(sorted(found.items()))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
-from ..cases.files_below import files_below
+from ..cases.files_below import MOST_NAMES, files_below
 from ..cases.selection import PLAIN, globs, may_select, nothing_selected, selected
 from .case import Case
 from .reader import open_vectors
@@ -87,7 +87,7 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         ) from None
     if root.is_file():
         return [(root, root.name)]
-    files = sorted(files_below(root, ".h5"), key=_plain_first)
+    files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
     found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ..case_id import why_no_theme
 from ..errors import SpecError
-from ..files_below import files_below
+from ..files_below import MOST_NAMES, files_below
 from ..operators.known import OPERATORS
 from .factors import factors
 from .spec_model import SpecModel, shown, spec_model
@@ -21,8 +21,6 @@ from .yaml_source import Document, Location, parse, read_text
 SHIPPED = Path(__file__).parents[1]
 SCHEMA = "spec.schema.json"
 """The file that marks the root of a tree of specs: of the shipped ones, in a checkout or installed."""
-MOST_NAMES = 100_000
-"""So many files and directories may be below a directory of case specs; a checkout has fewer."""
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...cases.selection import is_glob, matches, matching
+from ...cases.selection import Ids, is_glob, matches
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Expectation, Expectations, of_invalid
 from ..refusals.refusal import Refusal
@@ -40,7 +40,7 @@ class Unjudged:
     """Ids of cases that were not judged: `left_out` by a selection, of the vectors given; `elsewhere` gives
     those that a glob names of all that are known, of these vectors or not."""
 
-    left_out: Set[str] = frozenset()
+    left_out: Ids = field(default_factory=Ids)
     elsewhere: Callable[[str], Iterable[str]] = lambda _: ()
 
 
@@ -65,7 +65,7 @@ def uses(
             if place is not None:
                 _count(found[place], result)
     _count_refusals(found, refusals)
-    every, asked = frozenset(ids), frozenset(one.id for one in refusals)
+    every, asked = Ids(ids), Ids(one.id for one in refusals)
     told = [use for use in found if refusals or not of_invalid(use.expectation)]
     for use in told:
         _judge(use, asked if of_invalid(use.expectation) else every, known, unjudged)
@@ -97,7 +97,7 @@ def _count_refusals(found: Sequence[Use], refusals: Sequence[Refusal]) -> None:
             (use.passed if one.outcome == "refused" else use.unknown).append(one.id)
 
 
-def _judge(use: Use, ids: Set[str], known: Expectations, unjudged: Unjudged) -> None:
+def _judge(use: Use, ids: Ids, known: Expectations, unjudged: Unjudged) -> None:
     """Say whether it is stale, or was not judged."""
     if use.failed or use.otherwise or use.unknown:
         return
@@ -120,9 +120,9 @@ def _fails_no_more(use: Use) -> str:
     return f"no case of it fails: {len(use.passed)} passed, {use.silent} unsupported"
 
 
-def _named(glob: str, ids: Set[str]) -> bool:
+def _named(glob: str, ids: Ids) -> bool:
     """Whether an expectation's glob names one of the ids: what has no wildcard is looked up."""
-    return bool(matching(ids, glob)) if is_glob(glob) else glob in ids
+    return bool(ids.matching(glob)) if is_glob(glob) else glob in ids
 
 
 def names(glob: str, case_id: str) -> bool:

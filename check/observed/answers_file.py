@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...cases.commands.others_words import one_line
 from ...cases.errors import VectorFileError
-from ...cases.files_below import files_below
+from ...cases.files_below import MOST_NAMES, files_below
 from ...cases.question import Question
 from ...vectors.block import Block
 from ...vectors.reader import VectorFile
@@ -32,7 +32,7 @@ def outputs_at(path: Path) -> FromOutputs | FromAnswers:
         raise VectorFileError(
             f"{path}: give the directory in which it stands, that of grucible ask"
         )
-    if path.is_dir() and any(files_below(path, QUESTIONS, ANSWERS)):
+    if path.is_dir() and any(files_below(path, QUESTIONS, ANSWERS, most=MOST_NAMES)):
         return FromAnswers(path)
     return FromOutputs(path)
 

@@ -10,6 +10,8 @@ import pytest
 from grucible.cases.errors import GrucibleError
 from grucible.cases.files_below import files_below
 from grucible.cases.specs.spec_file import SHIPPED, find_specs
+from grucible.check.observed.answers_file import outputs_at
+from grucible.vectors.find import find_vectors
 
 SPEC = (SHIPPED / "openvino" / "gru_cell" / "core.yaml").read_text(encoding="utf-8")
 
@@ -50,3 +52,19 @@ def test_only_files_are_specs_and_links_are_not_followed(tmp_path: Path) -> None
     (tmp_path / "loop").symlink_to(tmp_path)
     assert [spec.path for spec in find_specs((tmp_path,))] == ["x.yaml/b"]
     assert len(list(files_below(tmp_path, ".yml"))) == 1
+
+
+def test_vectors_and_outputs_are_not_looked_for_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    for module, look in (
+        ("vectors.find", find_vectors),
+        ("check.observed.answers_file", outputs_at),
+    ):
+        monkeypatch.setattr(f"grucible.{module}.MOST_NAMES", 2)
+        with pytest.raises(GrucibleError) as refused:
+            look(tmp_path)
+        says = "more than 2 files and directories are below it; name a directory of fewer"
+        assert str(refused.value) == f"{tmp_path}: {says}"

@@ -9,7 +9,7 @@ import pytest
 
 from grucible.cases import selection
 from grucible.cases.errors import GrucibleError
-from grucible.cases.selection import MOST_GLOBS, matches, may_select, of_dtypes, selected
+from grucible.cases.selection import AND, MOST_GLOBS, Ids, matches, may_select, of_dtypes, selected
 
 ID = "openvino.GRUCell-3/core/float32/lbr-[x]-sigmoid_tanh"
 PREFIXES = [ID[:end] for end in range(len(ID) + 1)]
@@ -128,11 +128,19 @@ def test_no_more_globs_than_can_be_held_against_every_id() -> None:
             may_select("onnx.GRU-14/core/", select)
 
 
+def test_many_globs_are_held_against_ids_as_one_is() -> None:
+    ids = Ids(IDS)
+    for glob in [*GLOBS, *(AND.join(pair) for pair in itertools.combinations(GLOBS, 2)), *IDS]:
+        assert set(ids.matching(glob)) == {one for one in IDS if matches(one, glob)}, glob
+
+
 def test_very_many_globs_that_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """None is matched where an id does not hold its longest text; few are told."""
     many = [f"*nothing{number}*" for number in range(1000)]
     monkeypatch.setattr(selection, "translate", None)
     monkeypatch.setattr(selection, "fnmatchcase", None)
     assert not selected("onnx.GRU-14/core/float32/default", many)
+    ids = Ids(["onnx.GRU-14/core/float32/default"])
+    assert [ids.matching(glob) for glob in many] == [[]] * len(many)
     said = str(selection.nothing_selected(many))
     assert "--select '*nothing19*' and 980 more; see the ids with" in said

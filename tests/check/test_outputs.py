@@ -345,6 +345,10 @@ BAD: dict[str, tuple[Change, str]] = {
     "output external": (lambda f: (f.pop(HO), f.create_dataset(
         HO, (5, 2, 2), "f4", external=[(f.filename + ".raw", 0, 80)])), "does not hold its data"),
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "claims"),
+    "output scaled": (lambda f: (f.pop(HO), f.create_dataset(HO, data=np.ones((5, 2, 2), "f4"), scaleoffset=3)),
+                      "Ho: has the filter 'scaleoffset'; expected deflate, shuffle, fletcher32, lzf or none"),
+    "output in many chunks": (lambda f: (f.pop(HO), f.create_dataset(HO, (1 << 15, 2, 2), "f4", chunks=(1, 2, 2))),
+                              "Ho: has 32,768 chunks; expected at most 16,384"),
 }  # fmt: skip
 
 

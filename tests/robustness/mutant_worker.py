@@ -2,7 +2,7 @@
 
 A process of its own, because a mutant may crash the HDF5 library, exhaust memory or hang. One line per
 mutant is written: its seed, seconds, and `ok`, `refused` or what came instead. KIND is what FILE is, `vectors`
-or `outputs`; HOW is `bytes` or `structure`.
+or `outputs`; HOW is `bytes`, `filters` (bytes beside the names of filters) or `structure`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ def main(kind: str, how: str, file: str, vectors: str, first: str, last: str) ->
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     raw = Path(file).read_bytes()
     path = Path(f"{file}.{first}.h5")
+    places = fuzz_worker.beside_filters(raw)
     for seed in range(int(first), int(last)):
         done = ""
         faulthandler.dump_traceback_later(SECONDS, exit=True)
-        if how == "bytes":
-            path.write_bytes(fuzz_worker.mutant(raw, seed))
+        if how in ("bytes", "filters"):
+            path.write_bytes(fuzz_worker.mutant(raw, seed, places if how == "filters" else ()))
         else:
             shutil.copy(file, path)
             done = structures.mutate(path, seed, handmade.sign if kind == "vectors" else None)

@@ -20,6 +20,8 @@ NUMBERS = {
     ("vectors", "bytes", "vectors"): 10_000,
     ("outputs", "bytes", "outputs"): 9_000,
     ("outputs", "bytes", "outputs written with plain h5py"): 2_000,
+    ("vectors", "filters", "vectors, filtered"): 3_000,
+    ("outputs", "filters", "outputs, filtered"): 3_000,
     ("vectors", "structure", "vectors"): 2_500,
     ("outputs", "structure", "outputs"): 1_000,
     ("outputs", "structure", "outputs written with plain h5py"): 500,
@@ -34,8 +36,14 @@ def rows(folder: Path, share: float = 1.0) -> Iterator[Row]:
     none.mkdir()
     write_outputs(vectors, fixed, plain=False)
     write_outputs(vectors, plain, plain=True)
+    files = {what: vectors if kind == "vectors" else fixed for kind, _, what in NUMBERS}
+    files["outputs written with plain h5py"] = plain
+    for what in ("vectors, filtered", "outputs, filtered"):
+        other = folder / f"{what}.h5"
+        write_filtered(files[what], other)
+        files[what] = other
     for (kind, how, what), count in NUMBERS.items():
-        file = vectors if kind == "vectors" else plain if "plain" in what else fixed
+        file = files[what]
         other = none if kind == "vectors" else vectors
         yield _row(kind, how, what, file, other, int(count * share))
 
@@ -59,6 +67,46 @@ def write_outputs(vectors: Path, path: Path, *, plain: bool) -> None:
             {"format": text("grucible outputs"), "format_version": 2, "runtime": text("x")}
         )
         old.visititems(copy)
+
+
+LAYOUTS: tuple[dict[str, Any], ...] = (
+    {"compression": "gzip"},
+    {"compression": "gzip", "shuffle": True, "fletcher32": True},
+    {"compression": "lzf", "shuffle": True},
+    {"fletcher32": True},
+    {},
+)
+"""How the datasets of a filtered file are stored, one after the other."""
+
+
+def write_filtered(path: Path, to: Path) -> None:
+    """A file with the same in it, its datasets in chunks of up to two rows and with filters that are read."""
+    count = 0
+
+    def copy(name: str, node: Any) -> None:
+        nonlocal count
+        if isinstance(node, h5py.Dataset):
+            chunks = (min(2, len(node)), *node.shape[1:])
+            made = new.create_dataset(
+                name,
+                data=node[()],
+                dtype=node.dtype,
+                chunks=chunks,
+                **LAYOUTS[count % len(LAYOUTS)],
+            )
+            count += 1
+        else:
+            made = new.require_group(name)
+        _copy_attributes(node, made)
+
+    with h5py.File(path) as old, h5py.File(to, "w", libver=("earliest", "v110")) as new:
+        _copy_attributes(old, new)
+        old.visititems(copy)
+
+
+def _copy_attributes(node: Any, made: Any) -> None:
+    for name, value in node.attrs.items():
+        made.attrs.create(name, value, dtype=node.attrs.get_id(name).dtype)
 
 
 def _row(kind: str, how: str, what: str, file: Path, vectors: Path, count: int) -> Row:

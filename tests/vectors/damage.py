@@ -207,9 +207,31 @@ def zeros_bomb(
         data = file.create_dataset(where, shape, dtype, chunks=chunks, compression=level)
         stored = zlib.compress(bytes(CHUNK), level)
         for start in range(0, count, flat):
-            data.id.write_direct_chunk((0, start) if rows else (start,), stored)
+            for row in range(max(1, rows)):
+                data.id.write_direct_chunk((row, start) if rows else (start,), stored)
 
     return make
+
+
+def chunk_of(stored: bytes, **layout: Any) -> Callable[[Any, str], object]:
+    """A dataset of X's shape, whose one chunk is stored as these bytes."""
+
+    def make(file: Any, where: str) -> None:
+        shape = (3, BATCH, TIME, INPUT)
+        data = file.create_dataset(where, shape, "<f4", chunks=shape, **layout)
+        data.id.write_direct_chunk((0, 0, 0, 0), stored)
+
+    return make
+
+
+def shuffled_last(file: Any, where: str) -> None:
+    """A dataset that was compressed before it was shuffled."""
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_chunk((3, BATCH, TIME, INPUT))
+    creation.set_deflate(1)
+    creation.set_shuffle()
+    space = h5py.h5s.create_simple((3, BATCH, TIME, INPUT))
+    h5py.h5d.create(file.id, where.encode(), h5py.h5t.IEEE_F32LE, space, creation)
 
 
 def many_groups(file: Any) -> None:
@@ -460,7 +482,32 @@ DAMAGES = [
     Damage("huge-ids", r"claims shape \(1000000000000,\)",
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb-of-many", r"claims to hold more than 512 MiB and 16 times its size",
-           replace(X, zeros_bomb(250 << 20, 1, rows=3))),
+           replace(X, zeros_bomb(16 << 20, 1, rows=48))),
+    Damage("many-rows", r"/id: is \(32769,\); no block is so large",
+           put(f"{BLOCK}/id", np.array([b"%d" % row for row in range((1 << 15) + 1)]))),
+    Damage("huge-row", r"/inputs/X: is \(1, 12582912\); no block is so large",
+           replace(X, zeros_bomb(48 << 20, 1, rows=1))),
+    # chunks and filters
+    Damage("filter-scaleoffset", "/inputs/X: has the filter 'scaleoffset'; expected deflate, shuffle, fletcher32, lzf or none",
+           replace(X, lambda file, at: file.create_dataset(at, data=np.ones((3, BATCH, TIME, INPUT), "f4"), scaleoffset=3))),
+    Damage("filters-in-another-order", "/inputs/X: has the filters deflate, shuffle; expected shuffle before",
+           replace(X, shuffled_last)),
+    *(
+        Damage(f"chunk-{name}", r"/inputs/X: is damaged \(the chunk at \(0, 0, 0, 0\) is not of 288 bytes",
+               replace(X, chunk_of(stored, **layout)))
+        for name, stored, layout in (
+            ("deflate-short", zlib.compress(b"x"), {"compression": "gzip"}),
+            ("deflate-long", zlib.compress(bytes(1 << 20)), {"compression": "gzip"}),
+            ("deflate-cut-off", zlib.compress(bytes(288))[:-5], {"compression": "gzip"}),
+            ("lzf-short", b"\x00x", {"compression": "lzf"}),
+            ("lzf-long", b"\x00x" + b"\xe0\xff\x00" * 9, {"compression": "lzf"}),
+            ("lzf-cut-off", b"\x1fx", {"compression": "lzf"}),
+            ("shuffle-short", b"x", {"shuffle": True}),
+            ("checksum-alone", b"xyz", {"fletcher32": True}),
+        )
+    ),
+    Damage("chunks-many", "/inputs/X: has 1,048,576 chunks; expected at most 16,384; write larger chunks",
+           replace(X, lambda file, at: file.create_dataset(at, (1, 1 << 20), "i1", chunks=(1, 1)))),
     Damage("many-names", r"/float32: holds 4097 things; expected at most 4096", edit(many_groups)),
     Damage("two-names", "has 2 names in the file; expected one",
            put_link(X, f"{REQUIRED.path}/inputs/W")),

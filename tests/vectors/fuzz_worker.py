@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import faulthandler
 import random
+import re
 import resource
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,12 +27,26 @@ SECONDS = 5
 MEMORY = 4 << 30
 
 
-def mutant(raw: bytes, seed: int) -> bytes:
-    """The file with one to four bytes changed: a bit flipped, or another value."""
+FILTERS = re.compile(rb"deflate|shuffle|fletcher32|lzf")
+
+
+def beside_filters(raw: bytes) -> list[int]:
+    """The places in a file near the names of filters: their values, and how the dataset is stored."""
+    near = {
+        at
+        for found in FILTERS.finditer(raw)
+        for at in range(found.start() - 90, found.end() + 110)
+        if 0 <= at < len(raw)
+    }
+    return sorted(near)
+
+
+def mutant(raw: bytes, seed: int, places: Sequence[int] = ()) -> bytes:
+    """The file with one to four bytes changed, of those at `places` if any: a bit flipped, or another value."""
     draw = random.Random(seed)
     changed = bytearray(raw)
     for _ in range(draw.choice([1, 1, 2, 4])):
-        at = draw.randrange(len(changed))
+        at = draw.choice(places) if places else draw.randrange(len(changed))
         changed[at] = draw.choice(
             [changed[at] ^ 1 << draw.randrange(8), 0, 255, draw.randrange(256)]
         )

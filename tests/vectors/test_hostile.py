@@ -12,11 +12,14 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
+from grucible.cases.expansion.counts import MOST_CASES
+from grucible.vectors import block_reader, digest
 from grucible.vectors.hdf5.folder import MOST_NAMES, Folder, Room
+from grucible.vectors.hdf5.stored import MOST_ROWS, Stored
 
 from .conftest import Command
 from .damage import DAMAGES, ELSEWHERE, FLIPS, LAST, Damage
-from .handmade import REQUIRED
+from .handmade import AMBIGUOUS, BIDIRECTIONAL, REQUIRED, HandmadeBlock
 
 
 def ids_of(damages: list[Damage]) -> list[str]:
@@ -99,3 +102,82 @@ def test_a_group_is_listed_no_further_than_it_may_hold(says: int, listed: int) -
     with pytest.raises(VectorFileError, match=r"/float32: holds \d+ things; expected at most 4096"):
         _ = folder.names
     assert group.listed == listed
+
+
+def test_the_chunks_of_a_file_are_counted_together(handmade: Path, command: Command) -> None:
+    inputs = f"{REQUIRED.path}/inputs"
+    with h5py.File(handmade, "r+") as file:
+        for name in ("R", "W", "X"):
+            del file[inputs][name]
+            file[inputs].create_dataset(name, (3, 5000), "<f4", chunks=(1, 1))
+    ended = command("check", handmade, "--outputs", handmade.parent)
+    check_one_line(*ended, handmade, "/inputs/X: with it the file has more than 32,768 chunks")
+
+
+def test_a_file_has_no_more_blocks_than_are_opened(
+    handmade: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert digest.MOST_BLOCKS == 4096
+    monkeypatch.setattr(digest, "MOST_BLOCKS", 2)
+    ended = command("show", handmade, REQUIRED.ids()[0])
+    check_one_line(*ended, handmade, r"h5: holds 3 blocks; expected at most 2")
+
+
+def test_what_a_spec_can_make_is_read() -> None:
+    assert min(block_reader.MOST_DISTINCT, MOST_ROWS) >= MOST_CASES
+
+
+@pytest.mark.parametrize(("most", "block"), [(1, BIDIRECTIONAL), (2, AMBIGUOUS)])
+def test_the_different_attributes_of_a_file_are_bounded(
+    most: int, block: HandmadeBlock, handmade: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of all blocks together: the second one that is read has two more."""
+    monkeypatch.setattr(block_reader, "MOST_DISTINCT", most)
+    with pytest.raises(VectorFileError) as refused:
+        list(load_vectors(handmade))
+    says = f"/{block.path}/attributes: with it the file has {2 * most} different attributes; expected at most"
+    assert says in str(refused.value)
+
+
+def test_the_first_block_that_lacks_something_ends_it(
+    handmade: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ids of all blocks were read before."""
+    with h5py.File(handmade, "r+") as file:
+        for block in (REQUIRED, BIDIRECTIONAL):
+            del file[block.path]["attributes"]
+    seen: list[str] = []
+
+    def texts(stored: Stored) -> list[str]:
+        seen.append(stored.where)
+        return []
+
+    monkeypatch.setattr(Stored, "texts", texts)
+    ended = command("check", handmade, "--outputs", handmade.parent)
+    check_one_line(*ended, handmade, f"/{BIDIRECTIONAL.path}/attributes: is missing")
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {"compression": "gzip"},
+        {"compression": "gzip", "shuffle": True, "fletcher32": True},
+        {"compression": "lzf"},
+        {"compression": "lzf", "shuffle": True, "fletcher32": True},
+        {"shuffle": True, "fletcher32": True},
+        {"chunks": (2, 1, 3, 4)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("repeated", [False, True], ids=["random", "repeated"])
+def test_filtered_numbers_are_read(repeated: bool, layout: dict[str, Any], handmade: Path) -> None:
+    """Random ones become no shorter, and then HDF5 leaves the filter out."""
+    with h5py.File(handmade, "r+") as file:
+        values = file[f"{REQUIRED.path}/inputs/X"][()]
+        values[...] = 0.5 if repeated else values
+        del file[f"{REQUIRED.path}/inputs/X"]
+        chunks = {"chunks": (2, *values.shape[1:])}
+        file.create_dataset(f"{REQUIRED.path}/inputs/X", data=values, **{**chunks, **layout})
+    cases = [case for case in load_vectors(handmade) if case.id in REQUIRED.ids()]
+    assert [case.inputs["X"].tolist() for case in cases] == values.tolist()

@@ -21,6 +21,8 @@ MOST_TIMES = 16
 than theirs. A few megabytes can be made to inflate to gigabytes, which would be read for minutes."""
 
 
+MOST_CHUNKS = 1 << 15
+"""So many chunks the datasets of a file may have together: half a second's reading."""
 MOST_NAMES = 4096
 """So many things may stand in a group: the largest of ours has some 300 blocks."""
 
@@ -30,10 +32,16 @@ class Room:
 
     def __init__(self, size: int) -> None:
         self._left = MOST_BYTES + MOST_TIMES * size
+        self._chunks_left = MOST_CHUNKS
 
     def take(self, stored: Stored) -> None:
         """Count a dataset; VectorFileError for the one that is too much."""
         self._left -= stored.nbytes
+        self._chunks_left -= stored.chunk_count
+        if self._chunks_left < 0:
+            raise VectorFileError(
+                f"{stored.where}: with it the file has more than {MOST_CHUNKS:,} chunks; write larger chunks"
+            )
         if self._left < 0:
             raise VectorFileError(
                 f"{stored.where}: with it the file claims to hold more than {MOST_BYTES >> 20} MiB "

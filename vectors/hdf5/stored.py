@@ -10,16 +10,18 @@ from typing import Any
 import h5py
 import numpy as np
 
+from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import FLOAT_TYPES, Array, dtype_name
 from ...cases.errors import VectorFileError
 from .attributes import AttributeReader
+from .chunked import chunks_of
 
 _MOST_EXPANSION = 1000  # a compressed dataset may be this many times larger than it is stored
 _SLACK = 1 << 20
-_MOST_ROWS = 1 << 18
-_MOST_ROW_BYTES = 1 << 30
+MOST_ROWS = 1 << 15
+"""So many rows a dataset may have: a case takes 20 µs and 2 KB to be found and read, however small it is.
+A case spec makes no more than 30,000."""
 _MOST_TEXT_BYTES = 1 << 26
-_MOST_CHUNK_BYTES = 16 << 20  # a chunk is inflated whole, for each slice that is read of it
 MOST_TEXT_WIDTH = 64 << 10
 """So many bytes a text may have, such as an id."""
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
@@ -39,7 +41,7 @@ class Stored:
         self._texts: list[str] | None = None
         try:
             space = data.get_space()
-            if space.get_simple_extent_type() == h5py.h5s.NULL or not _is_inside(data):
+            if space.get_simple_extent_type() == h5py.h5s.NULL:
                 raise VectorFileError(f"{where}: does not hold its data in this file")
             self.shape: tuple[int, ...] = space.get_simple_extent_dims()
             if not self.shape:
@@ -47,6 +49,7 @@ class Stored:
             stored, self.dtype = _numpy_dtype(data.get_type().encode())
             if self.dtype == "uint16" and mark(self, "dtype") == "bfloat16":
                 self.dtype = "bfloat16"
+            self._chunks = chunks_of(data, where, self.shape, stored.itemsize)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise VectorFileError(f"{where}: is damaged ({_first_line(error)})") from None
         self._memory = stored if self.dtype == "text" else stored.newbyteorder("=")
@@ -60,23 +63,22 @@ class Stored:
                 f"{self.where}: has texts of {self._memory.itemsize} bytes; expected at most "
                 f"{MOST_TEXT_WIDTH}"
             )
+        if self._chunks:
+            self._chunks.check_size()
         held = self.id.get_storage_size()
-        if self.nbytes > held + _SLACK:
-            creation = self.id.get_create_plist()
-            chunked = creation.get_layout() == h5py.h5d.CHUNKED
-            if (
-                chunked
-                and math.prod(creation.get_chunk()) * self._memory.itemsize > _MOST_CHUNK_BYTES
-            ):
-                raise VectorFileError(
-                    f"{self.where}: is compressed in chunks of more than {_MOST_CHUNK_BYTES >> 20} MiB"
-                )
-            if self.nbytes > held * (_MOST_EXPANSION if chunked else 1) + _SLACK:
-                raise VectorFileError(
-                    f"{self.where}: claims shape {self.shape} but stores {held} bytes"
-                )
-        if self.shape[0] > _MOST_ROWS or self.row_bytes > _MOST_ROW_BYTES:
+        if self.nbytes > held * (_MOST_EXPANSION if self._chunks else 1) + _SLACK:
+            raise VectorFileError(
+                f"{self.where}: claims shape {self.shape} but stores {held} bytes"
+            )
+        if self._chunks:
+            self._chunks.check_count()
+        if self.shape[0] > MOST_ROWS or self.row_bytes > MOST_CASE_BYTES:
             raise VectorFileError(f"{self.where}: is {self.shape}; no block is so large")
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks it has."""
+        return self._chunks.count if self._chunks else 0
 
     @property
     def nbytes(self) -> int:
@@ -95,6 +97,8 @@ class Stored:
         stop = min(stop, self.shape[0])
         count = max(0, stop - start)
         try:
+            if self._chunks:
+                self._chunks.check(start, stop)
             array: Array = np.empty((count, *self.shape[1:]), self._memory)
             if array.size and count == self.shape[0]:
                 self.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
@@ -137,14 +141,6 @@ def _numpy_dtype(encoded: bytes) -> tuple[np.dtype[Any], str]:
     if found.kind not in "fiu" or found.fields is not None or found.subdtype is not None:
         raise TypeError(f"type {found} is not one of the format's")
     return found, dtype_name(found.newbyteorder("="))
-
-
-def _is_inside(data: Any) -> bool:
-    """Whether a dataset's data are in its own file, of which other files' are no part."""
-    if data.get_offset() is not None:
-        return True  # in one piece at this place of the file
-    creation = data.get_create_plist()
-    return creation.get_layout() != h5py.h5d.VIRTUAL and not creation.get_external_count()
 
 
 def _first_line(error: Exception) -> str:
