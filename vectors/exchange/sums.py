@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...cases.files_below import files_below
 from .bounded import bounded_bytes
 from .manifest import ExportError
 
@@ -21,12 +20,18 @@ MOST_EXPORT_BYTES = 4 << 30
 """The largest export: that of all shipped cases has 0.4 GB."""
 
 
-def write_sums(folder: Path) -> str:
-    """Write the digests of all files in and below `folder`; returns the root digest."""
-    files = sorted(
-        path.relative_to(folder).as_posix() for path in files_below(folder, "") if path.name != SUMS
-    )
-    text = "".join(f"{_digest(folder / name)[0]}  {name}\n" for name in files)
+def write_sums(folder: Path, files: Collection[str]) -> str:
+    """Write the digests of `files` in `folder`; returns the root digest. Raises ExportError for one that is
+    no longer there."""
+    lines: list[str] = []
+    for name in sorted(files):
+        try:
+            lines.append(f"{_digest(folder / name)[0]}  {name}\n")
+        except FileNotFoundError:
+            raise ExportError(
+                f"{name}: somebody removed it from the export while that was made; export again"
+            ) from None
+    text = "".join(lines)
     (folder / SUMS).write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
 
