@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from grucible.vectors.exchange import export
+from grucible.vectors.exchange import export, sums
 from grucible.vectors.exchange.layout import Written
+from grucible.vectors.exchange.manifest import ExportError
 
 from .conftest import Command
 
@@ -43,3 +44,21 @@ def test_the_digests_are_of_all_files_of_an_export(
         p.relative_to(tmp_path / "x").as_posix() for p in tmp_path.rglob("x/**/*") if p.is_file()
     }
     assert {line[66:] for line in listed} == files - {"SHA256SUMS"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"  0\n" * 9, "line 1 is none of at most"),
+        (b"%064x  a\n" % 1 + b"%064x  \n" % 1, "line 2 is none of at most"),
+        (b"%064x  a\n" % 1 + b"%064x  a\n" % 2, "names 'a' twice"),
+        (b"".join(b"%064x  %x\n" % (i, i) for i in range(4)), "line 4 is none of at most 3"),
+    ],
+)
+def test_a_list_of_digests_is_read_up_to_what_is_wrong(
+    raw: bytes, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums, "_MOST_LINES", 3)
+    (tmp_path / "SHA256SUMS").write_bytes(raw)
+    with pytest.raises(ExportError, match=says):
+        sums.read_sums(tmp_path)

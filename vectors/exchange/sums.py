@@ -6,6 +6,8 @@ The SHA-256 of that file is the root digest of the whole.
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,9 @@ from .manifest import ExportError
 SUMS = "SHA256SUMS"
 _SLICE = 1 << 20
 _MOST_BYTES = 32 << 20
+_MOST_LINES = 250_000
+"""An export of all shipped cases to ONNX has some 80,000 files."""
+_LINE = re.compile(rb"([0-9a-f]{64})  (.+)")
 MOST_EXPORT_BYTES = 4 << 30
 """The largest export: that of all shipped cases has 0.4 GB."""
 
@@ -72,13 +77,19 @@ def read_sums(folder: Path) -> Sums:
         raise ExportError(
             f"{path}: is no list of digests; the export was not finished: make it again"
         )
-    text = bounded_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    raw = bounded_bytes(path, _MOST_BYTES)
     listed: dict[str, str] = {}
-    for line in text.splitlines():
-        digest, _, name = line.partition("  ")
-        if not name or listed.setdefault(name, digest) != digest:
-            raise ExportError(f"{path}: names {name!r} twice, or no file")
-    return Sums(folder, listed, hashlib.sha256(text.encode()).hexdigest())
+    for number, line in enumerate(io.BytesIO(raw), 1):
+        parts = _LINE.fullmatch(line.removesuffix(b"\n"))
+        if not parts or number > _MOST_LINES:
+            raise ExportError(
+                f"{path}: line {number} is none of at most {_MOST_LINES:,}, each of 64 hex digits, two "
+                "spaces and a file; export again"
+            )
+        digest, name = parts[1].decode(), parts[2].decode("utf-8", "replace")
+        if listed.setdefault(name, digest) != digest:
+            raise ExportError(f"{path}: names {name[:200]!r} twice")
+    return Sums(folder, listed, hashlib.sha256(raw).hexdigest())
 
 
 def _stands_there(folder: Path, name: str) -> bool:
