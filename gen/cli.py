@@ -12,7 +12,13 @@ import click
 
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
-from ..cases.commands.text_file import DIGESTS, check_apart, check_replaceable, replace_text
+from ..cases.commands.text_file import (
+    DIGESTS,
+    check_apart,
+    check_replaceable,
+    digests_of,
+    replace_text,
+)
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
 from ..cases.whole_file import writing_to
@@ -62,6 +68,7 @@ def gen_command(
     """
     from ..cases.expansion.expand import check_dtypes, expand_all
     from ..cases.specs.spec_file import find_specs
+    from ..vectors.published import published_digests
     from .making.files import plan_files
 
     whole = not (seed or dtypes or select)
@@ -77,6 +84,9 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
     _check_beside(plans, lists)
+    ours = digests_of({*published_digests(), *(plan.relative for plan in plans)})
+    for listed in filter(None, lists.values()):
+        check_replaceable(listed, ours)
     files = _made_or_found(plans, out, jobs, remake=not verify, whole=whole)
     complete = [file for file in files if not file.undrawn]
     equal = _say_published(complete) if whole and complete else 0
@@ -85,7 +95,7 @@ def gen_command(
         if place:
             sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-            replace_text(place, "".join(lines), DIGESTS)
+            replace_text(place, "".join(lines), ours)
     if verify and equal < len(files):
         raise SystemExit(1)
 
