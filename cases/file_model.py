@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, FailFast, model_validator
 
 from .errors import GrucibleError
@@ -21,6 +22,11 @@ MOST_PARTS = 3_000_000
 million, and as many colons."""
 _MOST_COLONS = 2_750_000
 """What is read takes up to 220 bytes for a key; a dict of 2.8 million keys is made twice as large."""
+_MOST_TEXT = 64 << 20
+"""So many bytes a JSON text may take in memory, where every character is as wide as the widest one: a text of
+46 MB, the manifest of all shipped cases, took 200 MB for one character of 4 bytes, and its values as much."""
+_TWO_BYTES, _FOUR_BYTES = 0xC4, 0xF0
+"""From these bytes on UTF-8 begins characters that take 2 and 4 bytes each in memory."""
 
 
 class _FailFast(FailFast):
@@ -65,9 +71,25 @@ def json_value(path: Path, raw: bytes) -> Any:
 def check_parts(
     path: Path, raw: bytes, most_commas: int = MOST_PARTS, most_colons: int = _MOST_COLONS
 ) -> None:
-    """Raise GrucibleError where a JSON text has more commas, colons or brackets than it may."""
+    """Raise GrucibleError where a JSON text has more commas, colons or brackets than it may, is too large for
+    the width of its characters, or is not in UTF-8."""
+    if b"\0" in raw:
+        raise GrucibleError(f"{path}: holds a byte 0; expected JSON in UTF-8")
+    if (size := len(raw) * (width := _width(raw))) > _MOST_TEXT:
+        raise GrucibleError(
+            f"{path}: takes {size >> 20} MiB with {width} bytes for a character; expected at most "
+            f"{_MOST_TEXT >> 20}; make one of fewer cases"
+        )
     keys, brackets = raw.count(b":"), raw.count(b"{") + raw.count(b"[")
     if raw.count(b",") > most_commas or keys > most_colons or brackets > MOST_PARTS // 2:
         raise GrucibleError(
             f"{path}: has more parts than any export or test or report; make one of fewer cases"
         )
+
+
+def _width(raw: bytes) -> int:
+    """How many bytes a character of a JSON text takes at most in memory, in it or in its values."""
+    widest = 0 if raw.isascii() else int(np.frombuffer(raw, np.uint8).max())
+    if widest >= _FOUR_BYTES or b"\\ud" in raw or b"\\uD" in raw:  # half of an escaped pair
+        return 4
+    return 2 if widest >= _TWO_BYTES or b"\\u" in raw else 1

@@ -12,7 +12,13 @@ import click
 
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
-from ..cases.commands.text_file import DIGESTS, check_apart, check_replaceable, replace_text
+from ..cases.commands.text_file import (
+    DIGESTS,
+    check_apart,
+    check_replaceable,
+    digests_of,
+    replace_text,
+)
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
 from ..cases.whole_file import writing_to
@@ -41,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--tolerance-digests", type=GivenPath(dir_okay=False),
               help="Write the digests of the tolerances here.")  # fmt: skip
 @click.option("--verify", is_flag=True,
-              help="Exit with status 1 unless every content digest equals the published one.")  # fmt: skip
+              help="Exit with status 1 unless every digest equals the published one.")  # fmt: skip
 def gen_command(
     specs: tuple[Path, ...],
     out: Path,
@@ -57,10 +63,12 @@ def gen_command(
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
     that is there already and would come out the same is left alone, if its bytes are what its digests
-    say; otherwise it is made again, or named, with --verify.
+    say, and those are the published ones where there are any; otherwise it is made again, or
+    named, with --verify.
     """
     from ..cases.expansion.expand import check_dtypes, expand_all
     from ..cases.specs.spec_file import find_specs
+    from ..vectors.published import published_digests
     from .making.files import plan_files
 
     whole = not (seed or dtypes or select)
@@ -76,7 +84,10 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
     _check_beside(plans, lists)
-    files = _made_or_found(plans, out, jobs, remake=not verify)
+    ours = digests_of({*published_digests(), *(plan.relative for plan in plans)})
+    for listed in filter(None, lists.values()):
+        check_replaceable(listed, ours)
+    files = _made_or_found(plans, out, jobs, remake=not verify, whole=whole)
     complete = [file for file in files if not file.undrawn]
     equal = _say_published(complete) if whole and complete else 0
     _say_undrawn(files, out, {plan.relative: plan.cases for plan in plans})
@@ -84,7 +95,7 @@ def gen_command(
         if place:
             sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-            replace_text(place, "".join(lines), DIGESTS)
+            replace_text(place, "".join(lines), ours)
     if verify and equal < len(files):
         raise SystemExit(1)
 
@@ -100,15 +111,21 @@ def _check_beside(plans: Sequence[Plan], lists: Mapping[str, Path | None]) -> No
             )
 
 
-def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool) -> list[MadeFile]:
+def _made_or_found(
+    plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool, whole: bool
+) -> list[MadeFile]:
     """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
-    whose bytes are not what their digests say."""
+    whose bytes are not what their digests say, or, of `whole` specs, whose digests are not as published."""
     from ..cases.commands.interrupts import acted_on
     from ..cases.commands.progress import progress_over
     from .making.files import make_files, standing
 
     standing_files = [file for plan in plans if (file := standing(plan))]
-    found = [file for file in standing_files if not (remake and file.damage)]
+    found = [
+        file
+        for file in standing_files
+        if not (remake and (file.damage or (whole and _not_published(file))))
+    ]
     there = {file.relative for file in found}
     missing = [plan for plan in plans if plan.relative not in there]
     made: list[MadeFile] = []
@@ -125,8 +142,8 @@ def _made_or_found(plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool)
                     )
     except KeyboardInterrupt:
         acted_on()
-        whole = len(found) + len(made)
-        say(f"interrupted; {whole} of {len(plans)} files in {out} are whole", err=True)
+        standing_now = len(found) + len(made)
+        say(f"interrupted; {standing_now} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(130) from None
     count = sum(file.made for file in made)
     say(
@@ -155,19 +172,32 @@ def _say_undrawn(
         raise GrucibleError(f"{count} case{'s' * (count > 1)} could not be drawn (above){others}")
 
 
+def _not_published(file: MadeFile) -> str:
+    """What of a file differs from what is published of it, in words; "" where nothing does."""
+    from ..vectors.published import published_digests, published_tolerances
+
+    for what, digest, published in (
+        ("content differs", file.content_sha256, published_digests()),
+        ("tolerances differ", file.tolerance_sha256, published_tolerances()),
+    ):
+        if published.get(file.relative, digest) != digest:
+            return f"{what} from the published digest"
+    return ""
+
+
 def _say_published(files: Sequence[MadeFile]) -> int:
     """Print how the digests compare with the published ones; returns how many are equal."""
     from ..vectors.published import published_digests
 
     published = published_digests()
     known = [file for file in files if file.relative in published]
-    damaged = {file.relative: file.damage for file in files if file.damage}
-    differ = [f.relative for f in known if published[f.relative] != f.content_sha256]
-    for relative in differ:
-        say(damaged.get(relative, f"{relative}: content differs from the published digest"))
+    differ = {file.relative: why for file in known if (why := _not_published(file))}
+    for file in known:
+        if file.relative in differ:
+            say(file.damage or f"{file.relative}: {differ[file.relative]}")
     equal = len(known) - len(differ)
     if equal == len(files):
-        say(f"content digests: all {equal} equal the published ones")
+        say(f"content digests: all {equal} equal the published ones, and so do those of tolerances")
     elif known:
         say(f"content digests: {equal} of {len(files)} equal a published one")
     elif published:

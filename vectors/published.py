@@ -18,6 +18,11 @@ def published_digests() -> dict[str, str]:
     return _digests(PUBLISHED)
 
 
+def published_tolerances() -> dict[str, str]:
+    """Digest of the tolerances by relative path."""
+    return _digests(TOLERANCES)
+
+
 @cache
 def published_pairs() -> frozenset[tuple[str, str]]:
     """The digests of content and of tolerances of each published file."""

@@ -18,12 +18,18 @@ _PLACES = (0, 512, 1024, 2048)
 """Where HDF5's signature may stand: behind a user block, too."""
 
 DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
-"""What a list of digests begins with."""
+"""What a list of digests begins with, of whatever files."""
 PAGE = re.compile(rb"# (Other people's suites|What runtimes can do)\n")
 """What a page that a command makes begins with."""
 _BEGINNING = 4096
 _NO_MARKDOWN = re.compile(rb"\A\s*(\{\s*[\"}]|\[\s*[\"{])|\0")
 """What JSON begins with, and what no text holds."""
+
+
+def digests_of(files: Iterable[str]) -> re.Pattern[bytes]:
+    """What a list of digests begins with that names some of these files, and no others."""
+    names = b"|".join(re.escape(os.fsencode(name)) for name in files)
+    return re.compile(rb"(?:[0-9a-f]{64}  (?:%b)\n)+[^\n]*\Z" % names)
 
 
 def replace_text(path: Path, text: str, like: re.Pattern[bytes]) -> None:

@@ -13,7 +13,7 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block_reader import TIERS
 from ..judging.case_result import DECIDING
 
-MOST_BYTES = 80 << 20
+MOST_BYTES = 48 << 20
 """So large a report may be: that of 20,000 cases has some 10 MB."""
 MOST_CASES, MOST_FINDINGS = 200_000, 10_000
 """So many cases may be in a report, or invalid questions, and so many findings."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,13 @@ import numpy as np
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.files_below import files_below
-from ...cases.operators.known import operator_named
+from ...cases.operators.known import OPERATORS, operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ...cases.strict_json import strict_json
 from ...cases.whole_file import prepare_place, replace_file, writing_to
+from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
 from ...vectors.exchange.bounded import bounded_bytes
@@ -37,7 +39,12 @@ from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
 _MOST_BYTES = 1 << 20
-_ANSWER = ("outputs/", "tolerance/", "readings/")
+_OUTPUTS = "|".join(sorted({one.name for known in OPERATORS.values() for one in known.outputs}))
+_CLASSES = "|".join(sorted({one.name for classes in CLASSES.values() for one in classes}))
+_ANSWER = re.compile(rf"(readings/[^/]+/)?(outputs|tolerance/({_CLASSES}))/({_OUTPUTS})\.npy")
+"""What a member of an answer is called."""
+_ZIP = b"PK\3\4"
+"""What an .npz file with an array begins with; what another program keeps before a zip archive does not."""
 
 
 def suite_of_npz(place: Path, operator: str | None, attributes: str | None) -> Suite:
@@ -75,19 +82,23 @@ def check_answer_place(path: Path, inputs: Path) -> None:
         return
     if path.samefile(inputs):
         raise GrucibleError(f"{path}: holds the inputs; name another place for the answer")
-    if not all(name.startswith(_ANSWER) for name in _names(path)):
+    if not _is_answer(path):
         raise GrucibleError(
             f"{path}: is there already, and holds something else; name another place"
         )
 
 
-def _names(path: Path) -> Sequence[str]:
-    """The names in an .npz file; one that is no path of an answer where it is none."""
+def _is_answer(path: Path) -> bool:
+    """Whether a file is an .npz file as `write_answer` makes it: the whole file, and with no other arrays."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.namelist()
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+            file.seek(0)
+            return (
+                file.read(len(_ZIP)) == _ZIP and bool(names) and all(map(_ANSWER.fullmatch, names))
+            )
     except UNREADABLE:
-        return [""]
+        return False
 
 
 def write_answer(path: Path, case: Case) -> None:

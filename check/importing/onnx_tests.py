@@ -25,6 +25,8 @@ from ...cases.operators.onnx import GRU
 from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
+from ...vectors.exchange.manifest import MOST_RANK
+from ...vectors.exchange.protobuf_size import check_size
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
 
@@ -60,8 +62,10 @@ def _of_folder(folder: Path) -> Suite:
         raise GrucibleError(f"{folder}: holds no {_MODEL}; expected ONNX's backend tests")
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
-    model = functools.lru_cache(1)(lambda path: onnx.load_model_from_string(_bytes(path)))
-    check = functools.lru_cache(1)(lambda path: _check_model(_bytes(path)))
+    model = functools.lru_cache(1)(
+        lambda path: onnx.load_model_from_string(_bytes(path, onnx.ModelProto))
+    )
+    check = functools.lru_cache(1)(lambda path: _check_model(_bytes(path, onnx.ModelProto)))
     for path in models:
         sets = sorted(path.parent.glob(f"{_SET}*"), key=lambda one: (len(one.name), one.name))
         if not sets:
@@ -230,7 +234,7 @@ def _numbered(folder: Path, kind: str) -> Iterator[onnx.TensorProto]:
     number = 0
     while (path := folder / f"{kind}_{number}.pb").exists():
         proto = onnx.TensorProto()
-        proto.ParseFromString(_bytes(path))
+        proto.ParseFromString(_bytes(path, onnx.TensorProto))
         if proto.data_location == onnx.TensorProto.EXTERNAL:
             raise NotAsked("keeps its data in another file")
         yield proto
@@ -241,6 +245,8 @@ def _bounded(protos: Iterable[onnx.TensorProto]) -> Iterator[tuple[str, Array]]:
     """Names and arrays; NotAsked where they are larger than a case, or a tensor holds more than it says."""
     left = MOST_ELEMENTS
     for proto in protos:
+        if len(proto.dims) > MOST_RANK:
+            raise NotAsked(f"has a tensor of {len(proto.dims)} axes")
         count = math.prod(proto.dims)
         left -= max(count, 0)
         if left < 0:
@@ -253,11 +259,13 @@ def _bounded(protos: Iterable[onnx.TensorProto]) -> Iterator[tuple[str, Array]]:
         yield proto.name, numpy_helper.to_array(proto)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, kind: Any) -> bytes:
+    """A file of a message of this kind. Raises NotAsked for one that is too large, by bytes or by fields."""
     if not path.is_file():
         raise NotAsked("has a model or tensor that is no regular file")
     with path.open("rb") as file:
         raw = file.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise NotAsked(f"has a file of more than {MOST_BYTES >> 20} MiB")
+    check_size(raw, kind.DESCRIPTOR)
     return raw

@@ -43,7 +43,11 @@ def _function(place: str) -> Any:
 
 _ALL = (
     Format("json", "json:report_json", re.compile(rb"\{\s*\"grucible_report\"")),
-    Format("junit", "junit:report_junit", re.compile(rb"<\?xml[^>]*\?>\s*<testsuites")),
+    Format(
+        "junit",
+        "junit:report_junit",
+        re.compile(rb"<\?xml[^>]*\?>\s*<testsuites name=\"grucible check: "),
+    ),
     Format("github", "github:summary", re.compile(rb"## grucible: ")),
     Format(
         "html",

@@ -95,3 +95,23 @@ def test_a_text_of_too_many_parts_is_not_read() -> None:
             json_value(Path("f"), part * (MOST_PARTS + 1))
     with pytest.raises(ValueError, match="1,001 keys; expected at most 1,000"):
         few_keys(dict.fromkeys(range(MOST_KEYS + 1)))
+
+
+@pytest.mark.parametrize(
+    ("character", "width"),
+    [("a", 1), ("ÿ", 1), ("ā", 2), (r"\u0101", 2), ("😀", 4), (r"\uD83D", 4), (r"\ud83d", 4)],
+)
+def test_a_text_is_as_large_as_its_widest_character_makes_it(
+    character: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = f'"{character}"'.encode()
+    monkeypatch.setattr("grucible.cases.file_model._MOST_TEXT", width * len(raw))
+    json_value(Path("f"), raw)
+    monkeypatch.setattr("grucible.cases.file_model._MOST_TEXT", width * len(raw) - 1)
+    with pytest.raises(GrucibleError, match=f"f: takes 0 MiB with {width} bytes for a character;"):
+        json_value(Path("f"), raw)
+
+
+def test_a_text_in_another_encoding_is_refused() -> None:
+    with pytest.raises(GrucibleError, match="f: holds a byte 0; expected JSON in UTF-8"):
+        json_value(Path("f"), "{}".encode("utf-16"))

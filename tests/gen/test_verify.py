@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -14,6 +15,7 @@ from edited import edited
 
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.cli import gen_command
+from grucible.vectors.digest import file_digest
 from grucible.vectors.reader import open_vectors
 
 RELATIVE = "openvino/gru_cell/core.h5"
@@ -89,3 +91,19 @@ def test_without_verify_it_is_made_again(change: Callable[[Any], None], out: Pat
     with open_vectors(out / RELATIVE) as vectors:
         vectors.verify_content()
     assert gen(out, "--verify").exit_code == 0
+
+
+def test_wider_tolerances_with_digests_that_fit_them(out: Path) -> None:
+    with edited(out / RELATIVE) as file:
+        one_more("tolerance/float32/Ho")(file)
+        whole, blocks = file_digest(file, "tolerance_sha256")
+        for group, digest in ((file, whole), *((file[path], one) for path, one in blocks.items())):
+            stored = np.array(digest.encode(), h5py.string_dtype("utf-8", len(digest)))
+            group.attrs.create("tolerance_sha256", stored)
+    result = gen(out, "--verify")
+    assert result.exit_code == 1
+    assert f"{RELATIVE}: tolerances differ from the published digest" in result.output
+    assert "all 1 equal" not in result.output
+    result = gen(out)
+    assert "made 1 file with 232 cases" in result.output
+    assert "all 1 equal the published ones, and so do those of tolerances" in result.output

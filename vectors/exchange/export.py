@@ -23,7 +23,7 @@ from ...cases.whole_file import (
     check_possible,
     remove_leftovers,
     replace_file,
-    temporary,
+    temporary_folder,
     writing_to,
 )
 from ..block import canonical_json
@@ -79,13 +79,15 @@ def export_vectors(
     check_place(out)
     write, left_out = _layout(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
+    files = {MANIFEST}
     with _whole_or_not(out) as new:
         for case in _cases(vectors, select):
             name = file_name(len(entries) + 1, case.id)
             try:
                 with writing_to(out):
-                    places = write(new, name, case, arrays_of(case, contents))
-                    entries.append(_entry(case, places))
+                    written = write(new, name, case, arrays_of(case, contents))
+                    files |= written.files
+                    entries.append(_entry(case, written.places))
             except NotSayable as reason:
                 left_out[case.operator, str(reason)] += 1
             advance(1)
@@ -105,7 +107,7 @@ def export_vectors(
         )
         with writing_to(out):
             replace_file(new / MANIFEST, manifest_text(manifest).encode())
-            root_sha256 = write_sums(new)
+            root_sha256 = write_sums(new, files)
     return Exported(len(entries), root_sha256, left_out)
 
 
@@ -114,26 +116,37 @@ def _whole_or_not(out: Path) -> Iterator[Path]:
     """A temporary folder in `out`, which is new or empty, for all that the export holds. When the block ends
     that is moved into `out`; where it raises, what was made is removed."""
     made = [place for place in (out, *out.parents) if not place.exists()]
-    new, moving = temporary(out / _NAME), False
     try:
-        with writing_to(out):
-            (new / CASES).mkdir(parents=True)
-            if any((out / name).exists() for name in _HOLDS):  # another has made its own meanwhile
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        yield new
-        with writing_to(out):
-            moving = True
-            for name in _HOLDS:
-                (new / name).rename(out / name)
-            new.rmdir()
+        with contextlib.ExitStack() as held:
+            with writing_to(out):
+                out.mkdir(parents=True, exist_ok=True)
+                new = held.enter_context(temporary_folder(out / _NAME))
+                (new / CASES).mkdir()
+                if any(
+                    (out / name).exists() for name in _HOLDS
+                ):  # another has made its own meanwhile
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            yield new
+            with writing_to(out):
+                _move(new, out)
     except BaseException:
-        for name in _HOLDS if moving else ():
-            if not (new / name).exists():
-                _remove(out / name)
-        _remove(new)
         for place in made:
             with contextlib.suppress(OSError):  # somebody else's files are there
                 place.rmdir()
+        raise
+
+
+def _move(new: Path, out: Path) -> None:
+    """Move what an export holds from one folder to another; where that fails, remove what was moved."""
+    ours = {name: (new / name).stat() for name in _HOLDS}
+    try:
+        for name in _HOLDS:
+            (new / name).rename(out / name)
+    except BaseException:
+        for name, moved in ours.items():
+            with contextlib.suppress(OSError):
+                if os.path.samestat((out / name).stat(), moved):
+                    _remove(out / name)
         raise
 
 

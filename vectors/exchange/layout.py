@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ...cases.dtypes import Array
 from ..case import Case
@@ -20,19 +21,32 @@ class NotSayable(Exception):
     """The format cannot say a case; the message is the reason, without numbers of that case."""
 
 
-CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
-"""`write(folder, name, case, arrays)` writes a case below `folder`, its files called after `name`. It returns
-where each of `arrays`, by the paths of vectors/FORMAT.md, is, and raises NotSayable before it writes."""
+class Written(NamedTuple):
+    """What was written of a case: where each array is, by the paths of vectors/FORMAT.md, and the files that
+    hold none of them."""
+
+    places: dict[str, Place]
+    beside: Sequence[str] = ()
+
+    @property
+    def files(self) -> set[str]:
+        """All files of the case."""
+        return {*self.beside, *(place.file for place in self.places.values())}
 
 
-def raw(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], Written]
+"""`write(folder, name, case, arrays)` writes a case below `folder`, its files called after `name`. It raises
+NotSayable before it writes."""
+
+
+def raw(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> Written:
     """Write one binary file for the case, in which tensor follows tensor."""
-    return write_raw(folder, f"{CASES}/{name}.bin", arrays)
+    return Written(write_raw(folder, f"{CASES}/{name}.bin", arrays))
 
 
-def npz(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+def npz(folder: Path, name: str, _: Case, arrays: Mapping[str, Array]) -> Written:
     """Write one .npz file for the case."""
-    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+    return Written(write_npz(folder, f"{CASES}/{name}.npz", arrays))
 
 
 def file_name(number: int, case_id: str) -> str:

@@ -23,7 +23,7 @@ from ..hdf5.stored import MOST_TEXT_WIDTH
 
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
-MOST_BYTES = 96 << 20
+MOST_BYTES = 64 << 20
 """The largest manifest: that of all shipped cases has 46 MB."""
 MOST_RANK = 8
 """GRU operators' tensors have at most 4 axes."""

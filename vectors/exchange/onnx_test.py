@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.onnx import GRU
 from ..case import REQUIRED, Case
-from .layout import CASES, NotSayable
+from .layout import CASES, NotSayable, Written
 from .manifest import Place
 from .onnx_model import TYPES, model
 from .onnx_node import node_type, opset_for
@@ -28,7 +28,7 @@ from .rtol_atol import Pair, smallest_pair
 from .tensors import write_npz
 
 
-def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> Written:
     """Write a folder for the case: a model, its tensors as TensorProto, and the tolerances as npz."""
     if case.operator != GRU.name:
         raise NotSayable("is no operator of ONNX")
@@ -52,9 +52,10 @@ def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> d
                 places[f"{kind}s/{tensor}"] = Place(
                     dtype=dtype_name(array.dtype), shape=list(array.shape), file=file
                 )
+    beside = ["model.onnx"]
     if pair:
-        _write_pair(folder / test, pair)
-    return places
+        beside += _write_pair(folder / test, pair)
+    return Written(places, [f"{test}/{one}" for one in beside])
 
 
 def _write(path: Path, name: str, array: Array) -> None:
@@ -75,9 +76,11 @@ def _pair(case: Case) -> Pair:
         raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None
 
 
-def _write_pair(test: Path, pair: Pair) -> None:
+def _write_pair(test: Path, pair: Pair) -> list[str]:
+    """Write the pair in both forms; returns what the files are called."""
     (test / "data.json").write_text(json.dumps(pair._asdict()) + "\n", encoding="utf-8")
     (test / "config.txt").write_text(
         f"per_sample_tolerance: {pair.atol!r}\nrelative_per_sample_tolerance: {pair.rtol!r}\n",
         encoding="utf-8",
     )
+    return ["data.json", "config.txt"]

@@ -12,14 +12,13 @@ import openvino as ov
 
 from ...cases.dtypes import Array
 from ..case import Case
-from .layout import CASES, NotSayable
-from .manifest import Place
+from .layout import CASES, NotSayable, Written
 from .openvino_model import model
 from .openvino_node import node_type
 from .tensors import write_npz
 
 
-def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> Written:
     """Write model.xml, model.bin and tensors.npz in a folder for the case."""
     if not case.operator.startswith("openvino."):
         raise NotSayable("is no operator of OpenVINO")
@@ -34,7 +33,8 @@ def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> d
     test = f"{CASES}/{name}"
     (folder / test).mkdir()
     ov.save_model(made, folder / test / "model.xml", compress_to_fp16=False)
-    return write_npz(folder, f"{test}/tensors.npz", arrays)
+    places = write_npz(folder, f"{test}/tensors.npz", arrays)
+    return Written(places, [f"{test}/model.xml", f"{test}/model.bin"])
 
 
 def _reason(error: RuntimeError) -> str:

@@ -6,27 +6,37 @@ The SHA-256 of that file is the root digest of the whole.
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...cases.files_below import files_below
 from .bounded import bounded_bytes
 from .manifest import ExportError
 
 SUMS = "SHA256SUMS"
 _SLICE = 1 << 20
 _MOST_BYTES = 32 << 20
+_MOST_LINES = 250_000
+"""An export of all shipped cases to ONNX has some 80,000 files."""
+_LINE = re.compile(rb"([0-9a-f]{64})  (.+)")
 MOST_EXPORT_BYTES = 4 << 30
 """The largest export: that of all shipped cases has 0.4 GB."""
 
 
-def write_sums(folder: Path) -> str:
-    """Write the digests of all files in and below `folder`; returns the root digest."""
-    files = sorted(
-        path.relative_to(folder).as_posix() for path in files_below(folder, "") if path.name != SUMS
-    )
-    text = "".join(f"{_digest(folder / name)[0]}  {name}\n" for name in files)
+def write_sums(folder: Path, files: Collection[str]) -> str:
+    """Write the digests of `files` in `folder`; returns the root digest. Raises ExportError for one that is
+    no longer there."""
+    lines: list[str] = []
+    for name in sorted(files):
+        try:
+            lines.append(f"{_digest(folder / name)[0]}  {name}\n")
+        except FileNotFoundError:
+            raise ExportError(
+                f"{name}: somebody removed it from the export while that was made; export again"
+            ) from None
+    text = "".join(lines)
     (folder / SUMS).write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -67,13 +77,19 @@ def read_sums(folder: Path) -> Sums:
         raise ExportError(
             f"{path}: is no list of digests; the export was not finished: make it again"
         )
-    text = bounded_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    raw = bounded_bytes(path, _MOST_BYTES)
     listed: dict[str, str] = {}
-    for line in text.splitlines():
-        digest, _, name = line.partition("  ")
-        if not name or listed.setdefault(name, digest) != digest:
-            raise ExportError(f"{path}: names {name!r} twice, or no file")
-    return Sums(folder, listed, hashlib.sha256(text.encode()).hexdigest())
+    for number, line in enumerate(io.BytesIO(raw), 1):
+        parts = _LINE.fullmatch(line.removesuffix(b"\n"))
+        if not parts or number > _MOST_LINES:
+            raise ExportError(
+                f"{path}: line {number} is none of at most {_MOST_LINES:,}, each of 64 hex digits, two "
+                "spaces and a file; export again"
+            )
+        digest, name = parts[1].decode(), parts[2].decode("utf-8", "replace")
+        if listed.setdefault(name, digest) != digest:
+            raise ExportError(f"{path}: names {name[:200]!r} twice")
+    return Sums(folder, listed, hashlib.sha256(raw).hexdigest())
 
 
 def _stands_there(folder: Path, name: str) -> bool:

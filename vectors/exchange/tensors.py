@@ -15,6 +15,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.packages import needing
 from .manifest import ExportError, Place
 from .npz_arrays import UNREADABLE, member_array, reason
+from .protobuf_size import check_size
 
 ALIGNED = 64
 """Each tensor of a raw file begins at a multiple of so many bytes, so that it can be mapped."""
@@ -100,7 +101,9 @@ def _pb(path: Path, _: str, place: Place, size: int) -> Array:
         raise ValueError(f"it has {path.stat().st_size} bytes; expected {size}")
     proto = TensorProto()
     try:
-        proto.ParseFromString(path.read_bytes())
+        raw = path.read_bytes()
+        check_size(raw, TensorProto.DESCRIPTOR)
+        proto.ParseFromString(raw)
         if proto.data_location == TensorProto.EXTERNAL:
             raise ValueError("its data are in another file")
         array = numpy_helper.to_array(proto)

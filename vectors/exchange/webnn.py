@@ -17,8 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.onnx import GRU
 from ..case import Case
-from .layout import CASES, NotSayable
-from .manifest import Place
+from .layout import CASES, NotSayable, Written
 from .tensors import write_npz
 
 DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
@@ -27,11 +26,12 @@ ACTIVATIONS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 """WebNN's names of ONNX's activations."""
 
 
-def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> Written:
     """Write a JSON file for the case, and its tensors as npz."""
     test = {"name": case.id, "graph": _graph(case, arrays)}
-    (folder / CASES / f"{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
-    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+    file = f"{CASES}/{name}.json"
+    (folder / file).write_text(json.dumps(test) + "\n", encoding="utf-8")
+    return Written(write_npz(folder, f"{CASES}/{name}.npz", arrays), [file])
 
 
 def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
