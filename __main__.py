@@ -107,7 +107,7 @@ def main(**extra: Any) -> None:
     for name in ("HDF5_DRIVER", "HDF5_DRIVER_CONFIG"):  # another driver may crash the HDF5 library
         os.environ.pop(name, None)
     warnings.simplefilter("ignore")  # of libraries, for who develops with them
-    sys.warnoptions[:] = ["ignore"]  # in processes that are started, too
+    sys.warnoptions.append("ignore")  # in processes that are started, too: the last one counts
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would hide how a process ended
     if _OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -124,11 +124,6 @@ def _pattern(glob: str) -> re.Pattern[str]:
     return re.compile(translate(glob))
 
 
-def globs(given: str | Sequence[str]) -> Sequence[str]:
-    """Several globs, or one that is given by itself."""
-    return (given,) if isinstance(given, str) else given
-
-
 class Selection(tuple[str, ...]):
     """Globs, of which an id must match one. `given` are the options of a command that gave them, each with
     its value: with these another command selects the same."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..cases.commands.arguments import expected, texts
 from ..cases.commands.terminal import escaped
 from ..cases.operators.readings import STORED, ReadingNames
-from ..cases.selection import globs
 from ..vectors.block import block_of
 from ..vectors.case import Case
 from .judging.case_result import CaseResult, CaseVerdict
@@ -99,7 +99,8 @@ def judge(
     of an ambiguous text in all cases, `verify` alone can say.
     Raises GrucibleError for criteria that are none, and VectorFileError for a case without tolerances.
     """
-    criterion = chosen_criteria(globs(arithmetic), rtol, atol, ulp)[case.dtype]
+    expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
+    criterion = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)[case.dtype]
     reply = returned(Runtime("", "", lambda _: outputs), case.question)
     return judged_reply(case, reply, criterion)
 

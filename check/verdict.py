@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cases.commands.arguments import several, texts
 from ..cases.commands.interrupts import stop_if_interrupted, was_interrupted
 from ..cases.commands.own_error import own_error
 from ..cases.errors import GrucibleError
-from ..cases.selection import globs, nothing_selected
+from ..cases.selection import nothing_selected
 from ..vectors.find import case_tiers, find_vectors
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
@@ -32,7 +33,7 @@ from .observed.origin import Origin
 from .observed.source import Answering, Ending, FromRuntime, Source
 from .refusals.refusal import Refusal
 from .report import CORE, Report
-from .runtimes.runtime import RuntimeFunction, described
+from .runtimes.runtime import RuntimeFunction, described, name_of
 
 
 def verify(
@@ -57,19 +58,22 @@ def verify(
     `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure. One of
     these texts may be given by itself. Where it is `strict`, what must be refused is asked too, and accepting
     it is a failure. Expectations that are stale make its exit status 1, unless `allow_stale`.
-    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none.
+    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none, and
+    TypeError for arguments of other types.
     """
     if runtime is None:
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
-    name = getattr(runtime, "__name__", type(runtime).__name__)
-    source = FromRuntime(described(name, runtime))
+    if not callable(runtime):
+        raise TypeError(f"runtime is of type {type(runtime).__name__}; expected a function")
+    source = FromRuntime(described(name_of(runtime), runtime))
     path = None if vectors is None else Path(vectors)
-    criteria = chosen_criteria(globs(arithmetic), rtol, atol, ulp)
+    criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
+    known = several("expectations", expectations, Expectation, "a grucible.Expectation")
     # what the user set is for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         return judge(
-            path, source, criteria, globs(select), expectations,
-            require=globs(require), diagnosis=diagnosis, strict=strict, allow_stale=allow_stale,
+            path, source, criteria, texts("select", select), known,
+            require=texts("require", require), diagnosis=diagnosis, strict=strict, allow_stale=allow_stale,
         )  # fmt: skip
 
 

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..cases.commands.arguments import texts
 from ..cases.commands.command_line import command_line
 from ..cases.errors import VectorFileError
 from ..cases.files_below import MOST_NAMES, files_below
-from ..cases.selection import PLAIN, globs, may_select, nothing_selected, selected
+from ..cases.selection import PLAIN, may_select, nothing_selected, selected
 from .case import Case
 from .reader import open_vectors
 
@@ -46,7 +47,7 @@ def load_vectors(
     of this format version, and where two files hold the same case, and GrucibleError where nothing is
     selected.
     """
-    chosen, nothing = globs(select), True
+    chosen, nothing = texts("select", select), True
     for file, relative in find_vectors(None if path is None else Path(path), chosen):
         with open_vectors(file, relative) as vectors:
             for block in vectors.blocks(chosen):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from ...cases.commands.others_words import shortened
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
@@ -100,8 +102,10 @@ def chosen_criteria(
     given = [option for option, value in numbers.items() if value is not None]
     for option in given:
         value = numbers[option]
-        if value is None or not 0 <= value < np.inf:
-            raise GrucibleError(f"{option} is {value}; expected a finite number, not negative")
+        if not 0 <= _number(value) < np.inf:
+            raise GrucibleError(
+                f"{option} is {shortened(repr(value))}; expected a finite number, not negative"
+            )
     if ulp is not None and len(given) > 1:
         raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")
     if arithmetic and given:
@@ -112,6 +116,14 @@ def chosen_criteria(
     for text in arithmetic:
         criteria |= _demanded(text)
     return criteria
+
+
+def _number(given: object) -> float:
+    """A number that a user gives; NaN for anything else."""
+    try:
+        return float(given) if isinstance(given, Real) else np.nan
+    except OverflowError:
+        return np.inf
 
 
 def _demanded(text: str) -> Mapping[str, Criterion]:

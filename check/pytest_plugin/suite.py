@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
+from ...cases.commands.arguments import several, texts
 from ...cases.commands.command_line import command_line
-from ...cases.selection import globs
 from ...vectors.case import Case
 from ..expecting.reading import load_expectations
 from ..judging.criterion import Criterion, chosen_criteria
@@ -67,10 +67,14 @@ def load(
     Raises GrucibleError for what cannot be used, and where nothing is selected.
     """
     path = None if str(vectors) == CORE else Path(vectors)
-    known = load_expectations(Path(expect)) if isinstance(expect, str | Path) else expect
+    known = (
+        load_expectations(Path(expect))
+        if isinstance(expect, str | Path)
+        else several("expect", expect, Expectation, "a grucible.Expectation")
+    )
     check_globs(known)
-    criteria = chosen_criteria(globs(arithmetic), rtol, atol, ulp)
-    return Vectors(path, Stored(path, globs(select)), criteria, Expectations(known))
+    criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
+    return Vectors(path, Stored(path, texts("select", select)), criteria, Expectations(known))
 
 
 class Vectors:

@@ -197,6 +197,13 @@ def _load_file(place: str) -> Any:
     return module
 
 
+def name_of(run: Any) -> str:
+    """What a function, or an object that can be called, is named by; RuntimeNotUsable if it cannot say."""
+    kind = type(run).__name__
+    with _usable(f"runtime {kind}: has no name"):
+        return str(getattr(run, "__name__", kind))
+
+
 def described(name: str, run: Any) -> Runtime:
     """The runtime that is the function `run`; RuntimeNotUsable if it cannot say what it is."""
     with _usable(f"runtime {name}: has no docstring"):

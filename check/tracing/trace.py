@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...cases.commands.arguments import expected
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
@@ -77,6 +78,7 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     Proven as the answers are: each quantity is exact, and rounded once, by itself. Raises GrucibleError where
     one is too close to the middle between two numbers of the dtype, as happens where inputs overflow.
     """
+    expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     operator = OPERATORS[case.operator]
     try:
         directions = exact_trace(operator, case.attributes, case.dtype, case.inputs, reading)

@@ -5,20 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
-import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from threadpoolctl import threadpool_limits
 
 import grucible
 
@@ -29,12 +19,11 @@ from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import Chunk, bytes_of, check_sizes, chunks, make_chunk
+from .chunks import Chunk, check_sizes, chunks
+from .processes import in_order
 from .undrawn import Undrawn
 
 _ROOT = Path(__file__).parents[2]
-AHEAD_BYTES = 24 << 20
-"""So many bytes of cases may be under way for each process; with tolerances they are about twice as many."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +130,7 @@ def make_files(
     it leaves only whole files.
     """
     with contextlib.ExitStack() as stack:
-        results = stack.enter_context(_in_order(list(_tasks(plans)), jobs))
+        results = stack.enter_context(in_order(list(_tasks(plans)), jobs))
         for plan in plans:
             yield _made_file(plan, results, advance)
 
@@ -211,85 +200,3 @@ def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
         for _, parts in chunks(plan.cases):
             for part in parts:
                 yield part, plan.seed
-
-
-@contextlib.contextmanager
-def _in_order(tasks: Sequence[tuple[list[CaseSpec], int]], jobs: int) -> Iterator[Iterator[Chunk]]:
-    """The results of `tasks`, in their order, made by `jobs` processes, and no more than there are tasks."""
-    if jobs == 1:
-        with threadpool_limits(1):  # matrices are small: more threads would wait for each other
-            yield (make_chunk(cases, seed) for cases, seed in tasks)
-        return
-    if not os.access(sys.executable, os.X_OK):
-        raise GrucibleError(
-            f"this user cannot start {sys.executable or 'Python'}, so there are no other processes; "
-            "--jobs 1 needs none"
-        )
-    most = max(1, min(jobs, len(tasks)))
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    with _starting_processes():
-        pool = ProcessPoolExecutor(most, mp_context=context, initializer=_start_worker)
-    try:
-        yield _windowed(pool, tasks, most=AHEAD_BYTES * most)
-    except BrokenProcessPool:
-        raise GrucibleError(
-            "a process that evaluates cases was killed, perhaps for lack of memory; "
-            "fewer --jobs need less, and files that are whole stay"
-        ) from None
-    except BaseException:  # Ctrl-C above all: what is at work may take minutes
-        for process in set(multiprocessing.active_children()) - others:
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threadpool_limits(1)  # the processes are the parallelism; BLAS threads would only fight
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()  # however it ends: a pool's process would wait for work for ever
-    os._exit(1)
-
-
-@contextlib.contextmanager
-def _starting_processes() -> Iterator[None]:
-    """A process that is started now begins with modules of Python's, not with those of this directory, and it
-    never sees Ctrl-C, not while it imports them either."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    safe = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        yield
-    finally:
-        if safe is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = safe
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _windowed(
-    pool: ProcessPoolExecutor, tasks: Sequence[tuple[list[CaseSpec], int]], most: int
-) -> Iterator[Chunk]:
-    """The results in order; while the first is written, up to `most` bytes of others are under way."""
-    running: deque[tuple[Future[Chunk], int]] = deque()
-    held = 0
-    for cases, seed in tasks:
-        size = len(cases) * bytes_of(cases[0])
-        with _starting_processes():
-            future = pool.submit(make_chunk, cases, seed)
-        running.append((future, size))
-        held += size
-        while held > most and len(running) > 1:
-            future, size = running.popleft()
-            held -= size
-            yield future.result()
-    while running:
-        yield running.popleft()[0].result()

@@ -1,5 +1,8 @@
+"""Temporary files and folders: held while they are used, removed when nobody holds them."""
+
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -47,7 +50,7 @@ def test_where_nothing_can_be_locked_nothing_is_removed(
     def none(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr(module.fcntl, "flock", none)
+    monkeypatch.setattr(fcntl, "flock", none)
     temporary(tmp_path / "x").touch()
     remove_leftovers(tmp_path / "x")
     assert len(list(tmp_path.iterdir())) == 1
@@ -73,7 +76,7 @@ def test_what_was_removed_before_it_was_held_is_made_again(
             made[-1].rmdir() if made[-1].is_dir() else made[-1].unlink()
 
     monkeypatch.setattr(module, "temporary", place)
-    monkeypatch.setattr(module.fcntl, "flock", removed)
+    monkeypatch.setattr(fcntl, "flock", removed)
     with temporary_file(tmp_path / "x") as file, temporary_folder(tmp_path / "x") as folder:
         assert (Path(file.name), folder) == (made[1], made[3])
         assert folder.is_dir()

@@ -1,3 +1,5 @@
+"""Where `answer` writes: it replaces an answer, and nothing else."""
+
 from __future__ import annotations
 
 import zipfile
@@ -7,8 +9,7 @@ import numpy as np
 import pytest
 
 from .conftest import Command
-from .test_attacked_exchange import OF_CELL
-from .test_strict_imports import SHAPES
+from .suites import OF_CELL, SHAPES
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+"""The sums of an export are those of the files that were written."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -5,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grucible.vectors.exchange import export, sums
+from grucible.vectors.exchange import export, layout, sums
 from grucible.vectors.exchange.layout import Written
 from grucible.vectors.exchange.manifest import ExportError
 
@@ -15,7 +17,7 @@ from .conftest import Command
 def test_a_file_that_is_removed_while_an_export_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
-    write = export.raw
+    write = layout.raw
 
     def and_removed(folder: Path, *given: Any) -> Written:
         written = write(folder, *given)

@@ -1,3 +1,5 @@
+"""Lists of digests and reports that stand in the place of a new one: only ours are replaced."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import platform
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -203,11 +205,33 @@ def _killed(*_: object) -> None:
 def test_a_process_that_is_killed_is_named_with_what_to_do(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grucible.gen.making.files.make_chunk", _killed)
+    monkeypatch.setattr("grucible.gen.making.processes.make_chunk", _killed)
     result = gen(spec, "-o", tmp_path / "out", jobs=2)
     assert isinstance(result.exception, GrucibleError)
     assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_threads_that_cannot_be_started_are_told(
+    first: int, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool serves its processes by threads; where the second is not started, the first dies."""
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def refused(thread: threading.Thread) -> None:
+        started.append(thread)
+        if len(started) > first:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    result = gen(spec, "-o", tmp_path / "out", jobs=2)
+    assert isinstance(result.exception, GrucibleError)
+    assert str(result.exception) == (
+        "processes cannot be served: can't start new thread; --jobs 1 needs none"
+    )
+    assert multiprocessing.active_children() == []
 
 
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:

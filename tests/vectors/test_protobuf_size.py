@@ -1,3 +1,5 @@
+"""Messages of protobuf are counted before they are parsed."""
+
 from __future__ import annotations
 
 from pathlib import Path
