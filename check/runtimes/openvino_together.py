@@ -57,7 +57,11 @@ class Part(NamedTuple):
         """The tensors of the node's outputs for these inputs."""
         for index, array in enumerate(arrays, self.first):
             fill(self.request.get_input_tensor(index), array)
-        self.request.infer()
+        try:
+            self.request.infer()
+        except RuntimeError:
+            _fill(self.request)  # what one node refuses is not for the others
+            raise
         tensors: list[Any] = self.request.output_tensors[self.outputs]
         return tensors
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from shipped import core_cases
 
@@ -139,6 +140,27 @@ def test_openvino_gives_the_same_bits_for_nodes_that_were_compiled_together(
     assert together == alone
     assert sum(isinstance(one, list) for one in alone) > len(asked) // 2
     assert fewer == models if name == "openvino-dynamic" else fewer < models * 0.6
+
+
+def test_what_one_node_refuses_is_not_left_to_the_others() -> None:
+    together = pytest.importorskip(
+        "grucible.check.runtimes.openvino_together", reason="the extra [openvino] is not installed"
+    )
+    import openvino as ov
+
+    class Request:
+        input_tensors = tuple(ov.Tensor(ov.Type.f32, ov.Shape([2])) for _ in range(2))
+
+        def get_input_tensor(self, index: int) -> Any:
+            return self.input_tensors[index]
+
+        def infer(self) -> None:
+            raise RuntimeError("not these numbers")
+
+    part = together.Part(Request(), 1, slice(0, 1))
+    with pytest.raises(RuntimeError, match="^not these numbers$"):
+        part.inferred([np.full(2, np.nan, np.float32)])
+    assert [tensor.data.tolist() for tensor in Request.input_tensors] == [[0, 0], [0, 0]]
 
 
 def answer(runtime: Any, question: Question) -> object:
