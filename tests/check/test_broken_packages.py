@@ -14,6 +14,7 @@ import pytest
 
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.cases.packages import needing
+from grucible.check import runtimes
 from grucible.check.runtimes.runtime import load_registered
 
 from .made import make_block, write_vectors
@@ -75,7 +76,9 @@ def test_a_runtime_by_name(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     place = stand_in_for(engine, text, tmp_path)
     asks = stand_in_for(f"{engine}_asks", f"from {engine} import engine\n", tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("engine-constant", f"{asks.stem}:run", "grucible.runtimes")
+    monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
+    module = f"{runtimes.__name__}.{asks.stem}"  # one of grucible's own, whose extras are known
+    point = EntryPoint("engine-constant", f"{module}:run", "grucible.runtimes")
     with pytest.raises(RuntimeNotUsable, match=f"runtime engine-constant does not load: .*{says}"):
         load_registered(point)
     with pytest.raises(RuntimeNotUsable, match=f"rename {place}, where .*'grucible\\[engine\\]'"):

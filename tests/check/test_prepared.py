@@ -158,7 +158,7 @@ def test_what_one_node_refuses_is_not_left_to_the_others() -> None:
             raise RuntimeError("not these numbers")
 
     part = together.Part(Request(), 1, slice(0, 1))
-    with pytest.raises(RuntimeError, match="^not these numbers$"):
+    with pytest.raises(RuntimeError, match=r"^not these numbers$"):
         part.inferred([np.full(2, np.nan, np.float32)])
     assert [tensor.data.tolist() for tensor in Request.input_tensors] == [[0, 0], [0, 0]]
 
