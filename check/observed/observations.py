@@ -37,10 +37,11 @@ class Slice(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A slice that waits for what is observed of it."""
+    """A slice that waits for what is observed of it; its block has so many `bytes`."""
 
     slice: Callable[[Observed], Slice]
     block: Block
+    bytes: int
     observed: Callable[[], Observed]
 
 
@@ -99,16 +100,16 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
         source.check_ids(vectors.relative, path, stored.ids)
         for rows, block in stored.selected(select, inputs=source.needs_inputs):
             made = partial(Slice, vectors.path, came_from, vectors.relative, stored, rows, block)
-            yield _Asked(made, block, source.ask(vectors.relative, block))
+            yield _Asked(made, block, _bytes(block), source.ask(vectors.relative, block))
 
 
 def _room(waiting: _Waiting, source: Source) -> bool:
     """Whether more may be asked before the first answers are waited for."""
-    blocks = [one.block for one in waiting if isinstance(one, _Asked)]
-    if not blocks:
+    asked = [one for one in waiting if isinstance(one, _Asked)]
+    if not asked:
         return not waiting
-    held = sum(_bytes(block) for block in blocks)
-    return sum(map(len, blocks)) < source.ahead and held < MOST_BYTES
+    cases = sum(len(one.block) for one in asked)
+    return cases < source.ahead and sum(one.bytes for one in asked) < MOST_BYTES
 
 
 def _bytes(block: Block) -> int:

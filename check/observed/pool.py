@@ -83,7 +83,9 @@ class RuntimePool:
     @property
     def jobs(self) -> int:
         """How many children there may be."""
-        return self._wanted or (usable_cpus() if self._first.parallel else 1)
+        if self._wanted is None:  # to ask the system takes a millisecond
+            self._wanted = usable_cpus() if self._first.parallel else 1
+        return self._wanted
 
     @property
     def ahead(self) -> int:
