@@ -9,17 +9,10 @@ from grucible import load_vectors
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
+from .made import ONE_CASE
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
-SPEC = """\
-operator: openvino.GRUCell-3
-about: one case
-dtypes: [float32]
-sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
-cases:
-  - list: [{}]
-"""
 
 
 def test_links_in_circles_are_followed_once(tmp_path: Path) -> None:
@@ -32,7 +25,7 @@ def test_links_in_circles_are_followed_once(tmp_path: Path) -> None:
 def test_a_spec_behind_a_link_that_leads_elsewhere(tmp_path: Path, command: Command) -> None:
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "y/tiny.yaml").write_text(SPEC)
+    (tmp_path / "y/tiny.yaml").write_text(ONE_CASE)
     (tmp_path / "x/l.yaml").symlink_to("../y/tiny.yaml")
     for asked in (tmp_path / "x/l.yaml", tmp_path / "x"):
         ended = command("cases", "--list", asked)

@@ -12,23 +12,15 @@ from grucible.cases.selection import literal, matches
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
-from .made import CELL, cell_file, make_block, write_vectors
+from .made import CELL, ONE_CASE, cell_file, make_block, write_vectors
 
-SPEC = """\
-operator: openvino.GRUCell-3
-about: one case
-dtypes: [float32]
-sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
-cases:
-  - list: [{}]
-"""
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
 
 @pytest.mark.parametrize("name", ["\u202eabc", "\x1b[2J", "a\udcffb", "a\nb"])
 def test_a_spec_whose_name_nobody_can_print(name: str, tmp_path: Path, command: Command) -> None:
     """`check` would refuse what `gen` makes of it."""
-    (tmp_path / f"{name}.yaml").write_text(SPEC)
+    (tmp_path / f"{name}.yaml").write_text(ONE_CASE)
     said = command("gen", tmp_path, "-o", tmp_path / "out").said_in_one_line()
     assert "expected a printable name" in said
 

@@ -17,19 +17,11 @@ from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
-from .made import make_block, write_outputs, write_vectors
+from .made import THREE_CASES, make_block, write_outputs, write_vectors
 from .suites import OF_CELL, ONE, suites
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
-SPEC = """\
-operator: openvino.GRUCell-3
-about: three cases
-dtypes: [float32]
-sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
-cases:
-  - list: [{}, {linear_before_reset: true}, {clip: 0.5}]
-"""
 
 
 def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, command: Command) -> None:
@@ -46,7 +38,7 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, command: Comman
 def test_what_a_user_wrote_is_not_replaced(tmp_path: Path, command: Command) -> None:
     """A spec, a program, expectations: neither by outputs nor by digests nor by a report."""
     spec, source = tmp_path / "mine.yaml", tmp_path / "mine.py"
-    spec.write_text(SPEC)
+    spec.write_text(THREE_CASES)
     shutil.copy(HERE / "numpy_gru.py", source)
     package = tmp_path / "package.json"
     package.write_text('{"name": "mine"}')

@@ -13,18 +13,11 @@ import grucible
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command, grucible_in
+from .made import THREE_CASES
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
 FLOAT32 = "openvino.GRUCell-3/core/float32/*"
-SPEC = """\
-operator: openvino.GRUCell-3
-about: three cases
-dtypes: [float32]
-sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
-cases:
-  - list: [{}, {linear_before_reset: true}, {clip: 0.5}]
-"""
 
 
 def test_a_working_directory_that_was_removed(tmp_path: Path) -> None:
@@ -58,7 +51,7 @@ def test_h5py_that_is_found_by_a_path_of_the_user(tmp_path: Path, command: Comma
 
 
 def test_modules_of_the_working_directory_are_not_run(tmp_path: Path) -> None:
-    (tmp_path / "spec.yaml").write_text(SPEC)
+    (tmp_path / "spec.yaml").write_text(THREE_CASES)
     for name in ("json", "pickle", "socket", "signal", "threadpoolctl", "re"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n")
     ended = grucible_in(tmp_path, "check", CELL, "--runtime", NUMPY, "--select", FLOAT32)
