@@ -20,20 +20,27 @@ def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Arra
     return {one: np.array(at) for one, at in rows.items()}
 
 
-_recent: dict[int, tuple[tuple[Activation, ...], dict[Activation, Array]]] = {}
+Places = dict[Activation, Array | slice]
+_recent: dict[int, tuple[tuple[Activation, ...], Places]] = {}
 """Functions that were asked for last, by identity: to look hundreds of them up takes as long as a step."""
 
 
-def _groups(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
-    """`rows_by_function`, of the very same functions without looking at each."""
+def _groups(functions: tuple[Activation, ...]) -> Places:
+    """`rows_by_function`, those that follow one another as a slice; of the very same functions without
+    looking at each."""
     known = _recent.get(id(functions))
     if known is not None and known[0] is functions:
         return known[1]
     if len(_recent) >= 16:
         _recent.clear()
-    found = rows_by_function(functions)
+    found = {one: _place(rows) for one, rows in rows_by_function(functions).items()}
     _recent[id(functions)] = (functions, found)
     return found
+
+
+def _place(rows: Array) -> Array | slice:
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    return slice(first, end) if end - first == len(rows) else rows
 
 
 class Float64:

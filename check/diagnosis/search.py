@@ -23,8 +23,8 @@ from .finding import Names, names_of
 
 SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 """How many blocks are sampled, how many cases of each, and how often that is done for what is left."""
-FIRST_PARTS = 4
-"""The catalogue is tried on cases of so few blocks first: where one mistake explains all, that is enough."""
+FIRST_PARTS = 1
+"""The catalogue is tried on cases of one block first: where one mistake explains all, that is enough."""
 MOST_TOGETHER = 8
 """So many of those found are tried together: of eight there are 154 sets of two, three or four."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -93,19 +93,26 @@ class Steps:
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
         """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""
-        seen: dict[str, list[Array]] = {}
+        every = np.ones_like(self.inputs.lengths)
+        steps = replace(self, inputs=replace(self.inputs, lengths=every), base=())
+        [found] = steps.quantities_under([()])
+        return found
 
-        def bound(_: StackedSemantics) -> Alter:
+    def quantities_under(self, several: Sequence[Sequence[Variant]]) -> list[Mapping[str, Array]]:
+        """The quantities of the steps under each of several combinations of variants, of rows that are taken
+        in some case."""
+        seen: list[dict[str, list[Array]]] = [{} for _ in several]
+
+        def bound(mine: dict[str, list[Array]], _: StackedSemantics) -> Alter:
             def alter(name: str, value: Array) -> Array:
-                seen.setdefault(name, []).append(value)
+                mine.setdefault(name, []).append(value)
                 return value
 
             return alter
 
-        every = np.ones_like(self.inputs.lengths)
-        inputs = replace(self.inputs, lengths=every)
-        replace(self, inputs=inputs, base=()).given([[Variant("seen", "", alter=bound)]])
-        return {name: np.stack(values, axis=1) for name, values in seen.items()}
+        watched = [Variant("seen", "", alter=partial(bound, mine)) for mine in seen]
+        self.given([(*variants, one) for variants, one in zip(several, watched, strict=True)])
+        return [{name: np.stack(each, axis=1) for name, each in one.items()} for one in seen]
 
     def arguments(self, asked: str) -> Array:
         """The arguments that a function is asked for, of the right steps."""

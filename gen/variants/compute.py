@@ -7,9 +7,9 @@ them: the work of a step is shared by hundreds of variants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise, starmap
 from operator import attrgetter
 from typing import Any
@@ -41,21 +41,32 @@ class WiderFloat64(Float64):
     def _of(self, one: Activation, a: Array) -> Array:
         if one.name in FUNCTIONS:
             return super()._of(one, a)
-        if one.name in OTHER_FUNCTIONS:
-            return np.asarray(OTHER_FUNCTIONS[one.name](a))
-        name, _, number = one.name.rpartition("=")
-        if name in CHANGED_FUNCTIONS:
-            asked, where, form = CHANGED_FUNCTIONS[name]
-            function = one._replace(name=asked)
-            if where == "argument":
-                return super()._of(function, form.of(a, float(number)))
-            return form.of(super()._of(function, a), float(number))
-        if one.name in WITH_PARAMETERS:
-            return np.asarray(WITH_PARAMETERS[one.name][2](a, one.alpha))
-        if is_curved(one.name):
-            asked, added = curve(one.name, a)
-            return super()._of(one._replace(name=asked), a) + added
-        raise KeyError(one.name)
+        return np.asarray(_instead(one)(super()._of, a))
+
+
+OfRight = Callable[[Activation, Array], Array]
+"""A right function of pre-activations."""
+
+
+@lru_cache(maxsize=1024)
+def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
+    """What is computed in place of a right function, made from that and of pre-activations.
+
+    Raises KeyError for a name that says none.
+    """
+    if one.name in OTHER_FUNCTIONS:
+        return lambda _, a: OTHER_FUNCTIONS[one.name](a)
+    if one.name in WITH_PARAMETERS:
+        return lambda _, a: WITH_PARAMETERS[one.name][2](a, one.alpha)
+    if is_curved(one.name):
+        asked, added = curve(one.name)
+        return lambda right, a: right(one._replace(name=asked), a) + added(a)
+    name, _, text = one.name.rpartition("=")
+    asked, where, form = CHANGED_FUNCTIONS[name]
+    function, number = one._replace(name=asked), float(text)
+    if where == "argument":
+        return lambda right, a: right(function, form.of(a, number))
+    return lambda right, a: form.of(right(function, a), number)
 
 
 _FLOAT64 = WiderFloat64()

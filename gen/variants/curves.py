@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -39,7 +39,7 @@ def is_curved(name: str) -> bool:
     return _CURVE in name
 
 
-def curve(name: str, a: Array) -> tuple[str, Array]:
-    """The function that a curve was added to, and the curve at `a`."""
+def curve(name: str) -> tuple[str, Callable[[Array], Array]]:
+    """The function that a curve was added to, and the curve."""
     asked, heights = heights_of(name)
-    return asked, np.interp(a, KNOTS, heights)
+    return asked, lambda a: np.interp(a, KNOTS, heights)

@@ -26,6 +26,7 @@ def report_of(operator: str, *names: str) -> Report:
     return report_on(core_blocks(operator, "float32"), variants_run(*names))
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("operator", "name"),
     [
@@ -39,6 +40,7 @@ def report_of(operator: str, *names: str) -> Report:
         (ONNX, "softplus-result-shifted=-0.7"),
         (ONNX, "rb-twice-zr"),
         (CELL, "bias-ignored@tail-of-4"),
+        (CELL, "r-squared@tail-of-4"),  # which makes other units wrong, too
     ],
 )
 def test_one_mistake_is_named_with_its_number(operator: str, name: str) -> None:
@@ -57,6 +59,22 @@ def test_two_mistakes_that_no_case_has_alone_are_both_named() -> None:
     assert (finding.certain, set(finding.names)) == (True, two)
     assert all(set(names) != two for names in finding.alternatives)
     assert finding.explains == found.failed
+
+
+def test_a_number_is_the_same_where_another_mistake_comes_on_top() -> None:
+    both, one = variants_run("a_z-shifted=1", "Rbh-ignored"), variants_run("a_z-shifted=1")
+
+    def with_the_second_after(block: Block) -> Arrays:
+        after = np.array([bool(given.get("linear_before_reset")) for given in block.given])
+        outputs = {name: array.copy() for name, array in one(block).items()}
+        for name, array in both(block).items():
+            outputs[name][after] = array[after]
+        return outputs
+
+    found = report_on(core_blocks(ONNX, "float32"), with_the_second_after).diagnosis
+    named = {frozenset(finding.names) for finding in found.findings}
+    assert named == {frozenset({"a_z-shifted=1"}), frozenset({"a_z-shifted=1", "Rbh-ignored"})}
+    assert all(finding.certain for finding in found.findings)
 
 
 def test_a_mistake_of_one_direction_is_said_to_be_there() -> None:

@@ -1,0 +1,78 @@
+"""Variants without a number, held against the states of steps that are wrong by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.known import OPERATORS
+from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.evaluate import can_be_caught
+from ...gen.variants.known import UNLISTED
+from ...gen.variants.variant import Variant
+from .steps import MOST_ERROR, Steps, bounded, share_left
+
+BATCH_BYTES = 2 << 20
+"""What the steps of all variants that are computed at once may take."""
+
+
+def listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
+    """The variants without a number, with their `shares`."""
+    return shares(steps, told_by(steps))
+
+
+def told_by(steps: Steps) -> list[Variant]:
+    """The variants without a number that a step tells, and that may come on top of those it is held under."""
+    block = steps.part.block
+    operator = OPERATORS[block.operator]
+    return [
+        v
+        for v in (*CATALOGUE.values(), *UNLISTED.values())
+        if v.kind != "reading"
+        and v.within_a_step
+        and v.means_something_for(operator)
+        and steps.tells(v.needs)
+        and can_be_caught(v, block.dtype)
+        and v not in steps.base
+        and not (steps.base and v.arithmetic)
+    ]
+
+
+def shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
+    """Each variant, with what share it gives of all wrong states, or takes of their error; 1 if it gives
+    every one of some case."""
+    wrong = steps.wrong
+    count = max(1, int(wrong.sum()))
+    size = at_once(steps)
+    for start in range(0, len(variants), size):
+        some = variants[start : start + size]
+        given = steps.given([[variant] for variant in some])
+        near = steps.near(given)
+        whole = steps.explained(near)
+        states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
+        taken = 1.0 - of_error(steps, given)
+        each = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
+        for variant, cases, share in zip(some, whole, each, strict=True):
+            yield variant, 1.0 if cases.any() else share
+
+
+def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
+    """(c, n) whether combinations of variants give every state of a case that is wrong by itself."""
+    return steps.explained(steps.near(steps.given(several)))
+
+
+def at_once(steps: Steps) -> int:
+    """So many variants are computed at once."""
+    arrays = (steps.inputs.x, *steps.inputs.w.values(), *steps.inputs.r.values(), steps.seen)
+    return max(1, BATCH_BYTES // (8 * sum(array.size for array in arrays)))
+
+
+def of_error(steps: Steps, given: Array) -> Array:
+    """(c,) of the finite errors of the wrong states, the share that is left by what is given (c, …)."""
+    seen, right = steps.seen[steps.wrong], steps.right[steps.wrong]
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.abs(seen - right)
+        far = bounded(np.abs(seen - given[:, steps.wrong]), MOST_ERROR)
+    return share_left(bounded(off, 0.0), np.where(np.isfinite(off), far, 0.0))

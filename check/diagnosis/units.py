@@ -1,0 +1,55 @@
+"""Mistakes in some hidden units alone: variants, restricted to a tail, to whole groups, to one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...gen.variants.families import FAMILIES
+from ...gen.variants.forms import SCALED
+from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
+from ...gen.variants.variant import Variant
+from .steps import Steps
+from .trying import shares, told_by
+
+
+def in_some_units(steps: Steps) -> Iterator[Variant]:
+    """Variants in some hidden units alone that give every wrong state of some case.
+
+    Where states of other units are wrong in every case, only those are tried that make them so."""
+    pool = [v for v in told_by(steps) if can_be_restricted(v)]
+    pool += [
+        f.member(0.0)
+        for f in FAMILIES.values()
+        if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")
+    ]
+    spreading = _spreading(steps, pool)
+    for units, which in _kinds_of_units(steps.seen.shape[-1]):
+        elsewhere = (steps.wrong & ~which).any(axis=(1, 2, 3))
+        some = spreading if elsewhere.all() else pool
+        tried = shares(steps, [restricted(variant, units[0]) for variant in some])
+        for variant, (_, share) in zip(some, tried, strict=True):
+            if share == 1.0:
+                yield from (restricted(variant, name) for name in units)
+
+
+def _spreading(steps: Steps, pool: Sequence[Variant]) -> list[Variant]:
+    """The variants that make the states of other units wrong, too, where they are computed in some alone:
+    those that change the reset gate, if it multiplies the state before the product."""
+    if steps.stack.semantics.reset_after:
+        return []
+    right, *gates = (one["r"] for one in steps.quantities_under([(), *((v,) for v in pool)]))
+    return [v for v, gate in zip(pool, gates, strict=True) if not np.array_equal(gate, right)]
+
+
+def _kinds_of_units(hidden: int) -> list[tuple[list[str], Array]]:
+    """The names that mean some of so many hidden units and not all, those that mean the same together, and
+    which units these are."""
+    same: dict[bytes, tuple[list[str], Array]] = {}
+    for name, (_, which) in UNITS.items():
+        units = which(hidden)
+        if units.any() and not units.all():
+            same.setdefault(units.tobytes(), ([], units))[0].append(name)
+    return list(same.values())
