@@ -93,6 +93,7 @@ def test_the_schema_is_one_and_refuses() -> None:
     assert not VALIDATOR.is_valid(good | {"cases": [{"list": [], "product": {}}]})
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     ("operator", "factor"), [(name, factor) for name in OPERATORS for factor in factors(name)]
 )

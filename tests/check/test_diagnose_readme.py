@@ -34,6 +34,7 @@ def readme_runtime(*changes: tuple[str, str]) -> Callable[[Question], dict[str, 
     return found
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_bug_gets_the_right_sentence_first(name: str) -> None:
     operators = ("openvino.GRUCell-3", "openvino.GRUSequence-5")

@@ -352,6 +352,7 @@ BAD: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", BAD)
 def test_bad_outputs_are_refused_in_one_line(
     name: str, vectors: Path, outputs: Path, command: Command

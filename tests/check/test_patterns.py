@@ -249,6 +249,7 @@ def sizes(told: str) -> dict[str, float]:
     }
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("operator", [CELL, SEQUENCE])
 @pytest.mark.parametrize(
     ("kernel", "off"),
@@ -276,6 +277,7 @@ def test_a_function_of_which_another_is_made() -> None:
     assert set(found) == {"tanh", "scaled-tanh"}
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("operator", [CELL, SEQUENCE])
 @pytest.mark.parametrize(
     ("kernel", "what"),

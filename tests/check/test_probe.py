@@ -152,6 +152,7 @@ def _answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWER", str(tmp_path / "answer"))
 
 
+@pytest.mark.rows(3)
 @pytest.mark.usefixtures("_answer")
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_is_named(mistake: str) -> None:

@@ -150,6 +150,7 @@ def good(reply: Reply) -> bool:
     return reply.status == "ok" and list(reply.outputs) == ["Ho"]
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_that_a_program_does_breaks_the_judge(
     name: str, program: IsolatedRuntime, capfd: pytest.CaptureFixture[str]

@@ -49,6 +49,7 @@ def test_the_defect_is_there(file: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("file", MADE, ids=lambda file: file.stem)
 def test_the_made_script_shows_the_defect(file: Path) -> None:
     needs(file)

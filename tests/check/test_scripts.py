@@ -101,6 +101,7 @@ def scripts_for(name: str) -> Iterator[str]:
                 raise
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", [*NAMES, "exec: ./gru --flag", "pkg.mod:fn", "./my_gru.py:run"])
 def test_a_script_is_python_that_a_linter_passes_and_names_nothing_of_grucible(
     name: str, tmp_path: Path
@@ -138,6 +139,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("name", "wanted", "status"), RUNS)
 def test_a_script_tells_right_from_wrong(
     name: str, wanted: str, status: int, tmp_path: Path
@@ -254,6 +256,7 @@ def test_the_folder_of_onnx_is_what_export_writes(dtype: str, tmp_path: Path) ->
         assert (tmp_path / "saved" / file.relative_to(exported)).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", [name for name in ONNX_FILES if name != "onnx"])
 def test_the_model_of_a_script_is_the_model_that_grucible_makes(
     name: str,
@@ -510,6 +513,7 @@ def test_readme_s_kernel_runs_where_grucible_is_not_installed(name: str, tmp_pat
     assert result.stdout.splitlines()[-1].startswith("refused: Unsupported: ")
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     "text",
     ["import no_such\ndef run(question): ...\n", "def other(question): ...\n", "def run(:\n",

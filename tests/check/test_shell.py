@@ -31,6 +31,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_shell_sees_the_exit_status(name: str, some_vectors: Path) -> None:
     arguments, status, first = COMMANDS[name]

@@ -58,6 +58,7 @@ def test_the_right_kernel_conforms(operator: str) -> None:
     assert set(report.counts) <= {"passed", "unsupported"}
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_gru_fails(wrong: WrongGru) -> None:
     assert fails(wrong, 4 if wrong in (*LISTED, *LAST) else 3)

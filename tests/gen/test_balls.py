@@ -158,6 +158,7 @@ def _breaks(one: Activation) -> list[float]:
     return [0.0, 0.5, -0.5, one.alpha, -one.beta / slope, (1.0 - one.beta) / slope]
 
 
+@pytest.mark.rows(5)
 @of_each_kind
 @pytest.mark.parametrize("function", _activations(), ids=str)
 @pytest.mark.parametrize("clip", [math.inf, 0.5])

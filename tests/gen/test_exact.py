@@ -69,6 +69,7 @@ def _first_steps(case: Case, steps: int) -> Case:
     )
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(("path", "dtype"), THEMES)
 def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
     for spec in _sample(path, dtype, count=2):

@@ -95,6 +95,7 @@ def _changing(block: Block, variants: list[Variant]) -> Iterator[str]:
                 yield variant.name
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("name", UNLISTED)
 def test_a_variant_beyond_the_catalogue_changes_some_case(name: str) -> None:
     assert variant_called(name) is UNLISTED[name]

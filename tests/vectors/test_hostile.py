@@ -40,6 +40,7 @@ def test_undamaged(handmade: Path, command: Command) -> None:
     assert err == f"grucible: {handmade.parent}/none: no such file or directory; expected outputs\n"
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("damage", DAMAGES + LAST, ids=ids_of(DAMAGES + LAST))
 def test_load_vectors_refuses(damage: Damage, handmade: Path) -> None:
     damage(handmade)
@@ -49,6 +50,7 @@ def test_load_vectors_refuses(damage: Damage, handmade: Path) -> None:
     assert re.search(damage.says, str(refused.value)), refused.value
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("damage", DAMAGES + LAST + FLIPS, ids=ids_of(DAMAGES + LAST + FLIPS))
 def test_check_refuses_in_one_line(
     damage: Damage, handmade: Path, tmp_path: Path, command: Command
@@ -72,6 +74,7 @@ def test_show_does_not_read_what_it_is_not_asked_for(
 SHOWN = [damage for damage in DAMAGES if damage not in ELSEWHERE]
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("damage", SHOWN, ids=ids_of(SHOWN))
 def test_show_refuses_in_one_line(damage: Damage, handmade: Path, command: Command) -> None:
     damage(handmade)

@@ -72,6 +72,7 @@ def written_again(source: Path, path: Path, rows: int) -> None:
                 writer.write(key, start, block.read(start, start + rows))
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("rows", [1, 7, 1000])
 @pytest.mark.parametrize("relative", ["openvino/gru_cell/core.h5", "openvino/gru_sequence/core.h5"])
 def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: Path) -> None:
