@@ -223,7 +223,38 @@ def test_nothing_in_common(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a.json").write_text(json.dumps(report()))
     (tmp_path / "b.json").write_text(json.dumps(report(cases=[case("other", "passed")])))
     said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
-    assert "have no case in common" in said
+    assert "have no case or invalid question in common" in said
+
+
+def asked(name: str, outcome: str = "refused") -> dict[str, Any]:
+    return {"id": f"op/invalid/float32/{name}", "outcome": outcome, "decides": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([], ["b"]), (["a"], []), (["a"], ["b"]), (["a"], ["a unasked"]), (["a unasked"], ["a"])],
+)
+def test_invalid_questions_that_are_not_in_both(
+    before: list[str], after: list[str], tmp_path: Path, command: Command
+) -> None:
+    """Nothing was compared, so it is neither the same nor better: findings of other cases are not gone."""
+    cases = {"a": ("passed", [finding("clip-ignored")], before), "b": ("other", [], after)}
+    for name, (verdict, diagnosis, questions) in cases.items():
+        refusals = [asked(*question.split()) for question in questions]
+        made = report(cases=[case(verdict, "passed")], diagnosis=diagnosis, refusals=refusals)
+        (tmp_path / f"{name}.json").write_text(json.dumps(made))
+    said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
+    assert "have no case or invalid question in common" in said
+
+
+def test_an_invalid_question_is_all_that_is_in_both(tmp_path: Path, command: Command) -> None:
+    before = report(diagnosis=[finding("clip-ignored")], refusals=[asked("a", "garbage")])
+    after = report(
+        cases=[case("other", "passed")], diagnosis=[finding("h0-ignored")], refusals=[asked("a")]
+    )
+    after["arithmetic"]["float32"]["observed"] = "tf32"
+    status, value, _ = compared(tmp_path, command, before, after)
+    assert (status, value["worse"], value["better"]) == (0, [], ["1 invalid question refused now"])
 
 
 def test_texts_of_strangers_are_escaped(tmp_path: Path, command: Command) -> None:
