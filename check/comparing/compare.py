@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...gen.tolerances.classes import CHAINS
 from .stored import Number, StoredCase, StoredFinding, StoredReport
@@ -71,15 +72,19 @@ class Compared:
     asked_in_both: bool = False
     """Whether a case, or an invalid question that was asked, is in both."""
 
-    @property
+    @cached_property
     def worse(self) -> list[str]:
         """What got worse, in words."""
         found = [_count(self.changes[kind], kind) for kind in WORSE if kind in self.changes]
         found += [_class(one) for one in self.grades if one.worse]
-        found += [f"new finding: {one.about}" for one in self.new_findings if self._is_new(one)]
+        found += [
+            f"new finding: {one.about}"
+            for one in self.new_findings
+            if not self._known.issuperset(one.names)
+        ]
         return found + ([_questions(self.accepted, "no longer refused")] if self.accepted else [])
 
-    @property
+    @cached_property
     def better(self) -> list[str]:
         """What got better, in words."""
         found = [_count(self.changes[BETTER], BETTER)] if BETTER in self.changes else []
@@ -92,15 +97,15 @@ class Compared:
         """`worse` if anything is, otherwise `better` or `same`."""
         return "worse" if self.worse else "better" if self.better else "same"
 
-    def _is_new(self, finding: StoredFinding) -> bool:
-        """Whether a finding has a misreading that none had before: what is left of two is not new."""
-        known = {
+    @cached_property
+    def _known(self) -> set[str]:
+        """The misreadings of findings before: what is left of two of them is not new."""
+        return {
             name
             for one in self.before.diagnosis
             for names in (one.names, *one.alternatives)
             for name in names
         }
-        return not known.issuperset(finding.names)
 
 
 def compared(before: StoredReport, after: StoredReport) -> Compared:
