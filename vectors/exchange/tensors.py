@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import sys
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.packages import needing
 from .manifest import ExportError, Place
-from .npz_arrays import UNREADABLE, member_array, reason
+from .npz_arrays import UNREADABLE, member_array, npz_archive, reason
 from .protobuf_size import check_size
 
 ALIGNED = 64
@@ -85,7 +84,7 @@ def _raw(path: Path, _: str, place: Place, size: int) -> Array:
 
 
 def _npz(path: Path, name: str, place: Place, size: int) -> Array:
-    with zipfile.ZipFile(path) as archive:
+    with path.open("rb", buffering=0) as file, npz_archive(file) as archive:
         member = archive.getinfo(f"{name}.npy")
         if member.file_size > size + _HEADER_BYTES:
             raise ValueError(f"it has {member.file_size} bytes; expected {size}")
