@@ -127,6 +127,22 @@ def test_webnn_tensors_are_not_kept(tmp_path: Path) -> None:
     assert cases[0].question().id == cases[0].id == "onnx.GRU-14/t/float32/t"
 
 
+def test_webnn_tensors_that_no_operator_takes_are_not_kept(tmp_path: Path) -> None:
+    unused = {
+        "data": [0.5 + number for number in range(100_000)],
+        "descriptor": tensor(100_000)["descriptor"],
+    }
+    for number in range(8):
+        webnn(tmp_path / f"{number}.json", SMALL | {"unused": unused}, 4)
+    tracemalloc.start()
+    try:
+        suite = suite_of_webnn(tmp_path)
+        assert len(suite.cases) == 8
+        assert tracemalloc.get_traced_memory()[0] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("most", [4000, 4500])
 def test_cases_that_are_too_large_together_are_refused(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
