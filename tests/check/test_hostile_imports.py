@@ -12,11 +12,12 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from grucible.check.importing.foreign import ForeignCase, each_once
 from grucible.check.importing.webnn_tests import suite_of_webnn
 from grucible.vectors.exchange import sums
 from grucible.vectors.exchange.export import export_vectors
@@ -384,3 +385,23 @@ def test_archives_whose_table_of_contents_is_large(
         cannot_be_read(tmp_path, said)
         words = ["answer", tmp_path / "good.npz", *OF_CELL, "-o", tmp_path / "bad.npz"]
         assert "holds something else" in command(*words).said_in_one_line()
+
+
+class Told(str):
+    """An id that counts how often a number is added to it."""
+
+    times = 0
+
+    def __format__(self, how: str) -> str:
+        Told.times += 1
+        return super().__format__(how)
+
+
+def test_cases_of_one_id_are_numbered_from_the_last_number_on() -> None:
+    def case(at: str) -> ForeignCase:
+        return ForeignCase(at, cast("Any", None), dict)
+
+    named = each_once([case("a-3"), *(case(Told("a")) for _ in range(100)), case("a-2"), case("b")])
+    assert [one.id for one in named[:4]] == ["a-3", "a", "a-2", "a-4"]
+    assert [one.id for one in named[-3:]] == ["a-101", "a-2-2", "b"]
+    assert Told.times == 100
