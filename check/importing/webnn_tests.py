@@ -70,8 +70,13 @@ def suite_of_webnn(place: Path) -> Suite:
 
 def _cases(file: Path, theme: str, left_out: Counter[str]) -> list[ForeignCase]:
     """The cases of a file, of which nothing else is kept; why others are none goes to `left_out`."""
-    cases = []
-    for told in _tests(file):
+    cases: list[ForeignCase] = []
+    try:
+        tests = _tests(file)
+    except NotAsked as reason:
+        left_out[str(reason)] += 1
+        return cases
+    for told in tests:
         try:
             cases.append(_case(_test(told, file), theme))
         except NotAsked as reason:
@@ -80,14 +85,14 @@ def _cases(file: Path, theme: str, left_out: Counter[str]) -> list[ForeignCase]:
 
 
 def _tests(file: Path) -> Sequence[Any]:
-    """What a file has for tests. Raises GrucibleError where it is no JSON, or has very many."""
+    """What a file has for tests. Raises NotAsked where it is no JSON, GrucibleError for very many."""
     raw = bounded_bytes(file, MOST_BYTES)
     check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
     try:
         found = strict_json(raw)
     except (ValueError, RecursionError) as error:
         said = str(error).partition("\n")[0][:200]
-        raise GrucibleError(f"{file}: is not JSON ({said})") from None
+        raise NotAsked(f"{file.name}: is not JSON ({said})") from None
     if isinstance(found, dict):
         found = found.get("tests", [found])
     tests = found if isinstance(found, list) else [found]
