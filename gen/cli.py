@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..cases.commands.given_number import GivenWhole
 from ..cases.commands.given_path import GivenPath
 from ..cases.commands.terminal import say
 from ..cases.commands.text_file import (
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
+@click.option("--seed", default=0, show_default=True, type=GivenWhole(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
 @click.option("--jobs", default=usable_cpus, show_default="the usable CPUs", metavar="N",
-              type=click.IntRange(1), help="Processes to use.")  # fmt: skip
+              type=GivenWhole(1), help="Processes to use.")  # fmt: skip
 @click.option("--digests", type=GivenPath(dir_okay=False),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
 @click.option("--tolerance-digests", type=GivenPath(dir_okay=False),

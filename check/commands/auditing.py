@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.given_number import given_number
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import say
 from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
@@ -51,7 +52,7 @@ def _suite(text: str) -> Suite:
         return Suite(Path(text))
     name, rtol, atol = text.rsplit(":", 2)
     try:
-        pair = Pair(float(rtol), float(atol))
+        pair = Pair(given_number(rtol), given_number(atol))
     except ValueError:
         raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL") from None
     if not all(math.isfinite(number) and number >= 0 for number in pair):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.given_number import GivenNumberWithin
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.interrupts import interruption_status, remember_terminations
 from .criteria import judged_by
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
               help="Entries of --expect that are of no use any more do not make it fail.")  # fmt: skip
 @written
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
-@click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
+@click.option("--recompute", type=GivenNumberWithin(0, 1, min_open=True), metavar="SHARE",
               callback=share,
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 is the proof for a file from elsewhere.")  # fmt: skip

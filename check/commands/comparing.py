@@ -27,7 +27,7 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
     Exit status
       0    nothing is worse
       1    something is
-      2    a file is no report, or they have no case in common
+      2    a file is no report, or no case or invalid question is in both
     """
     from ...cases.errors import GrucibleError
     from ..comparing.compare import compared
@@ -35,9 +35,10 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
     from ..comparing.stored import stored_report
 
     found = compared(stored_report(before), stored_report(after))
-    if len(found.new_cases) == len(found.after.cases) and not found.after.refusals:
+    if not found.asked_in_both:
         raise GrucibleError(
-            f"{before} and {after} have no case in common; compare reports on the same vectors"
+            f"{before} and {after} have no case or invalid question in common; compare reports on the same "
+            "vectors"
         )
     if as_json:
         put(compared_json(found))

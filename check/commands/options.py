@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ...cases.commands.given_number import GivenNumberWithin, GivenWhole
 from ...cases.commands.given_path import GivenPath
 from ...cases.selection import of_dtypes
 from .option_values import seconds, size_in_bytes
@@ -55,9 +56,9 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 SELECT = selection()
 TIMEOUT_SECONDS = 120.0
 TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
-                       type=click.FloatRange(min=0, min_open=True), callback=seconds,
+                       type=GivenNumberWithin(min=0, min_open=True), callback=seconds,
                        help="How long the runtime may take over one case.")  # fmt: skip
-JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
+JOBS = click.option("--jobs", type=GivenWhole(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                     "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
 MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,

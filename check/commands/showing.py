@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.given_number import GivenNumberWithin
 from ...cases.commands.no_command import json_text
 from ...cases.commands.terminal import put, say
 from ...cases.selection import FEATURES, options_of
@@ -62,9 +63,9 @@ def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
 @VECTORS
 @click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
+@click.option("--rtol", type=GivenNumberWithin(0), help="With --atol: by this pair instead, as a "
               "suite does that knows no better.")  # fmt: skip
-@click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
+@click.option("--atol", type=GivenNumberWithin(0), help="Absolute part of the pair.")
 @click.option(
     "--pairs", is_flag=True, help="By the pair of each case, as an export to onnx has it."
 )

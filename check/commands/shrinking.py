@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.commands.command_line import command_line
+from ...cases.commands.given_number import GivenNumberWithin
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
 from ...cases.commands.terminal import put, say
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", default="shrunk.h5", show_default=True, type=GivenPath(dir_okay=False),
               metavar="FILE", help="Vector file for the smaller case.")  # fmt: skip
 @click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
-              type=click.FloatRange(0, min_open=True), callback=in_seconds,
+              type=GivenNumberWithin(0, min_open=True), callback=in_seconds,
               help="How long to look for something smaller.")  # fmt: skip
 @judged_by
 @TIMEOUT

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.commands.given_number import GivenWhole
 from ...cases.commands.given_path import GivenPath
 from ...cases.commands.terminal import put, say
 from .case_words import CASE_WORDS, vectors_and_case
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 @click.option("--against", type=GivenPath(), metavar="OUTPUTS",
               help="Against outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
 @click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this one.")
-@click.option("--row", type=click.IntRange(0), metavar="N", help="Only this row of the batch.")
-@click.option("--step", type=click.IntRange(0), metavar="N",
+@click.option("--row", type=GivenWhole(0), metavar="N", help="Only this row of the batch.")
+@click.option("--step", type=GivenWhole(0), metavar="N",
               help="Only this step, in the order of processing.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every row, step and number.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

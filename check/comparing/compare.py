@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...gen.tolerances.classes import CHAINS
 from .stored import Number, StoredCase, StoredFinding, StoredReport
@@ -68,16 +69,22 @@ class Compared:
     """Invalid questions that are accepted now, and were not."""
     refused: Sequence[str] = field(default=())
     """Those that are refused now, and were accepted."""
+    asked_in_both: bool = False
+    """Whether a case, or an invalid question that was asked, is in both."""
 
-    @property
+    @cached_property
     def worse(self) -> list[str]:
         """What got worse, in words."""
         found = [_count(self.changes[kind], kind) for kind in WORSE if kind in self.changes]
         found += [_class(one) for one in self.grades if one.worse]
-        found += [f"new finding: {one.about}" for one in self.new_findings if self._is_new(one)]
+        found += [
+            f"new finding: {one.about}"
+            for one in self.new_findings
+            if not self._known.issuperset(one.names)
+        ]
         return found + ([_questions(self.accepted, "no longer refused")] if self.accepted else [])
 
-    @property
+    @cached_property
     def better(self) -> list[str]:
         """What got better, in words."""
         found = [_count(self.changes[BETTER], BETTER)] if BETTER in self.changes else []
@@ -90,23 +97,24 @@ class Compared:
         """`worse` if anything is, otherwise `better` or `same`."""
         return "worse" if self.worse else "better" if self.better else "same"
 
-    def _is_new(self, finding: StoredFinding) -> bool:
-        """Whether a finding has a misreading that none had before: what is left of two is not new."""
-        known = {
+    @cached_property
+    def _known(self) -> set[str]:
+        """The misreadings of findings before: what is left of two of them is not new."""
+        return {
             name
             for one in self.before.diagnosis
             for names in (one.names, *one.alternatives)
             for name in names
         }
-        return not known.issuperset(finding.names)
 
 
 def compared(before: StoredReport, after: StoredReport) -> Compared:
-    """What differs between two reports."""
+    """What differs between two reports. Arithmetic and findings are compared where a case is in both."""
     old, new = before.by_id, after.by_id
+    shared = old.keys() & new.keys()
     changes: dict[str, list[CaseChange]] = {}
     undecided = 0
-    for case_id in old.keys() & new.keys():
+    for case_id in shared:
         was, now = old[case_id], new[case_id]
         if was.verdict == now.verdict:
             continue
@@ -118,14 +126,16 @@ def compared(before: StoredReport, after: StoredReport) -> Compared:
     order = {case_id: place for place, case_id in enumerate(new)}
     for found in changes.values():
         found.sort(key=lambda change: order[change.after.id])
-    was_found = {(*one.names,): one for one in before.diagnosis}
-    now_found = {(*one.names,): one for one in after.diagnosis}
+    was_found, now_found = (
+        {(*one.names,): one for one in report.diagnosis} if shared else {}
+        for report in (before, after)
+    )
     both = [(was_found[names], now_found[names]) for names in was_found if names in now_found]
     was_wrong = {one.id: one.wrong for one in before.refusals if one.outcome != "unasked"}
     now_wrong = {one.id: one.wrong for one in after.refusals if one.outcome != "unasked"}
     asked = [one for one in now_wrong if one in was_wrong]
     return Compared(
-        before, after, changes, _grades(before, after),
+        before, after, changes, _grades(before, after) if shared else [],
         new_findings=[one for names, one in now_found.items() if names not in was_found],
         gone_findings=[one for names, one in was_found.items() if names not in now_found],
         other_findings=[(was, now) for was, now in both if was.explains != now.explains],
@@ -134,6 +144,7 @@ def compared(before: StoredReport, after: StoredReport) -> Compared:
         undecided=undecided,
         accepted=[one for one in asked if now_wrong[one] and not was_wrong[one]],
         refused=[one for one in asked if was_wrong[one] and not now_wrong[one]],
+        asked_in_both=bool(shared or asked),
     )  # fmt: skip
 
 

@@ -141,6 +141,10 @@ def stored_report(path: Path) -> StoredReport:
         ) from None
     if len(report.by_id) != len(report.cases):
         raise GrucibleError(f"{path}: has a case twice; no report of `grucible check` does")
+    if len({one.id for one in report.refusals}) != len(report.refusals):
+        raise GrucibleError(
+            f"{path}: has an invalid question twice; no report of `grucible check` does"
+        )
     return report
 
 

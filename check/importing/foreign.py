@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -41,11 +42,12 @@ def word(text: str) -> str:
 def each_once(cases: Iterable[ForeignCase]) -> list[ForeignCase]:
     """The cases, a number added to the name of one whose id is there before."""
     found: dict[str, ForeignCase] = {}
+    again: Counter[str] = Counter()
     for case in cases:
-        at, number = case.id, 1
+        at = case.id
         while at in found:
-            number += 1
-            at = f"{case.id}-{number}"
+            again[case.id] += 1
+            at = f"{case.id}-{again[case.id] + 1}"
         found[at] = case if at == case.id else _renamed(case, at)
     return list(found.values())
 

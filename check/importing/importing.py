@@ -80,11 +80,15 @@ def write_suite(
         raise GrucibleError(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
         )
-    for prefix, cases in groups.items():
+    expecting = {name for name, cases in groups.items() if any(one.expected() for one in cases)}
+    for prefix in groups:
         if why := why_no_theme(prefix.rpartition("/")[2]):
             raise GrucibleError(f"{prefix}: {why}; rename the folder or file of the cases")
+        if prefix not in expecting:
+            _check_no_outputs(_beside(out, prefix))
+    for prefix in groups:
         prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
-        if any(case.expected() for case in cases):
+        if prefix in expecting:
             check_outputs_place(_beside(out, prefix))
     if not one_file:
         _check_each_once(out, groups)
@@ -93,9 +97,21 @@ def write_suite(
         path = out if one_file else out / f"{prefix}.h5"
         posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
         written = write_answered(path, posed, suite.about, advance)
-        outputs = _write_expected(path, _beside(out, prefix), suite.about, cases)
+        outputs = _beside(out, prefix) if prefix in expecting else None
+        if outputs:
+            _write_expected(path, outputs, suite.about, cases)
         made.append(Made(written, outputs))
     return made
+
+
+def _check_no_outputs(beside: Path) -> None:
+    """Raise GrucibleError where outputs stand beside vectors whose cases expect nothing: they would be judged
+    as if these cases expected them."""
+    if beside.exists():
+        raise GrucibleError(
+            f"{beside}: holds outputs of an earlier import, and these cases expect none; remove it, or name "
+            "another place with -o"
+        )
 
 
 def _check_each_once(out: Path, groups: Mapping[str, Sequence[ForeignCase]]) -> None:
@@ -156,13 +172,9 @@ def _first(left_out: Counter[str]) -> str:
     return "".join(f"; {count} left out: {why}" for why, count in left_out.most_common(1))
 
 
-def _write_expected(
-    vectors: Path, outputs: Path, about: str, cases: Sequence[ForeignCase]
-) -> Path | None:
-    """Write what is expected of the cases of a vector file; None where nothing is."""
+def _write_expected(vectors: Path, outputs: Path, about: str, cases: Sequence[ForeignCase]) -> None:
+    """Write what is expected of the cases of a vector file."""
     by_id = {case.id: case for case in cases}
-    if not any(case.expected() for case in cases):
-        return None
     with open_vectors(vectors) as opened, new_outputs_file(outputs, about, "") as writer:
         for stored in opened.blocks():
             parts = [
@@ -170,7 +182,6 @@ def _write_expected(
                 for block in stored.slices()
             ]
             writer.write(parts[0][0], stored.ids, parts)
-    return outputs
 
 
 def _observed(block: Block, expected: Sequence[Arrays]) -> Observed:

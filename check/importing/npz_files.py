@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,7 +32,7 @@ from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
 from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.export import arrays_of
-from ...vectors.exchange.npz_arrays import UNREADABLE, read_npz
+from ...vectors.exchange.npz_arrays import UNREADABLE, npz_archive, read_npz
 from ...vectors.exchange.tensors import stored_arrays
 from .foreign import ForeignCase, NotAsked, case_id
 from .importing import Suite
@@ -91,12 +90,11 @@ def check_answer_place(path: Path, inputs: Path) -> None:
 def _is_answer(path: Path) -> bool:
     """Whether a file is an .npz file as `write_answer` makes it: the whole file, and with no other arrays."""
     try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            names = archive.namelist()
-            file.seek(0)
-            return (
-                file.read(len(_ZIP)) == _ZIP and bool(names) and all(map(_ANSWER.fullmatch, names))
-            )
+        with path.open("rb", buffering=0) as file:
+            begins = file.read(len(_ZIP))
+            with npz_archive(file) as archive:
+                names = archive.namelist()
+                return begins == _ZIP and bool(names) and all(map(_ANSWER.fullmatch, names))
     except UNREADABLE:
         return False
 

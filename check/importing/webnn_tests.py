@@ -64,23 +64,35 @@ def suite_of_webnn(place: Path) -> Suite:
     cases: list[ForeignCase] = []
     left_out: Counter[str] = Counter()
     for file in files:
-        for told in _tests(file):
-            try:
-                cases.append(_case(_test(told, file), place.resolve().stem))
-            except NotAsked as reason:
-                left_out[str(reason)] += 1
+        cases += _cases(file, place.resolve().stem, left_out)
     return Suite(f"WebNN's tests in {place.resolve().name}", cases, left_out)
 
 
+def _cases(file: Path, theme: str, left_out: Counter[str]) -> list[ForeignCase]:
+    """The cases of a file, of which nothing else is kept; why others are none goes to `left_out`."""
+    cases: list[ForeignCase] = []
+    try:
+        tests = _tests(file)
+    except NotAsked as reason:
+        left_out[str(reason)] += 1
+        return cases
+    for told in tests:
+        try:
+            cases.append(_case(_test(told, file), theme))
+        except NotAsked as reason:
+            left_out[str(reason)] += 1
+    return cases
+
+
 def _tests(file: Path) -> Sequence[Any]:
-    """What a file has for tests. Raises GrucibleError where it is no JSON, or has very many."""
+    """What a file has for tests. Raises NotAsked where it is no JSON, GrucibleError for very many."""
     raw = bounded_bytes(file, MOST_BYTES)
     check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
     try:
         found = strict_json(raw)
     except (ValueError, RecursionError) as error:
         said = str(error).partition("\n")[0][:200]
-        raise GrucibleError(f"{file}: is not JSON ({said})") from None
+        raise NotAsked(f"{file.name}: is not JSON ({said})") from None
     if isinstance(found, dict):
         found = found.get("tests", [found])
     tests = found if isinstance(found, list) else [found]
@@ -121,17 +133,32 @@ def _case(test: Test, theme: str) -> ForeignCase:
 
 
 def _asked(test: Test, call: Call, theme: str) -> ForeignCase:
-    """The case of a call; its tensors are made again when they are asked for, and not kept."""
+    """The case of a call; its arrays are made again when they are asked for, and not kept, nor is a tensor
+    that it does not take."""
     question = _question(test, call)
     _expected(test, call)
     at = case_id(GRU, theme, question.dtype, test.name)
+    taken = _names(call, _arguments(call)).values()
+    inputs = {name: test.graph.inputs[name] for name in taken}
+    kept = test.model_copy(update={"graph": test.graph.model_copy(update={"inputs": inputs})})
     return ForeignCase(
-        at, lambda: replace(_question(test, call), id=at), lambda: _expected(test, call)
+        at, lambda: replace(_question(kept, call), id=at), lambda: _expected(kept, call)
     )
 
 
 def _question(test: Test, call: Call) -> Question:
     told, cell = _arguments(call), call.name == "gruCell"
+    arrays = _arrays(test.graph.inputs, _names(call, told))
+    inputs = _inputs(arrays, told.options.layout, cell=cell)
+    question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
+    length = question.inputs["X"].shape[0]
+    if not cell and (told.steps is True or told.steps != length):
+        raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
+    return question
+
+
+def _names(call: Call, told: Arguments) -> dict[str, str]:
+    """What a call names the tensors that it takes, by their names in ONNX, its biases by W and R."""
     options = told.options
     names = {
         "X": told.input,
@@ -139,15 +166,9 @@ def _question(test: Test, call: Call) -> Question:
         "R": told.recurrentWeight,
         "Wb": options.bias,
         "Rb": options.recurrentBias,
-        "initial_h": told.hiddenState if cell else options.initialHiddenState,
+        "initial_h": told.hiddenState if call.name == "gruCell" else options.initialHiddenState,
     }
-    given = {ours: name for ours, name in names.items() if name is not None}
-    inputs = _inputs(_arrays(test.graph.inputs, given), options.layout, cell=cell)
-    question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
-    length = question.inputs["X"].shape[0]
-    if not cell and (told.steps is True or told.steps != length):
-        raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
-    return question
+    return {ours: name for ours, name in names.items() if name is not None}
 
 
 def _arguments(call: Call) -> Arguments:

@@ -30,6 +30,7 @@ from ..stacks import stacks
 from .answering import answered, kept_in_any_case, overflows, parts
 from .chunks import Made, block_of, check_sizes, chunks, stacked
 from .files import source_digest
+from .special import NOTHING_NONPORTABLE, special
 
 NONPORTABLE = "nonportable"
 MOST_BYTES = 128 << 20
@@ -81,7 +82,8 @@ def write_answered(
     """Write a vector file of questions, of one operator and theme, with their exact answers.
 
     `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
-    Raises GrucibleError where a question is too large, all together are, or none can be answered.
+    Raises GrucibleError where a question is too large, all together are, or none can be answered, and where
+    one is nonportable by no more than what is said of it.
     """
     by_id = {one.id: one for one in posed}
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
@@ -147,11 +149,21 @@ def _answers(
         block, refused = _answered_block(part, [by_id[spec.id].read() for spec in part])
         unanswered |= refused
         if block is not None:
+            _check_tier(block)
             room.take(block.inputs)
             for one in block.answers.values():
                 room.take(one.outputs, *one.tolerances.values())
             yield block
         advance(len(part))
+
+
+def _check_tier(block: Block) -> None:
+    """Raise GrucibleError for a case that decides, whatever whoever poses it says."""
+    if block.tier == NONPORTABLE and not (held := special(block)).all():
+        raise GrucibleError(
+            f"{block.ids[int(np.argmin(held))]}: {NOTHING_NONPORTABLE}; export it from vectors in which it "
+            "is required"
+        )
 
 
 def _spec(question: Question, *, nonportable: bool) -> CaseSpec:

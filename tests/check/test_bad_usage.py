@@ -31,6 +31,10 @@ BAD_USAGE: dict[str, tuple[list[str], str]] = {
     "timeout 0": (["--runtime", NUMPY, "--timeout", "0"], "--timeout"),
     "timeout negative": (["--runtime", NUMPY, "--timeout", "-5"], "--timeout"),
     "timeout nan": (["--runtime", NUMPY, "--timeout", "nan"], "--timeout"),
+    "timeout 1_0": (
+        ["--runtime", NUMPY, "--timeout", "1_0"],
+        "'--timeout'.*'1_0' is not a valid float",
+    ),
     "two vectors": (["more.h5", "--runtime", NUMPY], r"unexpected extra argument"),
     "unknown option": (["--runtime", NUMPY, "--tolerance", "1"], "--tolerance"),
 }

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from grucible.check.comparing import compare
+from grucible.check.comparing.lines import compared_lines
+from grucible.check.comparing.stored import StoredFinding, stored_report
 
 from .conftest import Command
 
@@ -29,6 +34,10 @@ def report(**more: Any) -> dict[str, Any]:
 
 def case(name: str, verdict: str, tier: str = "required") -> dict[str, str]:
     return {"id": f"op/theme/float32/{name}", "tier": tier, "verdict": verdict, "message": "why"}
+
+
+def asked(name: str, outcome: str = "refused") -> dict[str, Any]:
+    return {"id": f"op/invalid/float32/{name}", "outcome": outcome, "decides": True}
 
 
 def finding(*names: str, explains: int = 2) -> dict[str, Any]:
@@ -178,6 +187,7 @@ def broken(**more: Any) -> str:
 
 
 TWICE = json.dumps(report(cases=[case("a", "passed"), case("a", "failed")]))
+ASKED_TWICE = json.dumps(report(refusals=[asked("a", "garbage"), asked("a")]))
 FOREIGN = {
     "": "Invalid JSON",
     "[": "Invalid JSON",
@@ -207,6 +217,7 @@ FOREIGN = {
         '"verdict"', '"verdict": "conforms", "verdict"', 1
     ): "stands there twice: 'verdict'",
     TWICE: "has a case twice",
+    ASKED_TWICE: "has an invalid question twice",
 }
 
 
@@ -223,7 +234,60 @@ def test_nothing_in_common(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a.json").write_text(json.dumps(report()))
     (tmp_path / "b.json").write_text(json.dumps(report(cases=[case("other", "passed")])))
     said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
-    assert "have no case in common" in said
+    assert "have no case or invalid question in common" in said
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([], ["b"]), (["a"], []), (["a"], ["b"]), (["a"], ["a unasked"]), (["a unasked"], ["a"])],
+)
+def test_invalid_questions_that_are_not_in_both(
+    before: list[str], after: list[str], tmp_path: Path, command: Command
+) -> None:
+    """Nothing was compared, so it is neither the same nor better: findings of other cases are not gone."""
+    cases = {"a": ("passed", [finding("clip-ignored")], before), "b": ("other", [], after)}
+    for name, (verdict, diagnosis, questions) in cases.items():
+        refusals = [asked(*question.split()) for question in questions]
+        made = report(cases=[case(verdict, "passed")], diagnosis=diagnosis, refusals=refusals)
+        (tmp_path / f"{name}.json").write_text(json.dumps(made))
+    said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
+    assert "have no case or invalid question in common" in said
+
+
+def test_an_invalid_question_is_all_that_is_in_both(tmp_path: Path, command: Command) -> None:
+    before = report(diagnosis=[finding("clip-ignored")], refusals=[asked("a", "garbage")])
+    after = report(
+        cases=[case("other", "passed")], diagnosis=[finding("h0-ignored")], refusals=[asked("a")]
+    )
+    after["arithmetic"]["float32"]["observed"] = "tf32"
+    status, value, _ = compared(tmp_path, command, before, after)
+    assert (status, value["worse"], value["better"]) == (0, [], ["1 invalid question refused now"])
+
+
+class Counted(list[StoredFinding]):
+    """Findings that count how often they are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[StoredFinding]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_findings_are_gone_through_as_often_for_many_as_for_one(tmp_path: Path) -> None:
+    def times(count: int) -> int:
+        reports = []
+        for name in ("before", "after"):
+            diagnosis = [finding(f"{name}-{number}") for number in range(count)]
+            (tmp_path / "r.json").write_text(json.dumps(report(diagnosis=diagnosis)))
+            reports.append(stored_report(tmp_path / "r.json"))
+        findings = Counted(reports[0].diagnosis)
+        found = compare.compared(reports[0].model_copy(update={"diagnosis": findings}), reports[1])
+        assert len(found.worse) == len(found.better) == count
+        assert list(compared_lines(found))
+        return findings.times
+
+    assert times(50) == times(1)
 
 
 def test_texts_of_strangers_are_escaped(tmp_path: Path, command: Command) -> None:

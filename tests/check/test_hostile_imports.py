@@ -7,15 +7,17 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from grucible.check.importing.foreign import ForeignCase, each_once
 from grucible.check.importing.webnn_tests import suite_of_webnn
 from grucible.vectors.exchange import sums
 from grucible.vectors.exchange.export import export_vectors
@@ -25,7 +27,7 @@ from grucible.vectors.exchange.sums import read_sums
 from grucible.vectors.exchange.tensors import read
 
 from .conftest import Command
-from .suites import forged
+from .suites import OF_CELL, forged
 
 
 @pytest.fixture
@@ -126,6 +128,22 @@ def test_webnn_tensors_are_not_kept(tmp_path: Path) -> None:
     assert cases[0].question().id == cases[0].id == "onnx.GRU-14/t/float32/t"
 
 
+def test_webnn_tensors_that_no_operator_takes_are_not_kept(tmp_path: Path) -> None:
+    unused = {
+        "data": [0.5 + number for number in range(100_000)],
+        "descriptor": tensor(100_000)["descriptor"],
+    }
+    for number in range(8):
+        webnn(tmp_path / f"{number}.json", SMALL | {"unused": unused}, 4)
+    tracemalloc.start()
+    try:
+        suite = suite_of_webnn(tmp_path)
+        assert len(suite.cases) == 8
+        assert tracemalloc.get_traced_memory()[0] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("most", [4000, 4500])
 def test_cases_that_are_too_large_together_are_refused(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
@@ -182,12 +200,12 @@ def test_a_damaged_array_in_lzma(tmp_path: Path) -> None:
     cannot_be_read(tmp_path)
 
 
-def cannot_be_read(folder: Path) -> None:
+def cannot_be_read(folder: Path, why: str = ".+") -> None:
     """Neither as somebody's bad.npz, nor as a part of an export."""
-    with pytest.raises(ExportError, match=r"bad.npz: is no .npz file that can be read \(.+\)"):
+    with pytest.raises(ExportError, match=rf"bad.npz: is no .npz file that can be read \({why}\)"):
         read_npz(folder / "bad.npz")
     place = Place(dtype="float64", shape=[99], file="bad.npz")
-    with pytest.raises(ExportError, match=r"bad.npz: X cannot be read \(.+\)"):
+    with pytest.raises(ExportError, match=rf"bad.npz: X cannot be read \({why}\)"):
         read(folder, {"X": place})
 
 
@@ -336,3 +354,54 @@ def test_json_of_very_many(tmp_path: Path, command: Command) -> None:
     (tmp_path / "w.json").write_text("[" + "[]," * 8_100_000 + "[]]")
     arguments = ["import", tmp_path / "w.json", "--from", "webnn", "-o", tmp_path / "v.h5"]
     assert "has more parts than any export or test" in command(*arguments).said_in_one_line()
+
+
+def sparse_contents(path: Path) -> None:
+    """A sparse archive whose table of contents says that it has 64 MiB."""
+    size, start = 64 << 20, 4
+    with path.open("wb") as file:
+        file.write(b"PK\3\4")
+        at = file.seek(start + size)
+        file.write(struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, start))
+        file.write(struct.pack("<4sLQL", b"PK\6\7", 0, at, 1))
+        most = [2**16 - 1] * 2 + [2**32 - 1] * 2
+        file.write(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, *most, 0))
+
+
+def many_members(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(5000):
+            archive.writestr(zipfile.ZipInfo(f"{number:08}"), b"")
+
+
+@pytest.mark.parametrize(("make", "kibibytes"), [(sparse_contents, 64 << 10), (many_members, 263)])
+def test_archives_whose_table_of_contents_is_large(
+    make: Callable[[Path], None], kibibytes: int, tmp_path: Path, command: Command
+) -> None:
+    make(tmp_path / "bad.npz")
+    np.savez(tmp_path / "good.npz", X=np.zeros(1))
+    said = f"its table of contents has {kibibytes} KiB; expected at most 256"
+    with at_most(16):
+        cannot_be_read(tmp_path, said)
+        words = ["answer", tmp_path / "good.npz", *OF_CELL, "-o", tmp_path / "bad.npz"]
+        assert "holds something else" in command(*words).said_in_one_line()
+
+
+class Told(str):
+    """An id that counts how often a number is added to it."""
+
+    times = 0
+
+    def __format__(self, how: str) -> str:
+        Told.times += 1
+        return super().__format__(how)
+
+
+def test_cases_of_one_id_are_numbered_from_the_last_number_on() -> None:
+    def case(at: str) -> ForeignCase:
+        return ForeignCase(at, cast("Any", None), dict)
+
+    named = each_once([case("a-3"), *(case(Told("a")) for _ in range(100)), case("a-2"), case("b")])
+    assert [one.id for one in named[:4]] == ["a-3", "a", "a-2", "a-4"]
+    assert [one.id for one in named[-3:]] == ["a-101", "a-2-2", "b"]
+    assert Told.times == 100

@@ -70,6 +70,15 @@ def test_each_format_comes_back(layout: Any, select: str, tmp_path: Path, comman
     assert ended.out.startswith(f"conforms: {len(ids)} of {len(ids)} cases passed")
 
 
+def test_what_is_nonportable_comes_back_so(tmp_path: Path, command: Command) -> None:
+    select = ["--select", "bnnsgraph.gru/special/float16/*"]
+    assert command("gen", "-o", tmp_path / "v", "--jobs", "1", *select).status == 0
+    [made] = (tmp_path / "v").rglob("*.h5")
+    export_vectors(made, tmp_path / "x", "raw")
+    assert command("import", tmp_path / "x", "-o", tmp_path / "back.h5").status == 0
+    assert digests(tmp_path / "back.h5") == digests(made)
+
+
 def glob(case_id: str) -> str:
     return case_id.replace("[", "[[]")
 

@@ -116,3 +116,27 @@ def test_vectors_and_outputs_do_not_replace_each_other(tmp_path: Path, command: 
     assert command("gen", spec, "-o", tmp_path).status == 0
     spec.write_text(spec.read_text().replace("[{}]", "[{clip: 0.5}]"))
     assert command("gen", spec, "-o", tmp_path).status == 0  # an earlier version of the same
+
+
+@pytest.mark.parametrize(("name", "beside"), [
+    ("v.h5", "v.outputs.h5"),
+    ("v", "v-outputs/openvino.GRUCell-3/n.h5"),
+])  # fmt: skip
+def test_outputs_of_an_earlier_import_are_not_taken_for_these(
+    name: str, beside: str, tmp_path: Path, command: Command
+) -> None:
+    _npz(tmp_path / "n")
+    options = ["--operator", CELL, "--attributes", '{"hidden_size": 1}', "-o", tmp_path / name]
+    words = ["import", tmp_path / "n", "--from", "npz", *options]
+    assert command(*words).status == 0
+    with np.load(tmp_path / "n/a.npz") as whole:
+        inputs: Any = {name: whole[name] for name in whole if name != "Ho"}
+    np.savez(tmp_path / "n/a.npz", **inputs)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.h5")}
+    assert command(*words).said_in_one_line() == (
+        f"grucible: {tmp_path / beside}: holds outputs of an earlier import, and these cases expect none; "
+        "remove it, or name another place with -o\n"
+    )
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.h5")} == before
+    (tmp_path / beside).unlink()
+    assert command(*words).status == 0

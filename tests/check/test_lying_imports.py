@@ -13,7 +13,7 @@ import pytest
 from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
-from .suites import forged
+from .suites import ONE, forged
 
 IDS = ["../precious/float32/x", "/tmp/evil/float32/y", "openvino.GRUCell-3/../float32/x",
        "openvino.GRUCell-3/./float32/x", "openvino.GRUCell-3/.hidden/float32/x", "x", "a/b/c"]  # fmt: skip
@@ -159,3 +159,14 @@ def test_an_onnx_test_that_is_not_what_it_seems_is_left_out(
     path.write_bytes(model.SerializeToString())
     said = command(*asked).said_in_one_line()
     assert f"there is no case to import; 1 left out: {says}" in said
+
+
+def test_a_manifest_takes_no_case_out_of_the_verdict(tmp_path: Path, command: Command) -> None:
+    folder = forged(tmp_path / "x", lambda m: m["cases"][0].update(tier="nonportable"))
+    said = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert said == (
+        f"grucible: {ONE}: is marked as nonportable, and it holds nothing that is; export it from "
+        "vectors in which it is required\n"
+    )
+    assert not (tmp_path / "v.h5").exists()
+    assert not (tmp_path / "v.outputs.h5").exists()

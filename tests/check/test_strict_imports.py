@@ -129,6 +129,17 @@ def test_a_test_of_webnn_that_says_something_else(
     assert "  4 cases" in ended.out
 
 
+def test_a_file_of_webnn_that_is_no_json_takes_no_other_with_it(
+    tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "a.json").write_text('[{"name": "a", ')
+    (tmp_path / "b.json").write_text(json.dumps(gru({}, {})))
+    ended = command("import", tmp_path, "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert ended.status == 0, ended.err
+    [left] = [line for line in ended.out.splitlines() if line.startswith("left out: ")]
+    assert left.startswith("left out: 1: a.json: is not JSON (")
+
+
 @pytest.mark.parametrize(("old", "new", "says"), [
     ('"hiddenSize": 4', '"hiddenSize": 4, "hiddenSize": 5', "a key stands there twice: 'hiddenSize'"),
     ('"data": 0.5', '"data": 1e400', "1e400 is beyond float64"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,8 @@ MOST_BYTES = 64 << 20
 """So many bytes all arrays of a file may have: a case has at most 32 MiB."""
 MOST_EXPANSION = 100
 """An array of more than a mebibyte may be so many times larger than it is stored: numbers hardly shrink."""
+_MOST_CONTENTS = 256 << 10
+"""So many bytes the table of contents of an archive may have: of some hundred arrays it has some 20 KiB."""
 
 
 UNREADABLE = (
@@ -28,20 +33,42 @@ UNREADABLE = (
 """What zipfile, zlib and numpy raise on files that are damaged, encrypted, or lie about their size."""
 
 
+class _Contents(io.BufferedReader):
+    """A file of which zipfile, while it looks for the table of contents, reads no more at once than that may
+    have: it takes the size of the table from the file, and the file may be sparse."""
+
+    found = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if not self.found and size is not None and size > _MOST_CONTENTS:
+            raise zipfile.BadZipFile(
+                f"its table of contents has {size >> 10} KiB; expected at most {_MOST_CONTENTS >> 10}"
+            )
+        return super().read(size)
+
+
+@contextlib.contextmanager
+def npz_archive(raw: io.FileIO) -> Iterator[zipfile.ZipFile]:
+    """The archive in an open file. Raises one of UNREADABLE."""
+    with _Contents(raw) as file, zipfile.ZipFile(file) as archive:
+        file.found = True
+        yield archive
+
+
 def read_npz(path: Path) -> Arrays:
     """The arrays by name, in the machine's byte order; uint16 as bfloat16. Raises ExportError."""
     found: Arrays = {}
     if not path.is_file():
         raise ExportError(f"{path}: is no regular file; expected an .npz file")
     try:
-        file = path.open("rb")
+        file = path.open("rb", buffering=0)
     except OSError as error:
         why = error.strerror or error
         raise ExportError(
             f"{path}: cannot be read ({why}); make it readable, or name another place"
         ) from None
     try:
-        with file, zipfile.ZipFile(file) as archive:
+        with file, npz_archive(file) as archive:
             members = archive.infolist()
             size = sum(member.file_size for member in members)
             if len(members) > MOST_ARRAYS or size > MOST_BYTES:

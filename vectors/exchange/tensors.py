@@ -3,6 +3,7 @@ of ONNX."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import zipfile
@@ -14,7 +15,7 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.packages import needing
 from .manifest import ExportError, Place
-from .npz_arrays import UNREADABLE, member_array, reason
+from .npz_arrays import UNREADABLE, member_array, npz_archive, reason
 from .protobuf_size import check_size
 
 ALIGNED = 64
@@ -56,6 +57,25 @@ def _place(array: Array, file: str, offset: int = 0) -> Place:
 
 def read(folder: Path, wanted: Mapping[str, Place]) -> Arrays:
     """The arrays at their places; ExportError for one that is not there as it is described."""
+    with _Archives() as archives:
+        return _read(folder, wanted, archives)
+
+
+class _Archives(contextlib.ExitStack):
+    """The .npz files that are open: a case has one, and it is opened once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: dict[Path, zipfile.ZipFile] = {}
+
+    def __getitem__(self, path: Path) -> zipfile.ZipFile:
+        if path not in self._open:
+            file = self.enter_context(path.open("rb", buffering=0))
+            self._open[path] = self.enter_context(npz_archive(file))
+        return self._open[path]
+
+
+def _read(folder: Path, wanted: Mapping[str, Place], archives: _Archives) -> Arrays:
     found = {}
     for name, place in wanted.items():
         path = folder / place.file
@@ -67,14 +87,16 @@ def read(folder: Path, wanted: Mapping[str, Place]) -> Arrays:
         if not path.is_file():
             raise ExportError(f"{path}: is no file")
         try:
-            read_one = {".npz": _npz, ".pb": _pb}.get(path.suffix, _raw)
-            found[name] = read_one(path, name, place, size)
+            if path.suffix == ".npz":
+                found[name] = _npz(archives[path], name, place, size)
+            else:
+                found[name] = (_pb if path.suffix == ".pb" else _raw)(path, place, size)
         except UNREADABLE as error:
             raise ExportError(f"{path}: {name} cannot be read ({reason(error)})") from None
     return found
 
 
-def _raw(path: Path, _: str, place: Place, size: int) -> Array:
+def _raw(path: Path, place: Place, size: int) -> Array:
     with path.open("rb") as file:
         file.seek(place.offset)
         data = file.read(size)
@@ -84,15 +106,14 @@ def _raw(path: Path, _: str, place: Place, size: int) -> Array:
     return array.byteswap() if sys.byteorder == "big" else array
 
 
-def _npz(path: Path, name: str, place: Place, size: int) -> Array:
-    with zipfile.ZipFile(path) as archive:
-        member = archive.getinfo(f"{name}.npy")
-        if member.file_size > size + _HEADER_BYTES:
-            raise ValueError(f"it has {member.file_size} bytes; expected {size}")
-        return _as_described(member_array(archive, member), place)
+def _npz(archive: zipfile.ZipFile, name: str, place: Place, size: int) -> Array:
+    member = archive.getinfo(f"{name}.npy")
+    if member.file_size > size + _HEADER_BYTES:
+        raise ValueError(f"it has {member.file_size} bytes; expected {size}")
+    return _as_described(member_array(archive, member), place)
 
 
-def _pb(path: Path, _: str, place: Place, size: int) -> Array:
+def _pb(path: Path, place: Place, size: int) -> Array:
     """A TensorProto, whose data are in itself; needs the onnx package."""
     with needing("onnx", "onnx", "an export to onnx"):
         from onnx import TensorProto, numpy_helper
