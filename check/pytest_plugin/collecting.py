@@ -158,12 +158,22 @@ def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
         try:
             return taken(run(question))
         except _OUTCOMES as error:
-            raise RuntimeError(
-                f"the runtime raised {type(error).__name__}, which is of a test ({text_of(error)}); "
-                "expected outputs, or grucible.Unsupported"
-            ) from error
+            raise _of_a_test(error, error) from error
+        except BaseExceptionGroup as group:
+            some = group.split(_OUTCOMES)[0]
+            if some is None:
+                raise
+            raise _of_a_test(group, some) from group
 
     return asked
+
+
+def _of_a_test(error: BaseException, outcome: BaseException) -> RuntimeError:
+    """What is raised in place of an error that is a test's outcome, or of a group that holds some."""
+    return RuntimeError(
+        f"the runtime raised {type(error).__name__}, which is of a test ({text_of(outcome)}); "
+        "expected outputs, or grucible.Unsupported"
+    )
 
 
 def _answered(pool: RuntimePool, question: Question) -> Any:

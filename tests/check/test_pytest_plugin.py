@@ -320,6 +320,28 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
         assert f"the runtime raised {name}, which is of a test (all is well)" in printed
 
 
+def test_an_outcome_in_a_group_that_a_runtime_raises_is_a_failure(project: Path) -> None:
+    """Of outcomes alone, and of others besides, in a group of that group."""
+    (project / "group.py").write_text(
+        f"{IMPORT_ANSWER}\nimport pytest\n\ndef run(question):\n"
+        "    skip, kind = pytest.skip.Exception('all is well'), question.id.rpartition('/')[2]\n"
+        "    if kind == 'right':\n"
+        "        raise BaseExceptionGroup('one', [skip])\n"
+        "    if kind == 'wrong':\n"
+        "        raise BaseExceptionGroup('two', [ValueError('no'), BaseExceptionGroup('in', [skip])])\n"
+        "    if kind == 'raises':\n"
+        "        raise ExceptionGroup('three', [ValueError('no such kernel')])\n"
+        "    return answer(question)\n"
+    )
+    status, printed = run(
+        project, "--grucible", "v.h5", "--grucible-runtime", "group:run", "-rA", "--tb=line"
+    )
+    assert status == 1
+    assert outcomes(printed)["FAILED"] == {"raises", "right", "wrong"}
+    assert "the runtime raised BaseExceptionGroup, which is of a test (one" in printed
+    assert "the runtime raised BaseExceptionGroup, which is of a test (two" in printed
+
+
 def test_no_other_plugin_lets_a_test_pass_that_did_not_run(project: Path) -> None:
     _, printed = run(project, *ASK, "-rA", "-p", "no:python")
     assert outcomes(printed)["FAILED"] >= {"malformed", "raises", "wrong"}
