@@ -251,6 +251,21 @@ def test_in_ones_own_suite(project: Path) -> None:
     assert "check/pytest_plugin" not in printed
 
 
+def test_what_unittest_calls_is_said_to_get_no_case(project: Path) -> None:
+    (project / "test_unit.py").write_text(
+        "import grucible, unittest\n\nvectors = grucible.pytest.load('v.h5', '*/right')\n\n"
+        "class Test(unittest.TestCase):\n    @vectors.parametrize\n"
+        "    def test_it(self, question):\n        return {}\n"
+    )
+    status, printed = run(project, "-q")
+    assert status == 1
+    said = (
+        "test_it got no case: pytest gives the methods of a unittest.TestCase no parameters; make"
+    )
+    assert said in printed
+    assert "KeyError" not in printed
+
+
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
     (project / "test_free.py").write_text(
         "import sys\n\ndef test_free():\n"
