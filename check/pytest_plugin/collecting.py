@@ -20,11 +20,9 @@ from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied, taken
 from ..reports.wrapping import wrapped
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
+from .incomplete import NAME
 from .outcome import Apart, Judge, Test, is_users
 from .suite import Vectors, load
-
-NAME = "grucible"
-"""What stands before `::` in the tests' ids, where others have a file."""
 
 
 class Cases(pytest.Collector):

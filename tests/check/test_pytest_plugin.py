@@ -141,6 +141,22 @@ def test_without_a_test_file(project: Path) -> None:
     assert "the tier nonportable does not decide" in printed
 
 
+INCOMPLETE = "grucible: incomplete: no case was judged, for all that were asked are unsupported"
+
+
+def test_where_no_case_was_judged_the_session_does_not_pass(project: Path) -> None:
+    """Nor with xdist, or beside a test that passes; where a case was, it does, and where none was asked."""
+    (project / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    refused = (*ASK, "--grucible-select", "*/refused")
+    for more in ((), ("-n", "2"), ("test_mine.py",)):
+        status, printed = run(project, *refused, *more)
+        assert (status, printed.count(INCOMPLETE)) == (1, 1), printed
+        assert "1 skipped" in printed
+    for less in (("--grucible-select", "*/right"), ("-k", "mine", "test_mine.py"), ("--co",)):
+        status, printed = run(project, *refused, *less)
+        assert (status, INCOMPLETE in printed) == (0, False), printed
+
+
 def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
     (project / "conftest.py").write_text(
         "from grucible.check.pytest_plugin import suite\nsuite.MOST_TESTS = 0\n"
@@ -159,7 +175,8 @@ def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
     assert re.search(r"^> +raise ValueError\(\"no such kernel\"\)$", printed, re.M)
     assert "check/pytest_plugin" not in printed
     status, printed = run(project, *ASK, "--grucible-select", "*/refused", "-q")
-    assert (status, printed.splitlines()[-1].partition(" in ")[0]) == (0, "2 skipped"), printed
+    assert (status, printed.splitlines()[-1].partition(" in ")[0]) == (1, "2 skipped"), printed
+    assert INCOMPLETE in printed
 
 
 def test_ids_are_those_of_the_cases_in_order_in_several_processes_too(project: Path) -> None:
