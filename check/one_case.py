@@ -12,7 +12,7 @@ import numpy as np
 from ..cases.commands.arguments import expected, texts
 from ..cases.commands.terminal import escaped
 from ..cases.operators.readings import STORED, ReadingNames
-from ..vectors.block import block_of
+from ..vectors.block import Block, block_of
 from ..vectors.case import Case
 from .judging.case_result import CaseResult, CaseVerdict
 from .judging.criterion import Criterion, check_classes, chosen_criteria
@@ -102,13 +102,12 @@ def judge(
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     criterion = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)[case.dtype]
     reply = returned(Runtime("", "", lambda _: outputs), case.question)
-    return judged_reply(case, reply, criterion)
+    return judged_reply(block_of(case), reply, criterion)
 
 
-def judged_reply(case: Case, reply: Reply, criterion: Criterion) -> Judgment:
-    """The judgment of what a runtime said to the question of a case."""
-    block = block_of(case)
-    check_classes(Path(case.id), block)
+def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:
+    """The judgment of what a runtime said to the question of a case, by the block of it alone."""
+    check_classes(Path(block.path), block)
     with np.errstate(all="ignore"):  # what the user set is not for what judges
         found = judge_one(block, stacked(block, [reply]), criterion)
     return Judgment(

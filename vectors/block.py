@@ -98,8 +98,13 @@ class Block:
         return (self.question(row) for row in range(len(self)))
 
     def case(self, row: int) -> Case:
-        """Case `row` of the block; its arrays are views of the block's."""
+        """Case `row` of the block; its arrays are views of the block's, those of its answers to be read only:
+        who writes there would be judged by that."""
         answers = {names: answer.rows(row) for names, answer in self.answers.items()}
+        for answer in answers.values():
+            for arrays in (answer.outputs, *answer.tolerances.values()):
+                for array in arrays.values():
+                    array.setflags(write=False)
         return Case(self.question(row), self.tier, answers)
 
     def cases(self) -> Iterator[Case]:

@@ -78,6 +78,10 @@ def read_text(path: Path, kind: type = dict) -> str:
         raise SpecError(f"{path}: is a directory; expected a YAML file") from None
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror or error}; expected a YAML file") from None
+    except ValueError:
+        raise SpecError(
+            f"{str(path)!r}: no file can have such a name; expected a YAML file"
+        ) from None
     if len(raw) > _MOST_BYTES:
         raise SpecError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB; {_SMALLER[kind]}")
     try:

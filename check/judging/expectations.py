@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
-from ...cases.selection import is_glob, matches
+from ...cases.selection import AND, Ids, is_glob, matches, selected
 from .sayable import HOW, texts, unsayable
 
 MOST_GLOBS = 1000
@@ -140,22 +140,29 @@ class Expectations:
 
 def must_support(case_id: str, require: Sequence[str]) -> bool:
     """Whether a glob of `require` matches the case: unsupported is a failure then."""
-    return any(matches(case_id, glob) for glob in require)
+    return bool(require) and selected(case_id, require)
 
 
 def check_require(require: Sequence[str], cases: Iterable[tuple[str, bool]]) -> None:
-    """Raise GrucibleError for a glob of `require` that matches none of the cases, each an id and whether it
-    decides, or none that decides: it would demand nothing."""
-    told = list(cases)
+    """Raise GrucibleError for more globs than may be given, and for one of `require` that matches none of the
+    cases, each an id and whether it decides, or none that decides: it would demand nothing."""
+    globs = sum(is_glob(glob) or AND in glob for glob in require)
+    if globs > MOST_GLOBS:
+        raise GrucibleError(
+            f"{globs:,} globs of --require; expected at most {MOST_GLOBS:,} with wildcards, and any number "
+            "of ids"
+        )
+    told = dict(cases)
+    every, deciding = Ids(told), Ids(one for one, decides in told.items() if decides)
     for glob in require:
-        matching = [decides for case_id, decides in told if matches(case_id, glob)]
-        if matching and not any(matching):
+        if glob in deciding or deciding.matching(glob):
+            continue
+        if every.matching(glob):
             raise GrucibleError(
                 f"--require {glob!r} would demand nothing: no case that it matches decides, all are of the "
                 "tier nonportable; name others too, or leave it out"
             )
-        if not matching:
-            raise GrucibleError(
-                f"no case that is judged matches --require {glob!r}; "
-                "see the ids with: grucible cases --list"
-            )
+        raise GrucibleError(
+            f"no case that is judged matches --require {glob!r}; "
+            "see the ids with: grucible cases --list"
+        )

@@ -38,6 +38,8 @@ from .source import Fault, Reply, reply_of
 
 START_SECONDS = 300.0
 """How long a runtime may take to load."""
+AGAIN_SECONDS = 10.0
+"""How long when it is started anew: longer with a longer timeout, or where it took more than half of this."""
 EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
 MOST_DEATHS = 20
@@ -86,7 +88,7 @@ class IsolatedRuntime:
         self._greeted = greeted or Greeted()
         self._ready, self._closed, self._unprepared = False, False, False
         self._deaths, self._late, self._answered = 0, 0, False
-        self._last = ""
+        self._last, self._began, self._took, self._loading = "", 0.0, 0.0, START_SECONDS
         self._hello = Hello()
         self._asking, self._starting = threading.RLock(), threading.Lock()
         self._child: Child | None = None
@@ -99,7 +101,7 @@ class IsolatedRuntime:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
             if self._child is None:
                 self._child = _started(self._spec, self._memory)
-                self._ready = False
+                self._ready, self._began = False, time.monotonic()
             return self._child
 
     def ready(self) -> None:
@@ -110,7 +112,7 @@ class IsolatedRuntime:
                 self._greet(child)
 
     def _greet(self, child: Child) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self._loading
         try:
             with contextlib.suppress(Closed):  # what it said before it ended is read all the same
                 child.channel.send([hello_lines()], deadline)
@@ -120,7 +122,7 @@ class IsolatedRuntime:
         except LateError:
             self._drop()
             raise RuntimeNotUsable(
-                f"runtime {self._spec}: did not load in {START_SECONDS:g} s"
+                f"runtime {self._spec}: did not load in {self._loading:.3g} s"
             ) from None
         except ProtocolError as error:
             self._drop()
@@ -137,6 +139,8 @@ class IsolatedRuntime:
             raise OtherHello(f"runtime {self._spec}: {said}")
         self.name, self.version = hello.name or self._spec, hello.version
         self.parallel, self._hello = hello.parallel, hello
+        self._took = max(self._took, time.monotonic() - self._began)
+        self._loading = min(START_SECONDS, max(AGAIN_SECONDS, self._timeout, 2 * self._took))
         self._ready = True
 
     @property

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
+from ...cases.commands.others_words import error_sentence
 from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.header import (
@@ -30,6 +31,7 @@ from ..runtimes.runtime import (
     RuntimeNotInstalled,
     load_registered,
     load_runtime,
+    raised_at,
 )
 from .source import held_to, returned
 
@@ -52,6 +54,9 @@ def serve(name: str) -> None:
         runtime = load_runtime(name)
     except GrucibleError as error:
         _send(answers, hello_lines([("unusable", str(error))]))
+        return
+    except KeyboardInterrupt as error:
+        _send(answers, hello_lines([("unusable", f"runtime {name}: {_interrupts(error)}")]))
         return
     hello = [("name", runtime.name), ("version", runtime.version)]
     hello += [("parallel", "yes")] * runtime.parallel
@@ -84,7 +89,14 @@ def describe(points: str) -> None:
             told = [("not", "installed"), ("about", str(error))]
         except RuntimeNotUsable as error:
             told = [("not", "usable"), ("about", str(error))]
+        except KeyboardInterrupt as error:
+            told = [("not", "usable"), ("about", f"runtime {name}: {_interrupts(error)}")]
         _send(answers, hello_lines(told))
+
+
+def _interrupts(error: KeyboardInterrupt) -> str:
+    """What is said of a runtime that raises what Ctrl-C does, which does not get here."""
+    return f"does not load: {error_sentence(error)}{raised_at(error)}"
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:

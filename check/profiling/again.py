@@ -26,6 +26,11 @@ from ..observed.source import Observed, Source
 from .row import AGAIN, Row, Status, row_of
 from .stale import what_is_left
 
+_MOST_CRASHES = 3
+STOPPED = f"not asked on, after {_MOST_CRASHES} of what was right crashed"
+"""What is said where so much crashed that was right before: who hangs on every second question would be
+waited for at each."""
+
 
 class _Asked(NamedTuple):
     """A question, as the block of one case, and what was answered."""
@@ -41,7 +46,7 @@ def asked_again(
     advance: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Row]:
     """For each operator a row of the plain questions that were right, in the first dtype that has any,
-    asked once more in their order and once more in the reverse of it."""
+    asked once more in their order and once more in the reverse of it, as far as few of them crash."""
     for operator in dict.fromkeys(row.operator for row in rows):
         right = [
             row
@@ -67,9 +72,12 @@ def _row(
         if observed.status[0] == "ok":
             before.append(_Asked(block, observed.outputs))
         advance(1)
+        if stopped := sum(row.status == "crashed" for row in answers) >= _MOST_CRASHES:
+            break
     worst = max(answers, key=_badness)
     cases = worst.cases if worst.status != "right" else tuple(ids)
-    return replace(worst, feature=AGAIN, cases=cases)
+    message = f"{worst.message}; {STOPPED}" if stopped else worst.message
+    return replace(worst, feature=AGAIN, cases=cases, message=message)
 
 
 def _badness(row: Row) -> tuple[int, int]:

@@ -23,8 +23,8 @@ from ..refusals.refusal import Refusal
 from ..report import Report
 from ..reports.diagnosis import say_broken_off
 from ..verdict import judge
-from .again import asked_again
-from .row import Profile, Row, row_of
+from .again import STOPPED, asked_again
+from .row import AGAIN, Profile, Row, row_of
 
 REFUSING_SECONDS = 2.0
 """How long a runtime may take over a question that it must refuse: some wait for ever for what a wrong shape
@@ -79,8 +79,11 @@ def profile_of(
 
 
 def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Refusal]:
-    """What became of the invalid questions of the operators whose baseline was asked."""
-    operators = dict.fromkeys(row.operator for row in rows if row.feature == "default")
+    """What became of the invalid questions of the operators whose baseline was asked, and which did not crash
+    on what had been right."""
+    stopped = {row.operator for row in rows if row.feature == AGAIN and STOPPED in row.message}
+    asked = (row.operator for row in rows if row.feature == "default")
+    operators = [operator for operator in dict.fromkeys(asked) if operator not in stopped]
     return [
         one
         for operator in operators

@@ -51,12 +51,13 @@ class Unjudged(Failed):
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
-    `case` is the case that it judges by, `last` what was found last, None where nothing was judged, and
-    `outputs` of which arrays.
+    `case` is the case that it judges by, as it was when this was made, `block` the block of it alone, `last`
+    what was found last, None where nothing was judged, and `outputs` of which arrays.
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
         self.case = case
+        self.block = block_of(case)  # whatever a test makes of the case
         self.last: Judgment | None = None
         self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show
@@ -64,7 +65,7 @@ class Judge:
     def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
         """The judgment of outputs, as `grucible.judge` gives it."""
         reply = returned(Runtime("", "", lambda _: outputs), self.case.question)
-        found = judged_reply(self.case, reply, self.criterion)
+        found = judged_reply(self.block, reply, self.criterion)
         self.last, self.outputs = replace(found, show=self._show), reply.outputs
         return self.last
 
@@ -133,7 +134,7 @@ def instead(judge: Judge, expected: Expectation, result: CaseResult) -> str:
     failing = []
     if result.verdict == "failed" and expected.diagnosis:
         observed = {name: array[None] for name, array in judge.outputs.items()}
-        failing = [FailingBlock(block_of(judge.case), observed, judge.criterion)]
+        failing = [FailingBlock(judge.block, observed, judge.criterion)]
     with np.errstate(all="ignore"):  # what the user set is not for what judges
         seen = Held([expected], Diagnosis(), failing).result(result).instead
     return seen.in_words if seen else ""

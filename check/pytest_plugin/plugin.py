@@ -37,8 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"--grucible-{name} goes with --grucible PATH or core")
     elif not runtime:
         raise pytest.UsageError("--grucible needs --grucible-runtime NAME, the runtime to ask")
-    elif config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = []
+    else:
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args = []
+        from .incomplete import Judged
+
+        config.pluginmanager.register(Judged())
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -49,6 +49,11 @@ _RUNS_NOTHING = (
     "runs what is async itself, as with asyncio.run"
 )
 
+_NO_PARAMETERS = (
+    "pytest gives the methods of a unittest.TestCase no parameters; make it a function, or a method of a "
+    "plain class"
+)
+
 
 def load(
     vectors: str | Path = CORE,
@@ -143,6 +148,8 @@ class Vectors:
         @functools.wraps(test)
         def judged(*args: Any, **given: Any) -> None:
             __tracebackhide__ = is_users
+            if _PART not in given:
+                raise Unjudged(f"{_name(test)} got no case: {_NO_PARAMETERS}", pytrace=False)
             part, subtests = given[_PART], given.get("subtests")
             own = {name: value for name, value in given.items() if name not in added}
             call = functools.partial(_called, test, args, own)

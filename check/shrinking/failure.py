@@ -100,6 +100,17 @@ class Trials:
             alike = alike or _explained(part, first.variants)
         return result if alike else None
 
+    def ask_again(self, block: Block) -> None:
+        """Raise GrucibleError where the case of a block of one, which failed, does not when it is asked
+        again."""
+        result, _ = self._judged(block)
+        if not _wrong(result):
+            said = "passed" if result.verdict == "passed" else f"was {result.verdict}"
+            raise GrucibleError(
+                f"{result.id} failed once, and {said} when it was asked again: the answer depends on more "
+                "than the question, and nothing is written"
+            )
+
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
         """While what explains a case is looked for: an error of grucible's own means that nothing is found,

@@ -53,13 +53,15 @@ def shrink(
 
     Every smaller question gets its exact answer, and is judged by that; `advance` sees those that are kept.
     Where it is `interruptible`, Ctrl-C gives the smallest case so far, if anything was left out.
-    Raises GrucibleError where the case does not fail.
+    Raises GrucibleError where the case does not fail, and where it or what is left of it does not when it is
+    asked again.
     """
     trials = Trials(source, criteria)
     first = trials.failure(block)
     question = block.question(0)
     if first is None:
         raise GrucibleError(f"{question.id} does not fail: there is nothing to shrink")
+    trials.ask_again(block)
     result, left_out = first.result, list[str]()
     until = time.monotonic() + seconds
     question = replace(question, id=shrunk_id(question.id))
@@ -71,6 +73,7 @@ def shrink(
             about, question, result = found
             left_out.append(about)
             advance(question)
+        trials.ask_again(answered_block(question))
     except KeyboardInterrupt:
         if not (interruptible and left_out):
             raise

@@ -224,6 +224,13 @@ def test_unknown_names_are_refused_with_their_place(field: str, tmp_path: Path) 
     assert WRONG[field] in str(raised.value)
 
 
+def test_a_name_that_no_file_can_have_is_one_line() -> None:
+    with pytest.raises(
+        GrucibleError, match=r"^'known\\x00\.yaml': no file can have such a name; expected"
+    ):
+        load_expectations(Path("known\0.yaml"))
+
+
 def test_of_invalid_questions_only_a_message_is_expected(tmp_path: Path) -> None:
     file = tmp_path / "e.yaml"
     file.write_text("- cases: '*/invalid/*'\n  reason: r\n  observed: float32\n")

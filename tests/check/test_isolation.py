@@ -236,6 +236,24 @@ def test_a_runtime_that_does_not_come_back_is_not_the_end(tmp_path: Path, comman
     assert "the device is still in use" in ended.report["cases"][2]["message"]
 
 
+def test_a_program_that_hangs_when_it_is_started_anew_is_not_waited_for_as_at_first(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grucible.check.observed.isolated.START_SECONDS", 20.0)
+    monkeypatch.setattr("grucible.check.observed.isolated.AGAIN_SECONDS", 0.1)
+    (tmp_path / "once.sh").write_text(
+        f"cd {tmp_path}; test -e started && exec sleep 600; : >started\n"
+        "printf 'grucible 1\\nend\\n'; read line\n"
+    )
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "b"]))
+    spec = f"exec: sh {tmp_path / 'once.sh'}"
+    ended = command("check", tmp_path / "cell.h5", "--runtime", spec, "--timeout", "0.1", "--json")
+    assert ended.status == 1
+    said = ended.report["cases"][1]["message"]
+    [seconds] = re.findall(r"does not come back: .* did not load in (\S+) s$", said)
+    assert float(seconds) < 20
+
+
 def test_the_same_question_as_in_this_process(tmp_path: Path, command: Command) -> None:
     """What crosses the pipe is the whole question: bfloat16, attributes, what is asked for."""
     (tmp_path / "told.py").write_text(

@@ -13,6 +13,7 @@ import pytest
 
 import grucible
 from grucible import Case, Expectation, GrucibleError, Unsupported, judge, load_vectors, verify
+from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.pytest_plugin.outcome import AsExpected, Judge
 from grucible.vectors.case import Answer
 
@@ -36,6 +37,26 @@ def test_the_answer_passes(case: Case) -> None:
     found = judge(case, case.answer.outputs)
     assert (found.verdict, found.passed, found.reading) == ("passed", True, ())
     assert (found.grade, found.required, found.ratio) == ("float32", "float32", 0.0)
+
+
+def test_nobody_writes_into_the_answers_by_which_he_is_judged(case: Case) -> None:
+    arrays = [
+        array
+        for answer in case.answers.values()
+        for some in (answer.outputs, *answer.tolerances.values())
+        for array in some.values()
+    ]
+    assert len(arrays) > 2
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 3
+    assert all(array.flags.writeable for array in case.inputs.values())
+
+
+def test_a_test_is_judged_by_the_case_as_it_was_before(case: Case) -> None:
+    ask = Judge(case, chosen_criteria()["float32"], "")
+    case.answer.outputs.update(off_by(case, 3))
+    assert not ask(case.answer.outputs).passed
 
 
 def test_a_wrong_element_is_named(case: Case) -> None:

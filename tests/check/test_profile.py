@@ -189,6 +189,22 @@ def test_what_is_kept_from_one_question_to_the_next_shows(change: Any, said: str
     assert {row.status for row in found.values()} == {"right"}
 
 
+def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
+    """Nor what must be refused: a runtime that hangs on every second question is waited for each time."""
+    asked: list[str] = []
+
+    def crashes(_: _Stateful, question: Question) -> Outputs:
+        asked.append(question.id)
+        raise SystemExit("the end")
+
+    found = of(_Stateful(crashes))
+    again = rows(found)[AGAIN]
+    assert (again.status, len(asked)) == ("crashed", 3)
+    assert again.message == "SystemExit: the end; not asked on, after 3 of what was right crashed"
+    assert found.refusals == []
+    assert max(map(len, profile_lines(found))) <= 80
+
+
 def test_the_table_fits_and_says_what_is_wrong_first() -> None:
     def ignores(question: Question) -> Any:
         return run(_without(question, "clip"))

@@ -141,6 +141,22 @@ def test_without_a_test_file(project: Path) -> None:
     assert "the tier nonportable does not decide" in printed
 
 
+INCOMPLETE = "grucible: incomplete: no case was judged, for all that were asked are unsupported"
+
+
+def test_where_no_case_was_judged_the_session_does_not_pass(project: Path) -> None:
+    """Nor with xdist, or beside a test that passes; where a case was, it does, and where none was asked."""
+    (project / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    refused = (*ASK, "--grucible-select", "*/refused")
+    for more in ((), ("-n", "2"), ("test_mine.py",)):
+        status, printed = run(project, *refused, *more)
+        assert (status, printed.count(INCOMPLETE)) == (1, 1), printed
+        assert "1 skipped" in printed
+    for less in (("--grucible-select", "*/right"), ("-k", "mine", "test_mine.py"), ("--co",)):
+        status, printed = run(project, *refused, *less)
+        assert (status, INCOMPLETE in printed) == (0, False), printed
+
+
 def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
     (project / "conftest.py").write_text(
         "from grucible.check.pytest_plugin import suite\nsuite.MOST_TESTS = 0\n"
@@ -159,7 +175,8 @@ def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
     assert re.search(r"^> +raise ValueError\(\"no such kernel\"\)$", printed, re.M)
     assert "check/pytest_plugin" not in printed
     status, printed = run(project, *ASK, "--grucible-select", "*/refused", "-q")
-    assert (status, printed.splitlines()[-1].partition(" in ")[0]) == (0, "2 skipped"), printed
+    assert (status, printed.splitlines()[-1].partition(" in ")[0]) == (1, "2 skipped"), printed
+    assert INCOMPLETE in printed
 
 
 def test_ids_are_those_of_the_cases_in_order_in_several_processes_too(project: Path) -> None:
@@ -251,6 +268,21 @@ def test_in_ones_own_suite(project: Path) -> None:
     assert "check/pytest_plugin" not in printed
 
 
+def test_what_unittest_calls_is_said_to_get_no_case(project: Path) -> None:
+    (project / "test_unit.py").write_text(
+        "import grucible, unittest\n\nvectors = grucible.pytest.load('v.h5', '*/right')\n\n"
+        "class Test(unittest.TestCase):\n    @vectors.parametrize\n"
+        "    def test_it(self, question):\n        return {}\n"
+    )
+    status, printed = run(project, "-q")
+    assert status == 1
+    said = (
+        "test_it got no case: pytest gives the methods of a unittest.TestCase no parameters; make"
+    )
+    assert said in printed
+    assert "KeyError" not in printed
+
+
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
     (project / "test_free.py").write_text(
         "import sys\n\ndef test_free():\n"
@@ -318,6 +350,39 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
     assert "the runtime raised Skipped, which is of a test (could not import 'not_there'" in printed
     for name in ("Exit", "Skipped", "XFailed"):
         assert f"the runtime raised {name}, which is of a test (all is well)" in printed
+
+
+def test_an_outcome_in_a_group_that_a_runtime_raises_is_a_failure(project: Path) -> None:
+    """Of outcomes alone, and of others besides, in a group of that group."""
+    (project / "group.py").write_text(
+        f"{IMPORT_ANSWER}\nimport pytest\n\ndef run(question):\n"
+        "    skip, kind = pytest.skip.Exception('all is well'), question.id.rpartition('/')[2]\n"
+        "    if kind == 'right':\n"
+        "        raise BaseExceptionGroup('one', [skip])\n"
+        "    if kind == 'wrong':\n"
+        "        raise BaseExceptionGroup('two', [ValueError('no'), BaseExceptionGroup('in', [skip])])\n"
+        "    if kind == 'raises':\n"
+        "        raise ExceptionGroup('three', [ValueError('no such kernel')])\n"
+        "    return answer(question)\n"
+    )
+    status, printed = run(
+        project, "--grucible", "v.h5", "--grucible-runtime", "group:run", "-rA", "--tb=line"
+    )
+    assert status == 1
+    assert outcomes(printed)["FAILED"] == {"raises", "right", "wrong"}
+    assert "the runtime raised BaseExceptionGroup, which is of a test (one" in printed
+    assert "the runtime raised BaseExceptionGroup, which is of a test (two" in printed
+
+
+def test_no_other_plugin_lets_a_test_pass_that_did_not_run(project: Path) -> None:
+    _, printed = run(project, *ASK, "-rA", "-p", "no:python")
+    assert outcomes(printed)["FAILED"] >= {"malformed", "raises", "wrong"}
+    (project / "conftest.py").write_text(
+        "import pytest\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem):\n"
+        "    return True\n"
+    )
+    _, printed = run(project, *ASK, "-rA")
+    assert outcomes(printed)["FAILED"] >= {"malformed", "raises", "wrong"}
 
 
 def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:

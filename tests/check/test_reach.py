@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from printed import sentence_of
 
-from grucible import GrucibleError, Question, Unsupported, verify
+from grucible import GrucibleError, Question, Unsupported, load_vectors, verify
 from grucible.check.judging.case_result import CaseResult, CaseVerdict
 from grucible.check.judging.expectations import Expectation
 from grucible.check.reach import Reach, reach
@@ -172,6 +172,15 @@ def test_require_of_nothing_is_an_error(vectors: Path) -> None:
     assert asked == [], "it is told before the runtime is asked anything"
     with pytest.raises(GrucibleError, match="matches --require '\\*/cell/a'"):
         verify(vectors, but(), require=["*/cell/a"], select=["*/sequence/*"])
+
+
+def test_require_has_as_many_globs_as_expectations(vectors: Path) -> None:
+    """And any number of ids, of which each case is looked up."""
+    ids = [case.id for case in load_vectors(vectors)]
+    with pytest.raises(GrucibleError, match=r"^1,001 globs of --require; expected at most 1,000"):
+        verify(vectors, but(), require=["*"] * 1001)
+    report = verify(vectors, but("cell/a"), require=ids * 1001 + ["*/cell/*"])
+    assert [name_of(r.id) for r in report.refused] == ["cell/a"]
 
 
 def test_long_lists_of_operators_are_wrapped() -> None:

@@ -16,7 +16,7 @@ from grucible.cases.question import Question
 from grucible.check.runtimes import runtime
 from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
-from .conftest import HERE, Command, strict_json
+from .conftest import HERE, Command, bad_usage, strict_json
 from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MODULES = {
@@ -27,6 +27,7 @@ MODULES = {
     "exits": "import sys\nsys.exit('bye')\n",
     "aborts": "import os\nos.abort()\n",
     "constant": "run = 3\n",
+    "interrupts": "raise KeyboardInterrupt\n",
     "skips": "import pytest\npytest.importorskip('a_module_that_is_not_there')\n",
     "ends_tests": "import pytest\npytest.exit('no GPU', returncode=0)\n",
     "lazy": "def __getattr__(name):\n    raise ImportError(f'{name} needs torch')\n",
@@ -117,6 +118,14 @@ def test_a_module_that_ends_the_process(name: str, says: str, command: Command) 
     assert (ended.status, ended.out) == (2, "")
     (ours,) = [line for line in ended.err.splitlines() if line.startswith("grucible: ")]
     assert all(part in ours for part in says.split("|"))
+
+
+@pytest.mark.usefixtures("modules")
+def test_a_module_that_raises_what_ctrl_c_does_is_one_line(command: Command) -> None:
+    ended = command("check", "cell.h5", "--runtime", "rt_interrupts:run")
+    bad_usage(
+        ended, r"rt_interrupts:run: does not load: KeyboardInterrupt \(rt_interrupts\.py:1\)$"
+    )
 
 
 @pytest.mark.parametrize("spec", ["rt_good:run", "./rt_good.py:run", "{absolute}:run"])
@@ -270,6 +279,7 @@ ENDS = {
     "aborts": ("import os\nos.abort()\n", r"while loading it crashed \(SIGABRT\); "),
     "ends": ("import os\nos._exit(0)\n", r"while loading it ended its process \(exit status 0\)"),
     "exits": ("import sys\nsys.exit(0)\n", "does not load: SystemExit: 0"),
+    "interrupts": ("raise KeyboardInterrupt\n", "does not load: KeyboardInterrupt"),
 }
 
 

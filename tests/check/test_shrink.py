@@ -19,7 +19,7 @@ from grucible.check.shrinking.reductions import reductions
 from grucible.check.shrinking.shrink import Shrunk, shrink, shrunk_id
 from grucible.gen.making.posed import answered_block
 
-from .conftest import Command
+from .conftest import Command, bad_usage
 from .numpy_gru import run
 
 HERE = Path(__file__).parent
@@ -167,6 +167,31 @@ def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
 
     with pytest.raises(GrucibleError, match="does not fail"):
         shrunk(case(SEQUENCE), unsupported)
+
+
+@pytest.mark.parametrize("wrong", [{1}, {1, 3, 5, 7}, {1, 2}, {1, 2, 3}])
+def test_nothing_is_shrunk_of_a_case_that_passes_when_it_is_asked_again(
+    wrong: set[int], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its number, the runtime is wrong on a question: at once, or of what is left of it in the end."""
+    asked = 0
+
+    def kernel(question: Question) -> Arrays:
+        nonlocal asked
+        asked += 1
+        return run(question, "linear_before_reset inverted" if asked in wrong else "")
+
+    def source(*_: object) -> FromRuntime:
+        made = FromRuntime(described("in turns", kernel))
+        made.close = lambda: None  # type: ignore[attr-defined]
+        return made
+
+    monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)
+    file = tmp_path / "small.h5"
+    ended = command("shrink", SEQUENCE, "--runtime", "wrong", "-o", file)
+    said = r"failed once, and passed when it was asked again: the answer depends on more than the question"
+    bad_usage(ended, said)
+    assert not file.exists()
 
 
 def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Command) -> None:
