@@ -86,6 +86,7 @@ def test_a_reading_that_changes_from_case_to_case_fails() -> None:
     assert "the last state of a row of length 0 is zeros (basis: the owner's runtime, or" in told
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("off", "operator"), [("offset", CELL), ("noise", SEQUENCE), ("padding", SEQUENCE)]
 )

@@ -33,7 +33,7 @@ def test_every_variant_is_diagnosed() -> None:
     assert len(TO_DIAGNOSE) > 200
 
 
-@pytest.mark.rows(5)
+@pytest.mark.rows(7)
 @pytest.mark.parametrize(("name", "operator"), TO_DIAGNOSE)
 def test_a_variant_is_diagnosed_as_itself(name: str, operator: str) -> None:
     report = report_on(core_blocks(operator, "float32"), variants_run(name))
@@ -44,7 +44,7 @@ def test_a_variant_is_diagnosed_as_itself(name: str, operator: str) -> None:
     assert finding.explains == report.diagnosis.failed
 
 
-@pytest.mark.rows(3)
+@pytest.mark.rows(5)
 @pytest.mark.parametrize(
     "pair",
     [

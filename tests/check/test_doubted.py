@@ -187,12 +187,15 @@ def test_a_curve_is_held_against_the_cases_that_fail_otherwise() -> None:
     assert found.failed > 50
 
 
-def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size() -> None:
-    for kernel, operator in ((Leaking(), CELL), (LeakingAndFlipped(), SEQUENCE)):
-        found = verify(runtime=kernel, select=[f"{operator}/core/float32/*"]).diagnosis
-        assert found.failed > 20
-        assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
-        assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)
+@pytest.mark.rows(2)
+@pytest.mark.parametrize(
+    ("kernel", "operator"), [(Leaking(), CELL), (LeakingAndFlipped(), SEQUENCE)]
+)
+def test_what_leaks_is_neither_arithmetic_nor_told_of_a_size(kernel: Kernel, operator: str) -> None:
+    found = verify(runtime=kernel, select=[f"{operator}/core/float32/*"]).diagnosis
+    assert found.failed > 20
+    assert not any(one.certain and one.kind == "arithmetic" for one in found.findings)
+    assert not any(one.certain and "coarse arithmetic" in one.about for one in found.findings)
 
 
 def test_a_constant_error_of_large_states_is_no_curve() -> None:

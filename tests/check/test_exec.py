@@ -107,6 +107,7 @@ SAID = {
 }
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("name", "bug"), [*((name, "z") for name in NAMES), ("gru.c", "lbr")])
 def test_a_bug_in_one_is_diagnosed(name: str, bug: str, tmp_path: Path, command: Command) -> None:
     source, (right, wrong) = (EXAMPLES / name).read_text(), BUGS[name][bug]

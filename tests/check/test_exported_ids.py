@@ -33,6 +33,7 @@ cases:
 """
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("theme", ["my theme", "a,b", "(1)", "-", "ü", "a~b", "a."])
 def test_whatever_theme_gen_takes_is_exported_and_imported(
     theme: str, tmp_path: Path, command: Command

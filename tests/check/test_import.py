@@ -31,6 +31,7 @@ def digests(path: Path) -> tuple[str, str]:
         return vectors.content_sha256, vectors.tolerance_sha256
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("relative", [CELL, "bnnsgraph/gru/core.h5"])
 def test_what_was_exported_comes_back_whole(
     relative: str, tmp_path: Path, command: Command
@@ -45,6 +46,7 @@ def test_what_was_exported_comes_back_whole(
     assert line.startswith(digests(CORE / relative)[0][:16])
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("layout", "select"),
     [

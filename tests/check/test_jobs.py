@@ -71,6 +71,7 @@ def notes(tmp_path: Path) -> Callable[..., tuple[str, Callable[[], list[list[str
     return make
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("runtime", ["aborts", "raises", "unsupported", "nan"])
 def test_the_report_is_the_same_for_any_number(
     runtime: str, vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch

@@ -228,6 +228,7 @@ def test_nothing_fails_any_more(tmp_path: Path, command: Command) -> None:
     assert command(*arguments, "--expect", file).status == 0
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("text", "left"),
     [

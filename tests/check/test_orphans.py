@@ -57,6 +57,7 @@ def soon(true: Callable[[], bool], seconds: float = 30.0) -> bool:
     return False
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)
 def test_of_check(number: signal.Signals, tmp_path: Path) -> None:
     """Two processes that hang for ever in C, each with a child and with a process that it forked."""
@@ -141,6 +142,7 @@ def test_of_what_goes_on_without_its_main_thread() -> None:
             process.kill()
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)
 def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -79,6 +79,7 @@ def test_it_is_shown_what_it_is_asked_and_before(tmp_path: Path) -> None:
     assert max(len(said) for what, said in noted(tmp_path) if what == "shown") > 32
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("what", GOES_WRONG)
 def test_what_goes_wrong_then_is_no_finding(what: str, tmp_path: Path) -> None:
     """And it is shown nothing more, but for an exception, which the runtime may expect."""
@@ -112,6 +113,7 @@ def test_a_method_of_another_meaning_is_not_called(tmp_path: Path) -> None:
     assert {what for what, _ in noted(tmp_path)} == {"asked"}
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", ["openvino", "openvino-constant", "openvino-dynamic"])
 def test_openvino_gives_the_same_bits_for_nodes_that_were_compiled_together(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -69,7 +69,7 @@ def _first_steps(case: Case, steps: int) -> Case:
     )
 
 
-@pytest.mark.rows(4)
+@pytest.mark.rows(6)
 @pytest.mark.parametrize(("path", "dtype"), THEMES)
 def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
     for spec in _sample(path, dtype, count=2):
@@ -89,6 +89,7 @@ def test_stored_answers_are_the_oracle_s(path: str, dtype: str) -> None:
 RELU_RELU = ["*[-/]relu_relu*", "*[-/]Relu_Relu*", "*-relu-relu-*"]
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_relu_relu_is_exact(dtype: str) -> None:
     # rational arithmetic alone, so that ties are decided and not merely close

@@ -149,6 +149,7 @@ def test_a_draw_that_cannot_be_kept_is_drawn_again(
         assert (case.inputs["X"] != first[case.id].inputs["X"]).mean() > 0.9
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("owner", "seed", "cases"),
     [("openvino", 1, 536), ("onnx", 2, 360), ("bnnsgraph", 2**40 + 7, 244)],

@@ -16,7 +16,9 @@ from .damage import BLOCK, X, replace, zeros_bomb
 from .handmade import REQUIRED, fixed, put_texts
 
 WORKER = Path(__file__).with_name("fuzz_worker.py")
-MUTANTS = 200
+MUTANTS = 100
+FIRST = [0, MUTANTS]
+"""The first mutants of two rows."""
 
 LIMITED = """
 import resource, sys
@@ -32,6 +34,7 @@ BOMBS: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS.keys())
 @pytest.mark.parametrize("command", ["check", "show"])
 def test_a_bomb_is_refused_in_3_gib(
@@ -52,11 +55,11 @@ def test_a_bomb_is_refused_in_3_gib(
     assert ended.stderr.startswith(f"grucible: {handmade}")
 
 
-def outcomes(kind: str, file: Path, vectors: Path) -> Iterator[tuple[int, str]]:
+def outcomes(kind: str, file: Path, vectors: Path, first: int) -> Iterator[tuple[int, str]]:
     """What came of each mutant; a mutant that ends the worker is told by how it ended."""
-    seed = 0
-    while seed < MUTANTS:
-        arguments = [kind, file, vectors, seed, MUTANTS]
+    seed, end = first, first + MUTANTS
+    while seed < end:
+        arguments = [kind, file, vectors, seed, end]
         worker = subprocess.run(
             [sys.executable, WORKER, *map(str, arguments)],
             capture_output=True,
@@ -67,21 +70,23 @@ def outcomes(kind: str, file: Path, vectors: Path) -> Iterator[tuple[int, str]]:
             told, _, outcome = line.partition(" ")
             yield int(told), outcome
             seed = int(told) + 1
-        if seed < MUTANTS:
+        if seed < end:
             yield seed, f"ended with {worker.returncode}: {worker.stderr[:1000]}"
             seed += 1
 
 
-def check_outcomes(found: list[tuple[int, str]]) -> None:
-    assert [seed for seed, _ in found] == list(range(MUTANTS))
+def check_outcomes(found: list[tuple[int, str]], first: int) -> None:
+    assert [seed for seed, _ in found] == list(range(first, first + MUTANTS))
     good = {"ok", "refused"}
     assert {outcome for _, outcome in found} >= good
     assert [(seed, outcome) for seed, outcome in found if outcome not in good] == []
 
 
-def test_mutants_of_a_vector_file(handmade: Path, tmp_path: Path) -> None:
+@pytest.mark.rows(2)
+@pytest.mark.parametrize("first", FIRST)
+def test_mutants_of_a_vector_file(first: int, handmade: Path, tmp_path: Path) -> None:
     (tmp_path / "no_outputs").mkdir()
-    check_outcomes(list(outcomes("vectors", handmade, tmp_path / "no_outputs")))
+    check_outcomes(list(outcomes("vectors", handmade, tmp_path / "no_outputs", first)), first)
 
 
 def outputs_of(vectors: Path, path: Path) -> None:
@@ -98,6 +103,8 @@ def outputs_of(vectors: Path, path: Path) -> None:
         old.visititems(copy)
 
 
-def test_mutants_of_an_outputs_file(handmade: Path, tmp_path: Path) -> None:
+@pytest.mark.rows(2)
+@pytest.mark.parametrize("first", FIRST)
+def test_mutants_of_an_outputs_file(first: int, handmade: Path, tmp_path: Path) -> None:
     outputs_of(handmade, tmp_path / "outputs.h5")
-    check_outcomes(list(outcomes("outputs", tmp_path / "outputs.h5", handmade)))
+    check_outcomes(list(outcomes("outputs", tmp_path / "outputs.h5", handmade, first)), first)
