@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...cases.operators.known import OPERATORS
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .fitting import fitted
@@ -55,7 +54,8 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
     left = []
     for one in steps:
-        if found and explains(one, list(found.values())).all(axis=1).any():
+        known = [variants for variants in found.values() if one.has_all(variants)]
+        if known and explains(one, known).all(axis=1).any():
             continue
         whole, some = _told(one, (*listed(one), *fitted(one)))
         found |= {(variant.name,): (variant,) for variant in whole}
@@ -70,7 +70,7 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     alone = {variants[0].name: (1.0, variants[0]) for variants in found.values()}
     most = sorted((alone | partly).values(), key=lambda entry: -entry[0])[:BASES]
     for one in _few(left):
-        for _, base in most:
+        for _, base in (entry for entry in most if one.has_all([entry[1]])):
             besides = replace(one, base=(base,))
             whole, _ = _told(besides, (*listed(besides), *fitted(besides)))
             found |= {(base.name, variant.name): (base, variant) for variant in whole}
@@ -110,11 +110,7 @@ def _fewer(steps: Steps) -> Steps:
 def _placed(variants: Variants, steps: Sequence[Steps]) -> Candidate | None:
     """The variants, and where they hold; None if no place tells where they do from where they do not."""
     group, others, count = [], [], 0
-    mine = [
-        one
-        for one in steps
-        if all(v.means_something_for(OPERATORS[one.part.block.operator]) for v in variants)
-    ]
+    mine = [one for one in steps if one.has_all(variants)]
     for one in mine:
         [near] = given = one.near(one.given([variants]))
         [explained] = one.explained(given)

@@ -42,8 +42,7 @@ class Constant:
 
     def means_something_for(self, steps: Steps) -> bool:
         """Whether the operator of some steps has what is off."""
-        operator = OPERATORS[steps.part.block.operator]
-        return all(one.means_something_for(operator) for one in self.of(1.0))
+        return steps.has_all(self.of(1.0))
 
     def in_words(self, number: float, steps: Steps) -> str:
         """What is off by a number, in words that complete "as if …"."""

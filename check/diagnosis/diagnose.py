@@ -71,10 +71,11 @@ def diagnose(
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    search = Search(parts, which)
+    wanted = which & _holds_numbers(parts, len(rows))
+    search = Search(parts, wanted)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
-    placed = _searched(search, local, which, coarse, np.array(narrow))
+    placed = _searched(search, local, wanted, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which, local)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, again = _asked_again(parts, chosen, replies)
@@ -102,6 +103,12 @@ def diagnose(
         by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
+
+
+def _holds_numbers(parts: Sequence[FailingBlock], count: int) -> Array:
+    """(count,) in which cases some number was observed: of NaN and infinities alone, nothing is explained."""
+    each = [part.holds_numbers for part in parts]
+    return np.concatenate([*each, np.ones(count - sum(map(len, each)), bool)])
 
 
 def _known(

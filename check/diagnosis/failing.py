@@ -54,6 +54,11 @@ class FailingBlock:
         held += [limits for answer in answers for limits in answer.tolerances.values()]
         return sum(a.nbytes for arrays in held for a in arrays.values()) + 4 * self._seen.nbytes
 
+    @property
+    def holds_numbers(self) -> Array:
+        """(n,) in which cases an element that was observed is finite."""
+        return np.asarray(np.isfinite(self._seen).any(axis=1))
+
     def rows(self, keep: Array) -> FailingBlock:
         """The rows `keep`, a mask or indices."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .asked import what_tells_apart
@@ -83,7 +82,7 @@ class Local:
         found, states = np.zeros(self.count, bool), _States()
         explained: list[tuple[Block, Array]] = []
         for start, steps in self.steps:
-            if not _mean_something(variants, steps):
+            if not steps.has_all(variants):
                 continue
             near, cases = _explains(steps, variants)
             if otherwise is not None:
@@ -111,7 +110,7 @@ class Local:
         """(n,) the failing cases of whose errors variants leave together no more than a share."""
         found = np.zeros(self.count, bool)
         for start, steps in self.steps:
-            if _mean_something(variants, steps):
+            if steps.has_all(variants):
                 [given] = steps.given([variants])
                 taken = steps.taken[:, None, :, None]
                 with np.errstate(invalid="ignore"):
@@ -172,7 +171,7 @@ def _contradicting(
     """The cases that passed, and that the variants would have failed; their states join the others."""
     found = []
     for steps in passed:
-        if not _mean_something(variants, steps):
+        if not steps.has_all(variants):
             continue
         off = steps.excluded(steps.given([variants]))[0]
         cases = np.asarray(off.any(axis=(1, 2, 3)))
@@ -180,11 +179,6 @@ def _contradicting(
             states.add(steps, None, off)
             found.append((steps.part.block, _rows(steps, cases)))
     return found
-
-
-def _mean_something(variants: Sequence[Variant], steps: Steps) -> bool:
-    operator = OPERATORS[steps.part.block.operator]
-    return all(variant.means_something_for(operator) for variant in variants)
 
 
 def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:

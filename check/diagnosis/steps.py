@@ -62,6 +62,11 @@ class Steps:
         )
         return np.concatenate([y[..., 0, :].reshape(-1, *self.seen.shape) for y, _, _ in found])
 
+    def has_all(self, variants: Sequence[Variant]) -> bool:
+        """Whether the operator has what each of the variants is about."""
+        operator = OPERATORS[self.part.block.operator]
+        return all(variant.means_something_for(operator) for variant in variants)
+
     def tells(self, needs: Sequence[str]) -> bool:
         """Whether some case asks for every function (`f.tanh`) among what a variant needs: if none does, the
         variant changes nothing."""

@@ -9,6 +9,7 @@ import pytest
 
 from grucible import Report
 from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis.beyond import candidates
 from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.diagnosis.repeated import answered_otherwise
 from grucible.check.diagnosis.steps import steps_of
@@ -59,6 +60,18 @@ def test_two_mistakes_that_no_case_has_alone_are_both_named() -> None:
     assert (finding.certain, set(finding.names)) == (True, two)
     assert all(set(names) != two for names in finding.alternatives)
     assert finding.explains == found.failed
+
+
+def test_what_one_operator_has_alone_is_not_tried_on_another_s_steps() -> None:
+    """Wrong is the second bias that only ONNX has, and what GRUCell is given for X."""
+    wrong = {ONNX: variants_run("rb-twice-zr"), CELL: variants_run("x-scaled=0.7")}
+    blocks = (*core_blocks(ONNX, "float32"), *core_blocks(CELL, "float32"))
+    failing = []
+    for block in blocks:
+        given = dict(wrong[block.operator](block))
+        failing.append(FailingBlock(block, given, chosen_criteria()["float32"]))
+    found = {one.variants[0].name: one.place for one in candidates(failing)}
+    assert found.keys() >= {"rb-twice-zr", "x-scaled=0.7"}
 
 
 def test_a_number_is_the_same_where_another_mistake_comes_on_top() -> None:

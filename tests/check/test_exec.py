@@ -54,6 +54,7 @@ def in_c(tmp_path: Path) -> str:
     return built("gru.c", (EXAMPLES / "gru.c").read_text(), tmp_path)
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_conforms(name: str, tmp_path: Path, command: Command) -> None:
     runtime = built(name, (EXAMPLES / name).read_text(), tmp_path)

@@ -102,6 +102,7 @@ def test_a_text_of_a_runtime_cannot_break_the_page() -> None:
     assert "<script>" not in page
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("name", ["onnxruntime", "onnx-reference", "tract", "opencv"])
 def test_the_page_says_what_they_do_today(name: str) -> None:
     """Of ONNX's own operator; the others are asked as that."""
