@@ -71,11 +71,10 @@ def diagnose(
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    wanted = which & _holds_numbers(parts, len(rows))
-    search = Search(parts, wanted)
+    search = Search(parts, which)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
-    placed = _searched(search, local, wanted, coarse, np.array(narrow))
+    placed = _searched(search, local, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which, local)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, again = _asked_again(parts, chosen, replies)
@@ -103,12 +102,6 @@ def diagnose(
         by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
-
-
-def _holds_numbers(parts: Sequence[FailingBlock], count: int) -> Array:
-    """(count,) in which cases some number was observed: of NaN and infinities alone, nothing is explained."""
-    each = [part.holds_numbers for part in parts]
-    return np.concatenate([*each, np.ones(count - sum(map(len, each)), bool)])
 
 
 def _known(
@@ -140,13 +133,12 @@ def _asked_again(
     return found, [said] if said else []
 
 
-def _searched(
-    search: Search, local: Local, which: Array, coarse: Array, narrow: Array
-) -> list[Explained]:
+def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> list[Explained]:
     """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone.
 
-    All (n,): `which` are to be explained, `coarse` hold a class of arithmetic, `narrow` that of float32.
+    Both (n,): `coarse` cases hold a class of arithmetic, `narrow` ones that of float32.
     """
+    which = search.which
     search.singles()
     search.unlisted()
     search.found_together(which & ~coarse)

@@ -41,11 +41,14 @@ _SHARE = 2
 class Search:
     """What has been tried: by names of variants, the distance of every failing case.
 
-    `which` (n,) says what is to be explained; cases behind those of the parts are never looked at.
+    `which` (n,) says what is to be explained; where no number was observed, nothing is. Cases behind those of
+    the parts are never looked at.
     """
 
     def __init__(self, parts: Sequence[FailingBlock], which: Array) -> None:
-        self.parts, self.which = parts, which
+        numbers = np.concatenate([np.zeros(0, bool), *(part.holds_numbers for part in parts)])
+        self.parts, self.which = parts, which.copy()
+        self.which[: len(numbers)] &= numbers
         self.searching, self.explaining = SEARCHING, EXPLAINING
         self.starts = np.cumsum([0, *map(len, parts)])
         self.by_work = sorted(range(len(parts)), key=lambda place: parts[place].work)
