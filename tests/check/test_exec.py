@@ -402,6 +402,7 @@ open(flag if first else flag + "2", "w").close()
 say("grucible 1\\n" + ("" if first else "{line}\\n") + "end\\n")
 while first and not {alone} and not os.path.exists(flag + "2"):
     time.sleep(0.01)
+time.sleep(0.5 if first and not {alone} else 0)  # until the other is asked, too
 """))  # fmt: skip
     jobs = ("--jobs", "1" if alone else "2")
     ended = command("check", vectors, "--runtime", runtime, "--json", *jobs)
