@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -147,11 +148,12 @@ def excluded(
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:
     """Blocks of every so many of the passed cases, counted through all of them."""
     start = 0
-    for one in passed:
-        at = np.arange(start, start + len(one.rows))
-        rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
-        start += len(one.rows)
-        if rows.size:
-            with open_vectors(one.file) as vectors:
-                first = int(rows.min())
-                yield vectors.block(one.block).read(first, int(rows.max()) + 1).rows(rows - first)
+    for file, blocks in groupby(passed, lambda one: one.file):
+        with open_vectors(file) as vectors:
+            for one in blocks:
+                at = np.arange(start, start + len(one.rows))
+                rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
+                start += len(one.rows)
+                if rows.size:
+                    first, end = int(rows.min()), int(rows.max()) + 1
+                    yield vectors.block(one.block).read(first, end).rows(rows - first)

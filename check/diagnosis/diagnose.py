@@ -194,8 +194,8 @@ def _curve(
         for start, one in local.steps
         if left[start + one.stack.rows].any()
     ]
-    found = fitted_curve(steps, suspected(search.parts, left, passing.blocks))
-    if found is None:
+    found = steps and fitted_curve(steps, suspected(search.parts, left, passing.blocks))
+    if not found:
         return []
     variant, asked, again = found
     explained = left & local.helped([variant], HELPED)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pytest
 
 from grucible.check.diagnosis.asked import what_tells_apart
 from grucible.check.diagnosis.contradictions import Passed, Passing
 from grucible.check.judging.criterion import Demanded
 from grucible.vectors.block import Block
 from grucible.vectors.find import CORE
+from grucible.vectors.reader import open_vectors
 
 from .diagnosing import core_blocks
 
@@ -42,6 +47,25 @@ def test_an_attribute_of_two_values_is_told_by_the_one_it_has() -> None:
     )  # fmt: skip
     told = [one for one in what_tells_apart(lbr, other) if "linear_before_reset" in one]
     assert told == ["where linear_before_reset is true"]
+
+
+def test_a_file_is_opened_once_for_all_its_cases_that_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[Path] = []
+
+    def counted(file: Path) -> Any:
+        opened.append(file)
+        return open_vectors(file)
+
+    monkeypatch.setattr("grucible.check.diagnosis.contradictions.open_vectors", counted)
+    files = [CORE / "openvino" / name / "core.h5" for name in ("gru_cell", "gru_sequence")]
+    passed = []
+    for file in files:
+        with open_vectors(file) as vectors:
+            passed += [Passed(file, one.path, np.array([0])) for one in vectors.blocks()]
+    assert len(Passing(passed).blocks) == len(passed) > 40
+    assert opened == files
 
 
 def test_what_passed_contradicts_what_is_off_by_twice_what_it_was_held_to() -> None:
