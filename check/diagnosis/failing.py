@@ -56,7 +56,7 @@ class FailingBlock:
 
     @property
     def holds_numbers(self) -> Array:
-        """(n,) in which cases an element that was observed is finite."""
+        """(n,) in which cases an element that was observed is finite: in the others no distance is."""
         return np.asarray(np.isfinite(self._seen).any(axis=1))
 
     def rows(self, keep: Array) -> FailingBlock:

@@ -1,4 +1,4 @@
-"""Variants without a number, held against the states of steps that are wrong by themselves."""
+"""How much of the states that are wrong by themselves variants give; and which have no number."""
 
 from __future__ import annotations
 

@@ -37,11 +37,12 @@ def in_some_units(steps: Steps) -> Iterator[Variant]:
 
 def _spreading(steps: Steps, pool: Sequence[Variant]) -> list[Variant]:
     """The variants that make the states of other units wrong, too, where they are computed in some alone:
-    those that change the reset gate, if it multiplies the state before the product."""
+    those that change the reset gate, or what it multiplies, if that is before the product."""
     if steps.stack.semantics.reset_after:
         return []
-    right, *gates = (one["r"] for one in steps.quantities_under([(), *((v,) for v in pool)]))
-    return [v for v, gate in zip(pool, gates, strict=True) if not np.array_equal(gate, right)]
+    seen = steps.quantities_under([(), *((variant,) for variant in pool)])
+    right, *others = (np.stack([one["r"], one["u"]]) for one in seen)
+    return [v for v, other in zip(pool, others, strict=True) if not np.array_equal(other, right)]
 
 
 def _kinds_of_units(hidden: int) -> list[tuple[list[str], Array]]:

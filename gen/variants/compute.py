@@ -62,6 +62,8 @@ def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
         asked, added = curve(one.name)
         return lambda right, a: right(one._replace(name=asked), a) + added(a)
     name, _, text = one.name.rpartition("=")
+    if name not in CHANGED_FUNCTIONS:
+        raise KeyError(one.name)
     asked, where, form = CHANGED_FUNCTIONS[name]
     function, number = one._replace(name=asked), float(text)
     if where == "argument":
