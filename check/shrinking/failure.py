@@ -83,33 +83,38 @@ class Trials:
         message, or off by the same variants, or, where none explains it, clearly off and in the same way
         finite."""
         result, observed = self._judged(block)
-        before = first.result
-        if not _wrong(result) or result.verdict != before.verdict:
-            return None
-        if result.verdict != "failed":
-            kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
-            alike = masked(result.message) == masked(before.message)
-            return result if kinds[0] == kinds[1] and alike else None
-        if result.worst_ratio < min(CLEARLY, before.worst_ratio):
-            return None
-        if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
-            return None
-        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
-        alike = not first.variants
-        with self._explaining():
-            alike = alike or _explained(part, first.variants)
-        return result if alike else None
+        return result if self._alike(block, result, observed, first) else None
 
-    def ask_again(self, block: Block) -> None:
-        """Raise GrucibleError where the case of a block of one, which failed, does not when it is asked
-        again."""
-        result, _ = self._judged(block)
-        if not _wrong(result):
-            said = "passed" if result.verdict == "passed" else f"was {result.verdict}"
+    def ask_again(self, block: Block, first: Failure) -> None:
+        """Raise GrucibleError where the case of a block of one does not fail as the first one does when it is
+        asked again, or, where looking for what explains it breaks off, does not fail."""
+        result, observed = self._judged(block)
+        alike = self._alike(block, result, observed, first)
+        if not (alike or (self.broke_off and _wrong(result))):
+            told = {"passed": "passed", "failed": "failed otherwise"}
+            said = told.get(result.verdict, f"was {result.verdict}")
             raise GrucibleError(
                 f"{result.id} failed once, and {said} when it was asked again: the answer depends on more "
                 "than the question, and nothing is written"
             )
+
+    def _alike(self, block: Block, result: CaseResult, observed: Observed, first: Failure) -> bool:
+        before = first.result
+        if not _wrong(result) or result.verdict != before.verdict:
+            return False
+        if result.verdict != "failed":
+            kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
+            return kinds[0] == kinds[1] and masked(result.message) == masked(before.message)
+        if result.worst_ratio < min(CLEARLY, before.worst_ratio):
+            return False
+        if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
+            return False
+        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        alike = not first.variants
+        if first.variants:
+            with self._explaining():
+                alike = _explained(part, first.variants)
+        return alike
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:

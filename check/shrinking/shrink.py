@@ -61,7 +61,7 @@ def shrink(
     question = block.question(0)
     if first is None:
         raise GrucibleError(f"{question.id} does not fail: there is nothing to shrink")
-    trials.ask_again(block)
+    trials.ask_again(block, first)
     result, left_out = first.result, list[str]()
     until = time.monotonic() + seconds
     question = replace(question, id=shrunk_id(question.id))
@@ -73,7 +73,7 @@ def shrink(
             about, question, result = found
             left_out.append(about)
             advance(question)
-        trials.ask_again(answered_block(question))
+        trials.ask_again(answered_block(question), first)
     except KeyboardInterrupt:
         if not (interruptible and left_out):
             raise
