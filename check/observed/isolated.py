@@ -38,7 +38,7 @@ from .source import Fault, Reply, reply_of
 
 START_SECONDS = 300.0
 """How long a runtime may take to load."""
-AGAIN_SECONDS = 10.0
+RESTART_SECONDS = 10.0
 """How long when it is started anew: longer with a longer timeout, or where it took more than half of this."""
 EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
@@ -140,7 +140,7 @@ class IsolatedRuntime:
         self.name, self.version = hello.name or self._spec, hello.version
         self.parallel, self._hello = hello.parallel, hello
         self._took = max(self._took, time.monotonic() - self._began)
-        self._loading = min(START_SECONDS, max(AGAIN_SECONDS, self._timeout, 2 * self._took))
+        self._loading = min(START_SECONDS, max(RESTART_SECONDS, self._timeout, 2 * self._took))
         self._ready = True
 
     @property

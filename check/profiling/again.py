@@ -27,9 +27,15 @@ from .row import AGAIN, Row, Status, row_of
 from .stale import what_is_left
 
 _MOST_CRASHES = 3
-STOPPED = f"not asked on, after {_MOST_CRASHES} of what was right crashed"
-"""What is said where so much crashed that was right before: who hangs on every second question would be
-waited for at each."""
+_STOPPED = f"nothing more is asked, for {_MOST_CRASHES} of what had been right crashed"
+"""What is said where so much crashed: who hangs on every second question would be waited for at each."""
+
+
+class Again(NamedTuple):
+    """The row of what is asked again of an operator, and whether nothing more is to be asked of it."""
+
+    row: Row
+    stopped: bool
 
 
 class _Asked(NamedTuple):
@@ -44,7 +50,7 @@ def asked_again(
     vectors: Path | None,
     rows: Sequence[Row],
     advance: Callable[[int], None] = lambda _: None,
-) -> Iterator[Row]:
+) -> Iterator[Again]:
     """For each operator a row of the plain questions that were right, in the first dtype that has any,
     asked once more in their order and once more in the reverse of it, as far as few of them crash."""
     for operator in dict.fromkeys(row.operator for row in rows):
@@ -60,7 +66,7 @@ def asked_again(
 
 def _row(
     source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
-) -> Row:
+) -> Again:
     blocks = _blocks(vectors, ids)
     before: list[_Asked] = []
     answers: list[Row] = []
@@ -76,8 +82,8 @@ def _row(
             break
     worst = max(answers, key=_badness)
     cases = worst.cases if worst.status != "right" else tuple(ids)
-    message = f"{worst.message}; {STOPPED}" if stopped else worst.message
-    return replace(worst, feature=AGAIN, cases=cases, message=message)
+    message = f"{worst.message}; {_STOPPED}" if stopped else worst.message
+    return Again(replace(worst, feature=AGAIN, cases=cases, message=message), stopped)
 
 
 def _badness(row: Row) -> tuple[int, int]:

@@ -23,8 +23,8 @@ from ..refusals.refusal import Refusal
 from ..report import Report
 from ..reports.diagnosis import say_broken_off
 from ..verdict import judge
-from .again import STOPPED, asked_again
-from .row import AGAIN, Profile, Row, row_of
+from .again import asked_again
+from .row import Profile, row_of
 
 REFUSING_SECONDS = 2.0
 """How long a runtime may take over a question that it must refuse: some wait for ever for what a wrong shape
@@ -53,8 +53,12 @@ def profile(
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
     say_broken_off(report.diagnosis)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
-    rows += asked_again(source, vectors, rows, advance)
-    return Profile(source.name, source.version, rows, _refusals(refusing or source, rows))
+    again = list(asked_again(source, vectors, rows, advance))
+    stopped = {one.row.operator for one in again if one.stopped}
+    asked = [row.operator for row in rows if row.feature == "default"]
+    rows += [one.row for one in again]
+    refused = _refusals(refusing or source, [one for one in asked if one not in stopped])
+    return Profile(source.name, source.version, rows, refused)
 
 
 def profile_of(
@@ -75,18 +79,15 @@ def profile_of(
         contextlib.closing(RuntimePool(name, timeout, 1, memory)) as source,
         contextlib.closing(RuntimePool(name, soon, 1, memory)) as refusing,
     ):
+        _ = refusing.name  # it loads now: how long it takes is not how long it is left alone
         return profile(source, vectors, select or FEATURES, advance, refusing)
 
 
-def _refusals(source: RuntimePool | FromRuntime, rows: Sequence[Row]) -> list[Refusal]:
-    """What became of the invalid questions of the operators whose baseline was asked, and which did not crash
-    on what had been right."""
-    stopped = {row.operator for row in rows if row.feature == AGAIN and STOPPED in row.message}
-    asked = (row.operator for row in rows if row.feature == "default")
-    operators = [operator for operator in dict.fromkeys(asked) if operator not in stopped]
+def _refusals(source: RuntimePool | FromRuntime, operators: Sequence[str]) -> list[Refusal]:
+    """What became of the invalid questions of operators."""
     return [
         one
-        for operator in operators
+        for operator in dict.fromkeys(operators)
         for one in refusals(source, [operator], OPERATORS[operator].dtypes()[:1])
     ]
 

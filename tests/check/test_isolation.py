@@ -240,7 +240,7 @@ def test_a_program_that_hangs_when_it_is_started_anew_is_not_waited_for_as_at_fi
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grucible.check.observed.isolated.START_SECONDS", 20.0)
-    monkeypatch.setattr("grucible.check.observed.isolated.AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("grucible.check.observed.isolated.RESTART_SECONDS", 0.1)
     (tmp_path / "once.sh").write_text(
         f"cd {tmp_path}; test -e started && exec sleep 600; : >started\n"
         "printf 'grucible 1\\nend\\n'; read line\n"

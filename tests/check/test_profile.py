@@ -200,9 +200,21 @@ def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
     found = of(_Stateful(crashes))
     again = rows(found)[AGAIN]
     assert (again.status, len(asked)) == ("crashed", 3)
-    assert again.message == "SystemExit: the end; not asked on, after 3 of what was right crashed"
+    assert (
+        again.message
+        == "SystemExit: the end; nothing more is asked, for 3 of what had been right crashed"
+    )
     assert found.refusals == []
     assert max(map(len, profile_lines(found))) <= 80
+
+
+def test_what_a_runtime_says_does_not_keep_questions_from_it() -> None:
+    def says(*_: Any) -> Outputs:
+        raise ValueError("nothing more is asked, for 3 of what had been right crashed")
+
+    found = of(_Stateful(says))
+    assert rows(found)[AGAIN].status == "refused"
+    assert found.refusals
 
 
 def test_the_table_fits_and_says_what_is_wrong_first() -> None:
