@@ -111,7 +111,9 @@ def chosen_criteria(
     if arithmetic and given:
         raise GrucibleError(f"--arithmetic does not go with {given[0]}; give one or the other")
     if given:
-        return dict.fromkeys(FLOAT_TYPES, Tolerance(rtol or 0.0, atol or 0.0, ulp or 0.0))
+        return dict.fromkeys(
+            FLOAT_TYPES, Tolerance(*(_number(one or 0.0) for one in numbers.values()))
+        )
     criteria: dict[str, Criterion] = {d: Demanded(name) for d, name in REQUIRED.items()}
     for text in arithmetic:
         criteria |= _demanded(text)

@@ -130,6 +130,8 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
         said = lines[0][:80] if lines else ""
         raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
     told = parsed(lines[1:])
+    for word in (word for word, _ in told if word in _SAID):
+        raise ProtocolError(f"it said {keyword} and {word} to one question; expected one of them")
     for other in (rest for word, rest in told if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
     if keyword != "ok":

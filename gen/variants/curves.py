@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...cases.operators.activations import FUNCTIONS
 from .cell import wherever
 from .variant import Variant
 
@@ -29,9 +30,15 @@ def with_curve(asked: str, heights: Sequence[float]) -> Variant:
 
 @cache
 def heights_of(name: str) -> tuple[str, Array]:
-    """The function that a curve was added to, and the curve's heights at KNOTS, from the name of the two."""
+    """The function that a curve was added to, and the curve's heights at KNOTS, from the name of the two.
+
+    Raises ValueError where it is no function, or the heights are not those of a curve.
+    """
     asked, _, heights = name.partition(_CURVE)
-    return asked, np.array([float(height) for height in heights.split(",")])
+    curve = np.array([float(height) for height in heights.split(",")])
+    if asked not in FUNCTIONS or curve.shape != KNOTS.shape or not np.isfinite(curve).all():
+        raise ValueError(f"{name[:80]} names no function with a curve")
+    return asked, curve
 
 
 def is_curved(name: str) -> bool:

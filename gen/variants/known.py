@@ -11,7 +11,7 @@ from .expressions import EXPRESSIONS
 from .families import FAMILIES
 from .narrower import NARROWER
 from .operands import OPERANDS
-from .restricted import restricted
+from .restricted import can_be_restricted, restricted
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {
@@ -34,14 +34,16 @@ def has_fitted_number(name: str) -> bool:
 @cache
 def variant_called(name: str) -> Variant:
     """The variant of a name. Raises KeyError for a name that none has, ValueError where a family's name is
-    followed by what is no number."""
+    followed by what is no number, a function's by what is no curve."""
     if name in CATALOGUE:
         return CATALOGUE[name]
     if name in UNLISTED:
         return UNLISTED[name]
     variant, at, units = name.rpartition("@")
     if at:
-        return restricted(variant_called(variant), units)
+        if not can_be_restricted(whole := variant_called(variant)) or "@" in variant:
+            raise KeyError(name)
+        return restricted(whole, units)
     if is_curved(name):
         asked, heights = heights_of(name)
         return with_curve(asked, heights.tolist())

@@ -120,15 +120,13 @@ def test_what_is_written_is_the_judge_s_side_of_the_protocol(
 def test_there_is_no_answer_in_it(tmp_path: Path) -> None:
     out = tmp_path / "q"
     written = list(ask(None, out, ["*/core*/*"]))
-    questions = [one.files.questions.read_bytes() for one in written]
+    everything = b"".join(one.files.questions.read_bytes() for one in written)
     looked_for = 0
     for case in (one for one in core_cases() if "/core" in one.id):
         for array in case.answer.outputs.values():
             if len(np.unique(array.astype(np.float64))) >= 4:
                 looked_for += 1
-                asked = [one for one in questions if case.id.encode() in one]
-                assert len(asked) == 1
-                assert array.tobytes() not in asked[0]
+                assert array.tobytes() not in everything
     assert looked_for > 1000
     assert len(written) == len(list(CORE.rglob("core*.h5")))
 

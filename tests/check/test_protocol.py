@@ -107,6 +107,13 @@ def test_of_a_long_error_the_end_is_kept_in_bounded_bytes() -> None:
     assert len(answer_head(["error it", *plain], question).traceback) == 40
 
 
+@pytest.mark.parametrize("second", ["ok", "unsupported too", "error"])
+def test_an_answer_is_of_one_kind(second: str) -> None:
+    question = core_cases()[0].question
+    with pytest.raises(ProtocolError, match="to one question; expected one of them"):
+        answer_head(["ok", "output Ho float32 1", second], question)
+
+
 def test_of_a_long_error_here_the_end_is_kept_in_bounded_bytes() -> None:
     def fails(_: Question) -> Arrays:
         raise Unsupported("\1" * 100_000 + " the reason")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -232,3 +233,9 @@ def test_unusable_numbers(value: float, place: int) -> None:
 def test_units_go_with_neither(given: tuple[float | None, float | None, float | None]) -> None:
     with pytest.raises(GrucibleError, match="--ulp goes with neither --rtol nor --atol"):
         chosen_criteria((), *given)
+
+
+def test_any_real_number_is_a_tolerance() -> None:
+    rtol: Any = Fraction(1, 1000)
+    [one] = set(chosen_criteria((), rtol, None, None).values())
+    assert one == Tolerance(0.001)
