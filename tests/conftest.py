@@ -56,10 +56,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the rows that are not asked for. Whoever names a test, or a part of its name, gets all."""
-    asked = config.getoption("--rows")
-    named = config.option.keyword or any("::" in given for given in config.args)
-    if asked == "all" or (asked == "sample" and named):
+    """Leave out the rows that are not asked for. Whoever names tests, or asks for those that failed, gets
+    all of their rows."""
+    asked, option = config.getoption("--rows"), config.option
+    again = ("lf", "failedfirst", "stepwise")
+    named = option.keyword or any("::" in given for given in config.args)
+    if asked == "all" or named or any(getattr(option, one, False) for one in again):
         return
     seen: Counter[str] = Counter()
     kept: list[pytest.Item] = []

@@ -51,8 +51,8 @@ class Unjudged(Failed):
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
-    `case` is the case that it judges by, as it was when this was made, `block` the block of it alone, `last`
-    what was found last, None where nothing was judged, and `outputs` of which arrays.
+    `case` is the case; `block`, which it judges by, holds the arrays that the case had when this was made.
+    `last` is what was found last, None where nothing was judged, and `outputs` of which arrays.
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
