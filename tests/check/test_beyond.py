@@ -9,13 +9,16 @@ import pytest
 
 from grucible import Report
 from grucible.cases.dtypes import Arrays
+from grucible.check.diagnosis import units
 from grucible.check.diagnosis.beyond import candidates
 from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.diagnosis.repeated import answered_otherwise
 from grucible.check.diagnosis.steps import steps_of
+from grucible.check.diagnosis.trying import told_by
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import Reply
 from grucible.gen.variants.curves import KNOTS
+from grucible.gen.variants.restricted import can_be_restricted, restricted
 from grucible.vectors.block import Block
 
 from .diagnosing import core_blocks, report_on, variants_run
@@ -52,6 +55,22 @@ def test_one_mistake_is_named_with_its_number(operator: str, name: str) -> None:
     [finding] = found.findings
     assert finding.certain
     assert (name,) in (finding.names, *finding.alternatives)
+
+
+def test_what_makes_other_units_wrong_is_tried_where_they_are() -> None:
+    """Of each variant of the last unit alone that changes the states of others."""
+    looked_at = 0
+    for block in core_blocks(CELL, "float32"):
+        part = FailingBlock(block, dict(block.answer.outputs), chosen_criteria()["float32"])
+        for one in steps_of(part):
+            pool = [v for v in told_by(one) if can_be_restricted(v)]
+            tried = {v.name for v in units._spreading(one, pool)}
+            given = one.given([[restricted(v, "last-unit")] for v in pool])
+            others = (given != one.right)[..., :-1].any(axis=(1, 2, 3, 4))
+            changing = {v.name for v, other in zip(pool, others, strict=True) if other}
+            assert changing <= tried
+            looked_at += len(changing)
+    assert looked_at > 100
 
 
 def test_two_mistakes_that_no_case_has_alone_are_both_named() -> None:
