@@ -87,10 +87,11 @@ class Trials:
 
     def ask_again(self, block: Block, first: Failure) -> None:
         """Raise GrucibleError where the case of a block of one does not fail as the first one does when it is
-        asked again, or, where looking for what explains it breaks off, does not fail."""
+        asked again. Of an error any other will do: a death is told otherwise by who is asked next."""
         result, observed = self._judged(block)
         alike = self._alike(block, result, observed, first)
-        if not (alike or (self.broke_off and _wrong(result))):
+        either = self.broke_off or result.verdict == first.result.verdict == "error"
+        if not (alike or (either and _wrong(result))):
             told = {"passed": "passed", "failed": "failed otherwise"}
             said = told.get(result.verdict, f"was {result.verdict}")
             raise GrucibleError(

@@ -73,7 +73,7 @@ def shrink(
             about, question, result = found
             left_out.append(about)
             advance(question)
-        trials.ask_again(answered_block(question), first)
+        trials.ask_again(answered_block(question) if left_out else block, first)
     except KeyboardInterrupt:
         if not (interruptible and left_out):
             raise

@@ -344,7 +344,7 @@ def test_trace_and_shrink_see_it_too(what: str, tmp_path: Path, command: Command
         assert (traced.status, shrunk.status) == (0, 2)
         assert "does not fail" in shrunk.said_in_one_line()
         return
-    assert (traced.status, shrunk.status) == (1, 0)
+    assert (traced.status, shrunk.status) == (1, 0), shrunk
     assert says in " ".join(traced.out.split())
     assert " ".join(shrunk.out.split()).count(says) == 2
 
