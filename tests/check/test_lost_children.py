@@ -148,6 +148,9 @@ def test_a_handler_of_who_starts_processes_stays() -> None:
         child = Child(["true"], "true")
         assert child.ended(30)
         child.close()
+        until = time.monotonic() + 30
+        while not seen and time.monotonic() < until:  # another thread may have seen its end first
+            time.sleep(0.01)
         assert seen
     finally:
         signal.signal(signal.SIGCHLD, before)
