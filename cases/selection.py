@@ -95,7 +95,7 @@ def _taken_apart(
     parts that AND joins, with the longest text that such an id must hold: to look for it is quicker than to
     match. Raises GrucibleError where more than MOST_GLOBS were given."""
     count = sum(
-        option != "--dtype" and _matches_several(glob) for option, glob in options_of(select)
+        option != "--dtype" and matches_several(glob) for option, glob in options_of(select)
     )
     if count > MOST_GLOBS:
         raise GrucibleError(
@@ -103,7 +103,7 @@ def _taken_apart(
         )
     found = []
     for glob in dict.fromkeys(select):
-        if _matches_several(glob):
+        if matches_several(glob):
             parts = glob.split(AND)
             found.append((max(_texts(parts), key=len), parts))
     return frozenset(select), found
@@ -114,7 +114,7 @@ def _texts(parts: Sequence[str]) -> list[str]:
     return [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
 
 
-def _matches_several(glob: str) -> bool:
+def matches_several(glob: str) -> bool:
     """Whether a glob may match other ids than the one that is spelled so."""
     return is_glob(glob) or AND in glob
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...cases.operators.known import OPERATORS
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.variant import Variant
 from .steps import Steps
@@ -28,11 +27,10 @@ def fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
     """The members of families that take much of the error away, with their `shares`."""
     if steps.wrong.sum() < FEWEST_WRONG:
         return
-    operator = OPERATORS[steps.part.block.operator]
     pool = [
         family
         for family in FAMILIES.values()
-        if family.member(1.0).means_something_for(operator) and steps.tells(family.needs)
+        if steps.has_all([family.member(1.0)]) and steps.tells(family.needs)
     ]
     tried = [(family, number) for family in pool for number in family.form.tried]
     thin = _thin(steps)

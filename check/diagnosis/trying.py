@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import can_be_caught
 from ...gen.variants.known import UNLISTED
@@ -26,13 +25,12 @@ def listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
 def told_by(steps: Steps) -> list[Variant]:
     """The variants without a number that a step tells, and that may come on top of those it is held under."""
     block = steps.part.block
-    operator = OPERATORS[block.operator]
     return [
         v
         for v in (*CATALOGUE.values(), *UNLISTED.values())
         if v.kind != "reading"
         and v.within_a_step
-        and v.means_something_for(operator)
+        and steps.has_all([v])
         and steps.tells(v.needs)
         and can_be_caught(v, block.dtype)
         and v not in steps.base

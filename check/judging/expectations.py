@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
-from ...cases.selection import AND, Ids, is_glob, matches, selected
+from ...cases.selection import Ids, is_glob, matches, matches_several, selected
 from .sayable import HOW, texts, unsayable
 
 MOST_GLOBS = 1000
@@ -146,7 +146,7 @@ def must_support(case_id: str, require: Sequence[str]) -> bool:
 def check_require(require: Sequence[str], cases: Iterable[tuple[str, bool]]) -> None:
     """Raise GrucibleError for more globs than may be given, and for one of `require` that matches none of the
     cases, each an id and whether it decides, or none that decides: it would demand nothing."""
-    globs = sum(is_glob(glob) or AND in glob for glob in require)
+    globs = sum(map(matches_several, require))
     if globs > MOST_GLOBS:
         raise GrucibleError(
             f"{globs:,} globs of --require; expected at most {MOST_GLOBS:,} with wildcards, and any number "

@@ -183,6 +183,17 @@ def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
         shrunk(case(SEQUENCE), unsupported)
 
 
+def asked_instead(monkeypatch: pytest.MonkeyPatch, kernel: Callable[[Question], Arrays]) -> None:
+    """Commands ask a kernel, in this process."""
+
+    def source(*_: object) -> FromRuntime:
+        made = FromRuntime(described("kernel", kernel))
+        made.close = lambda: None  # type: ignore[attr-defined]
+        return made
+
+    monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)
+
+
 @pytest.mark.parametrize("wrong", [{1}, {1, 3, 5, 7}, {1, 2}, {1, 2, 3}])
 def test_nothing_is_shrunk_of_a_case_that_passes_when_it_is_asked_again(
     wrong: set[int], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
@@ -195,12 +206,7 @@ def test_nothing_is_shrunk_of_a_case_that_passes_when_it_is_asked_again(
         asked += 1
         return run(question, "linear_before_reset inverted" if asked in wrong else "")
 
-    def source(*_: object) -> FromRuntime:
-        made = FromRuntime(described("in turns", kernel))
-        made.close = lambda: None  # type: ignore[attr-defined]
-        return made
-
-    monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)
+    asked_instead(monkeypatch, kernel)
     file = tmp_path / "small.h5"
     ended = command("shrink", SEQUENCE, "--runtime", "wrong", "-o", file)
     said = r"failed once, and passed when it was asked again: the answer depends on more than the question"
@@ -238,12 +244,7 @@ def test_what_is_found_before_ctrl_c_is_written(
             raise KeyboardInterrupt
         return run(question, "linear_before_reset inverted")
 
-    def source(*_: object) -> FromRuntime:
-        made = FromRuntime(described("wrong", interrupted))
-        made.close = lambda: None  # type: ignore[attr-defined]
-        return made
-
-    monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)
+    asked_instead(monkeypatch, interrupted)
     file = tmp_path / "small.h5"
     for most in (1, 5):
         asked = 0
