@@ -11,9 +11,10 @@ import numpy as np
 
 from ..cases.commands.arguments import expected, texts
 from ..cases.commands.terminal import escaped
+from ..cases.errors import GrucibleError
 from ..cases.operators.readings import STORED, ReadingNames
 from ..vectors.block import Block, block_of
-from ..vectors.case import Case
+from ..vectors.case import Answer, Case
 from .judging.case_result import CaseResult, CaseVerdict
 from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.judge import judge_one
@@ -97,12 +98,30 @@ def judge(
     What is required can be changed as for `verify`. What is no mapping, and arrays of other names, shapes or
     dtypes, are an error, as in `check`. Each case is taken by itself here: that a runtime follows one reading
     of an ambiguous text in all cases, `verify` alone can say.
-    Raises GrucibleError for criteria that are none, and VectorFileError for a case without tolerances.
+    Raises GrucibleError for criteria that are none, and for a case, made by hand, without answers of the
+    shapes and dtypes that it asks for, or without tolerances.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
+    _check_answers(case)
     criterion = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)[case.dtype]
     reply = returned(Runtime("", "", lambda _: outputs), case.question)
     return judged_reply(block_of(case), reply, criterion)
+
+
+def _check_answers(case: Case) -> None:
+    """Raise GrucibleError unless there is the stored answer, and each is what the question asks for."""
+    if STORED not in case.answers:
+        raise GrucibleError(f"{case.id}: has no answer under (), which is the stored one")
+    for reading, answer in case.answers.items():
+        expected(f"answers[{reading}]", answer, Answer, "a grucible.Answer")
+        for kind, arrays in {"outputs": answer.outputs, **answer.tolerances}.items():
+            for name, asked in case.question.outputs.items():
+                found = arrays.get(name)
+                dtype = asked.dtype if kind == "outputs" else np.dtype(np.float32)
+                if found is None or (found.shape, found.dtype) != (asked.shape, dtype):
+                    raise GrucibleError(
+                        f"{case.id}: answers[{reading}]: {kind}: {name} is not {dtype} {asked.shape}"
+                    )
 
 
 def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:

@@ -88,7 +88,12 @@ def _files(root: Path) -> list[tuple[Path, str]]:
         ) from None
     if root.is_file():
         return [(root, root.name)]
-    files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
+    if not root.is_dir():
+        raise VectorFileError(f"{root}: is neither a file nor a directory; name another place")
+    try:
+        files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
+    except OSError as error:
+        raise VectorFileError(f"{error.filename}: {error.strerror}") from None
     found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(

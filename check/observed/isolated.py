@@ -118,7 +118,10 @@ class IsolatedRuntime:
                 child.channel.send([hello_lines()], deadline)
             hello = hello_of(child.channel.lines(deadline))
         except Closed:
-            raise RuntimeNotUsable(f"runtime {self._spec}: {self._lost()} while loading") from None
+            given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
+            raise RuntimeNotUsable(
+                f"runtime {self._spec}: {self._lost()} while loading{given}"
+            ) from None
         except LateError:
             self._drop()
             raise RuntimeNotUsable(
@@ -159,11 +162,9 @@ class IsolatedRuntime:
                 return
             deadline = time.monotonic() + self._timeout
             self._unprepared = True  # unless it says that it is ready
-            try:
+            with contextlib.suppress(Closed, LateError, ProtocolError):
                 child.channel.send(prepare_parts(questions), deadline)
                 self._unprepared = child.channel.lines(deadline)[:1] != [READY]
-            except (Closed, LateError, ProtocolError):
-                pass
             if self._unprepared:
                 self._drop()
 
@@ -173,9 +174,8 @@ class IsolatedRuntime:
             died = self._lost() if self._ready and not self._alive() else ""
             if not self._gone:
                 try:
-                    self.ready()
-                except OtherHello:
-                    pass  # it is told of each question
+                    with contextlib.suppress(OtherHello):  # it is told of each question
+                        self.ready()
                 except RuntimeNotUsable as error:
                     said = f"the runtime does not come back: {error}"
                     self._gone = Reply("error", {}, said, Fault("crashed"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...cases.commands.arguments import expected
+from ...cases.commands.arguments import expected, texts
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
@@ -75,10 +75,15 @@ class Trace:
 def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     """The exact quantities of every step of a case, under the readings that are followed.
 
-    Proven as the answers are: each quantity is exact, and rounded once, by itself. Raises GrucibleError where
-    one is too close to the middle between two numbers of the dtype, as happens where inputs overflow.
+    Proven as the answers are: each quantity is exact, and rounded once, by itself. Raises GrucibleError for
+    readings that the case has no answer under, and where a quantity is too close to the middle between two
+    numbers of the dtype, as happens where inputs overflow.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
+    reading = texts("reading", reading)
+    if reading not in case.answers:
+        known = ", ".join(map(repr, case.answers))
+        raise GrucibleError(f"{case.id}: has no answer under {reading!r}; expected one of {known}")
     operator = OPERATORS[case.operator]
     try:
         directions = exact_trace(operator, case.attributes, case.dtype, case.inputs, reading)

@@ -289,6 +289,9 @@ def test_memory_can_be_limited(tmp_path: Path, command: Command) -> None:
     arguments = ["check", tmp_path / "cell.h5", "--runtime", f"{tmp_path / 'greedy.py'}:run"]
     ended = command(*arguments, "--memory", "2G", "--json")
     check_finding(ended.report["cases"], "error", "MemoryError: Unable to allocate 4.00 GiB")
+    ended = command(*arguments, "--memory", "1M")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1].endswith(" while loading with --memory 1,024K")
     for size in ("2", "G", "-1G", "1.5G", "0M", "9" * 30 + "G"):
         ended = command(*arguments, "--memory", size)
         assert (ended.status, ended.out) == (2, "")

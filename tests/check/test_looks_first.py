@@ -4,6 +4,7 @@ be lost."""
 from __future__ import annotations
 
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,17 @@ from .conftest import HERE, Command
 CELL = CORE / "openvino/gru_cell/core.h5"
 CASE = "openvino.GRUCell-3/core/float32/noact"
 HOLDS = "mine.txt: is there already, and"
+WORK = (
+    "grucible.check.observed.pool.RuntimePool",
+    "grucible.check.shrinking.shrink.shrink",
+    "grucible.check.profiling.profile.profile_of",
+    "grucible.check.reports.audit.audited",
+    "grucible.check.tracing.trace.trace",
+    "grucible.check.verdict.judge",
+    "grucible.check.importing.npz_files.suite_of_npz",
+    "grucible.vectors.exchange.export.find_vectors",
+    "grucible.gen.making.files.plan_files",
+)
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
 
@@ -25,17 +37,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(*_: object, **__: object) -> None:
         raise AssertionError("the work has begun")
 
-    for name in (
-        "grucible.check.observed.pool.RuntimePool",
-        "grucible.check.shrinking.shrink.shrink",
-        "grucible.check.profiling.profile.profile_of",
-        "grucible.check.reports.audit.audited",
-        "grucible.check.tracing.trace.trace",
-        "grucible.check.verdict.judge",
-        "grucible.check.importing.npz_files.suite_of_npz",
-        "grucible.vectors.exchange.export.find_vectors",
-        "grucible.gen.making.files.plan_files",
-    ):
+    for module in {name.rpartition(".")[0] for name in WORK}:
+        import_module(module)  # one that is imported below would keep what stands for the other
+    for name in WORK:
         monkeypatch.setattr(name, begun)
 
 

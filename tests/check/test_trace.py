@@ -17,7 +17,7 @@ from diagnosis.kernel import Direction, Kernel, Task
 from shipped import core_cases
 
 import grucible
-from grucible import Case, Question
+from grucible import Case, GrucibleError, Question
 from grucible.check.reports.deviation import sentences, verdict, wrong_steps
 from grucible.check.reports.trace import against_lines, step_lines
 from grucible.check.tracing.deviation import Deviation, WrongStep
@@ -520,3 +520,14 @@ def test_the_page_shows_what_is_printed(command: Command, here: Path) -> None:
 )
 def test_bad_usage(asked: list[str], says: str, command: Command) -> None:
     bad_usage(command("trace", *asked), says)
+
+
+@pytest.mark.parametrize(("reading", "named"), [("x", r"\('x',\)"), (["a", "b"], r"\('a', 'b'\)")])
+def test_a_case_is_traced_under_the_readings_that_it_has_answers_under(
+    reading: Any, named: str
+) -> None:
+    case = case_of(BOTH)
+    with pytest.raises(GrucibleError, match=f"has no answer under {named}; expected one of \\(\\)"):
+        case.trace(reading)
+    for accepted in case.answers:
+        assert case.trace(accepted).reading == accepted

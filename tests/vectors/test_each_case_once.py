@@ -116,3 +116,8 @@ def test_files_that_cannot_hold_what_is_asked_for_are_left_out(
     assert find_vectors(tmp_path, ["openvino.GRUCell-3/*", "onnx*"]) == []
     assert len(find_vectors(tmp_path, ["*forward-a"])) == 2
     assert len(find_vectors(tmp_path)) == 2
+
+
+def test_what_is_neither_a_file_nor_a_directory_holds_no_case() -> None:
+    with pytest.raises(VectorFileError, match=r"^/dev/null: is neither a file nor a directory; "):
+        next(load_vectors("/dev/null"))
