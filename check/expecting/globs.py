@@ -10,7 +10,7 @@ from itertools import combinations, product
 
 from ...cases.selection import literal, matches
 
-MOST_GLOBS = 60
+MOST_SOUGHT = 60
 """So many globs are sought for a group; what they do not match is named one by one."""
 _SEEDS = 4
 """So many ids are taken at once, of which globs are made by leaving parts out."""
@@ -80,7 +80,7 @@ class _Ids:
 
 
 def covering(
-    wanted: Sequence[str], others: Collection[str], most: int = MOST_GLOBS
+    wanted: Sequence[str], others: Collection[str], most: int = MOST_SOUGHT
 ) -> tuple[list[str], list[str]]:
     """At most `most` globs that match ids of `wanted` and none of `others`, those first that match most, and
     the ids that none of them matches. A glob for one id alone is none of them."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
-from ...cases.selection import Ids, is_glob, matches, matches_several, selected
+from ...cases.selection import MOST_GLOBS, Ids, is_glob, matches, matches_several, selected
 from .sayable import HOW, texts, unsayable
 
-MOST_GLOBS = 1000
-"""So many expectations may be of more than one case: each is held against every case."""
 TOO_MANY = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
 """What is said of the first that is too many."""
 
