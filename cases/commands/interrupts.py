@@ -14,6 +14,9 @@ AGAIN_SECONDS = 5.0
 """After so long a Ctrl-C that nobody has acted on is raised once more: a library may have swallowed it, and
 what is waited for then may take minutes."""
 
+IMPORTED_SECONDS = 0.05
+"""After so long a Ctrl-C is raised once more that arrived while numpy was imported."""
+
 _interrupted = 0
 """The number of the signal that arrived; 0 before."""
 
@@ -28,10 +31,17 @@ def _handler(number: int, _: object) -> None:
     global _interrupted, _waiting
     if number != signal.SIGALRM:
         _interrupted = number
-    signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    importing = _numpy_is_imported()
+    signal.setitimer(signal.ITIMER_REAL, IMPORTED_SECONDS if importing else AGAIN_SECONDS)
     _waiting = _held
-    if not _held:
+    if not (_held or importing):
         raise KeyboardInterrupt
+
+
+def _numpy_is_imported() -> bool:
+    """Whether numpy is being imported just now: its modules in C print what is raised in it."""
+    spec = getattr(sys.modules.get("numpy"), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 SWALLOWS = """
 import os, signal, time
@@ -23,6 +24,31 @@ except KeyboardInterrupt:
 time.sleep(0.5)
 print(interrupts.was_interrupted())
 """
+
+IMPORTS = """
+import os, pathlib, signal, sys
+from grucible.cases.commands import interrupts
+pathlib.Path("numpy.py").write_text(
+    "import os, signal, time\\nos.kill(os.getpid(), signal.SIGINT)\\ntime.sleep(0.2)\\nprint('whole')\\n"
+)
+sys.path.insert(0, os.getcwd())
+interrupts.remember_interrupts()
+try:
+    import numpy, time
+    time.sleep(60)
+except KeyboardInterrupt:
+    interrupts.acted_on()
+    print("raised")
+"""
+
+
+def test_numpy_is_imported_before_a_ctrl_c_is_raised(tmp_path: Path) -> None:
+    """Its modules in C would print the frames of what is raised in them."""
+    command = [sys.executable, "-c", IMPORTS]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=50, cwd=tmp_path
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "whole\nraised\n", "")
 
 
 def test_a_swallowed_ctrl_c_comes_again_and_then_no_more() -> None:
