@@ -98,14 +98,10 @@ class Block:
         return (self.question(row) for row in range(len(self)))
 
     def case(self, row: int) -> Case:
-        """Case `row` of the block; its arrays are views of the block's, those of its answers to be read only:
-        who writes there would be judged by that."""
-        answers = {names: answer.rows(row) for names, answer in self.answers.items()}
-        for answer in answers.values():
-            for arrays in (answer.outputs, *answer.tolerances.values()):
-                for array in arrays.values():
-                    array.setflags(write=False)
-        return Case(self.question(row), self.tier, answers)
+        """Case `row` of the block; its arrays are views of the block's, but for those of its answers, which
+        are copies to be read only: who writes there all the same is not judged by that."""
+        kept = {names: answer.rows(row) for names, answer in self.answers.items()}
+        return Case.of_vectors(self.question(row), self.tier, kept)
 
     def cases(self) -> Iterator[Case]:
         """The cases of the block, in order."""
@@ -124,14 +120,14 @@ class Block:
 
 
 def block_of(case: Case) -> Block:
-    """The block of one case alone; its arrays are views of the case's."""
+    """The block of one case alone, by which it is judged; its arrays are views of the case's."""
 
     def one(arrays: Mapping[str, Array]) -> Arrays:
         return {name: array[None] for name, array in arrays.items()}
 
     answers = {
         names: Answer(one(a.outputs), {name: one(limits) for name, limits in a.tolerances.items()})
-        for names, a in case.answers.items()
+        for names, a in (case.answers if case.kept is None else case.kept).items()
     }
     return Block(
         case.id, case.operator, case.dtype, case.tier, [case.id], [dict(case.given)],

@@ -38,12 +38,25 @@ class Answer:
     def __repr__(self) -> str:
         return f"<Answer {shapes(self.outputs)}>"
 
+    def copied(self) -> Answer:
+        """An answer of the same values in arrays of its own, which are to be read only."""
+        return Answer(
+            _copies(self.outputs), {name: _copies(some) for name, some in self.tolerances.items()}
+        )
+
     def rows(self, which: int | Array) -> Answer:
         """The answer of one of the stacked cases, or of several."""
         return Answer(
             rows_of(self.outputs, which),
             {name: rows_of(limits, which) for name, limits in self.tolerances.items()},
         )
+
+
+def _copies(arrays: Arrays) -> Arrays:
+    copies = {name: array.copy() for name, array in arrays.items()}
+    for array in copies.values():
+        array.setflags(write=False)
+    return copies
 
 
 def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
@@ -62,9 +75,19 @@ class Case:
     question: Question
     tier: str
     answers: Mapping[ReadingNames, Answer]
+    kept: Mapping[ReadingNames, Answer] | None = field(default=None, init=False, compare=False)
+    """The same answers, which nobody else holds: a case is judged by these, whatever is written into those
+    above. None of a case made by hand, which is judged by those."""
 
     def __repr__(self) -> str:
         return f"<Case {self.id}: {self.tier}, {shapes(self.answer.outputs)}>"
+
+    @classmethod
+    def of_vectors(cls, question: Question, tier: str, kept: Mapping[ReadingNames, Answer]) -> Case:
+        """A case that is judged by `kept`; its `answers` are copies."""
+        case = cls(question, tier, {names: answer.copied() for names, answer in kept.items()})
+        object.__setattr__(case, "kept", kept)
+        return case
 
     @property
     def answer(self) -> Answer:

@@ -51,13 +51,13 @@ class Unjudged(Failed):
 class Judge:
     """What a test that asserts by itself has its outputs judged with: `judge(outputs)`.
 
-    `case` is the case; `block`, which it judges by, holds the arrays that the case had when this was made.
+    `case` is the case; `block`, which it judges by, holds the answers of the vectors.
     `last` is what was found last, None where nothing was judged, and `outputs` of which arrays.
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
         self.case = case
-        self.block = block_of(case)  # whatever a test makes of the case
+        self.block = block_of(case)
         self.last: Judgment | None = None
         self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import ctypes
 import itertools
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +99,39 @@ def test_a_test_is_judged_by_the_case_as_it_was_before(case: Case) -> None:
     ask = Judge(case, chosen_criteria()["float32"], "")
     case.answer.outputs.update(off_by(case, 3))
     assert not ask(case.answer.outputs).passed
+
+
+def written_by_c(case: Case) -> dict[str, Any]:
+    """Zeros, which a kernel in C wrote over what is expected: it asks no flag of numpy's."""
+    output = case.answer.outputs["Ho"]
+    ctypes.memset(output.ctypes.data, 0, output.nbytes)
+    return dict(case.answer.outputs)
+
+
+def loosened(case: Case) -> dict[str, Any]:
+    """Zeros, where the bits of every tolerance are made those of 3e38."""
+    for limits in case.answer.tolerances.values():
+        ctypes.memset(limits["Ho"].ctypes.data, 0x7F, limits["Ho"].nbytes - 4)
+    return {"Ho": np.zeros_like(case.answer.outputs["Ho"])}
+
+
+def replaced(case: Case) -> dict[str, Any]:
+    case.answer.outputs["Ho"] = np.zeros_like(case.answer.outputs["Ho"])
+    return dict(case.answer.outputs)
+
+
+@pytest.mark.parametrize("do", [written_by_c, loosened, replaced])
+@pytest.mark.parametrize(
+    "copied", [lambda case: case, copy.deepcopy, lambda case: pickle.loads(pickle.dumps(case))]
+)
+def test_a_case_is_judged_by_what_the_vectors_say(
+    do: Callable[[Case], dict[str, Any]], copied: Callable[[Case], Case], case: Case
+) -> None:
+    case = copied(case)
+    right = case.answer.copied().outputs
+    found = judge(case, do(case))
+    assert (found.verdict, found.where) == ("failed", judge(case, {"Ho": 0 * right["Ho"]}).where)
+    assert judge(case, right).passed
 
 
 def test_a_wrong_element_is_named(case: Case) -> None:
