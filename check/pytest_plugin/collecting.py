@@ -59,7 +59,7 @@ class Cases(pytest.Collector):
                 test.add_marker(mark)
             yield test
 
-    def _test(self, what: str, name: str, called: Callable[..., None]) -> pytest.Item:
+    def _test(self, what: str, name: str, called: Callable[..., bool]) -> pytest.Item:
         made: _Test = _Test.from_parent(self, name=name, callobj=called)
         made.what = what
         return made
@@ -107,12 +107,16 @@ class _Test(pytest.Function):
 
     what: str
     """`case` or `block`."""
+    decided = False
+    """Whether a case that decides has passed in it."""
 
     def runtest(self) -> None:
         """Call the test, which passes by that alone. pytest asks a hook to call a function, which nobody
         answers with `-p no:python`, and which another plugin may answer without a call."""
         __tracebackhide__ = is_users
-        self.obj(**{name: self.funcargs[name] for name in self._fixtureinfo.argnames})
+        self.decided = self.obj(
+            **{name: self.funcargs[name] for name in self._fixtureinfo.argnames}
+        )
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where it stands, as far as it stands anywhere, and what stands over its failure.
@@ -122,18 +126,18 @@ class _Test(pytest.Function):
         return self.config.rootpath / NAME, 0, f"{self.what} {self.name}"
 
 
-def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], None]:
-    def test() -> None:
+def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], bool]:
+    def test() -> bool:
         __tracebackhide__ = is_users
-        vectors.one(ask, case_id)
+        return vectors.one(ask, case_id)
 
     return test
 
 
-def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
-    def test(subtests: Any) -> None:
+def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], bool]:
+    def test(subtests: Any) -> bool:
         __tracebackhide__ = is_users
-        vectors.block(ask, name, subtests)
+        return vectors.block(ask, name, subtests)
 
     return test
 

@@ -1,33 +1,44 @@
-"""A session of `pytest --grucible` in which no case was judged."""
+"""A session of `pytest --grucible` in which no case that decides has passed."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 NAME = "grucible"
 """What stands before `::` in the tests' ids, where others have a file."""
+_DECIDED = "decided"
+"""What says of a test, and of its report, that a case that decides has passed in it."""
 
 
 class Judged:
-    """Whether any case of `--grucible` was judged. Where all are unsupported, the session does not pass, as
+    """Whether any case of `--grucible` that decides has passed. Where none has, the session does not pass, as
     with `grucible check`."""
 
     def __init__(self) -> None:
-        self._unsupported, self._others, self.nothing = 0, 0, False
+        self._asked, self._decided, self.nothing = False, False, False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report what is known of its test, for it may be made in another process."""
+        report = yield
+        setattr(report, _DECIDED, getattr(item, _DECIDED, False))
+        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what became of a case, or of a block; with xdist, of those that others ran."""
-        if report.nodeid.startswith(f"{NAME}::") and report.when == "call":
-            unsupported = report.skipped and not hasattr(report, "wasxfail")
-            self._unsupported += unsupported
-            self._others += not unsupported
+        """See what became of a case, or of a block; with xdist, of those that others ran."""
+        if report.nodeid.startswith(f"{NAME}::"):
+            self._asked = True
+            self._decided |= getattr(report, _DECIDED, False)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End with 1 what would end with 0."""
-        self.nothing = exitstatus == 0 and self._unsupported > 0 and not self._others
+        self.nothing = exitstatus == 0 and self._asked and not self._decided
         if self.nothing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -35,5 +46,6 @@ class Judged:
         """Say why."""
         if self.nothing:
             terminalreporter.write_line(
-                "grucible: incomplete: no case was judged, for all that were asked are unsupported"
+                "grucible: incomplete: no case that decides has passed: they are unsupported, skipped or "
+                "expected to fail, or nothing decides"
             )

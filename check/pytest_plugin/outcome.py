@@ -20,6 +20,7 @@ from ..expecting.held import Held
 from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.expectations import Expectation
+from ..judging.grade import Grade
 from ..observed.source import Fault, returned
 from ..one_case import Judgment, judged_reply
 from ..reports.paragraph import how_far_off
@@ -101,6 +102,13 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
     if not found.passed:
         other = _excuse(judge, expected, found.result, None)
         raise pytest.fail.Exception("\n".join([paragraph(found), *other]), pytrace=False)
+
+
+def decides(judge: Judge) -> bool:
+    """Whether it says anything that the case passes: its tier decides, and its tolerances say enough."""
+    seen = Grade(judge.case.dtype, judge.criterion)
+    seen.see_limits("", judge.block, np.ones(1, bool))
+    return judge.case.tier in DECIDING and not seen.undeciding.total()
 
 
 def paragraph(found: Judgment) -> str:

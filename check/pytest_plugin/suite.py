@@ -28,7 +28,17 @@ from ..expecting.reading import load_expectations
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
 from ..observed.source import copied
-from .outcome import NOTHING, AsExpected, Judge, Test, Unjudged, is_users, outcome, reason_of
+from .outcome import (
+    NOTHING,
+    AsExpected,
+    Judge,
+    Test,
+    Unjudged,
+    decides,
+    is_users,
+    outcome,
+    reason_of,
+)
 from .stored import Stored
 
 CORE = "core"
@@ -176,37 +186,42 @@ class Vectors:
             return []
         return [pytest.mark.xfail(strict=True, raises=AsExpected, reason=reason_of(expected))]
 
-    def one(self, test: Test, case_id: str) -> None:
-        """Run the test of a case."""
+    def one(self, test: Test, case_id: str) -> bool:
+        """Run the test of a case; whether it decides, if it passes."""
         __tracebackhide__ = True
-        outcome(test, self._judge(case_id), self._known.of(case_id))
+        judge = self._judge(case_id)
+        outcome(test, judge, self._known.of(case_id))
+        return decides(judge)
 
-    def block(self, test: Test, name: str, subtests: Any) -> None:
-        """Run the tests of the cases of the block of this name; where all are skipped, it is too."""
+    def block(self, test: Test, name: str, subtests: Any) -> bool:
+        """Run the tests of the cases of the block of this name; where all are skipped, it is too. Whether one
+        that decides passes."""
         __tracebackhide__ = True
-        ids, skipped = self.blocks[name], []
+        ids, skipped, decided = self.blocks[name], [], False
         for case_id in ids:
             with subtests.test(msg=case_id):
                 try:
-                    self._marked(test, case_id)
+                    decided |= self._marked(test, case_id)
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                     raise
         if len(skipped) == len(ids):
             raise skipped[0]  # nothing was judged
+        return decided
 
-    def _marked(self, test: Test, case_id: str) -> None:
+    def _marked(self, test: Test, case_id: str) -> bool:
         """Run the test of a case that no mark can be given: as if it had its mark."""
         __tracebackhide__ = is_users
         expected = self._known.of(case_id)
         try:
-            self.one(test, case_id)
+            decided = self.one(test, case_id)
         except AsExpected:
             if expected:
                 pytest.xfail(reason_of(expected))
             raise
         if expected:
             pytest.fail(f"[XPASS(strict)] {reason_of(expected)}", pytrace=False)
+        return decided
 
     def _judge(self, case_id: str) -> Judge:
         case = self._stored.case(case_id)

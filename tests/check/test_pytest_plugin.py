@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import grucible
@@ -142,7 +143,7 @@ def test_without_a_test_file(project: Path) -> None:
     assert "the tier nonportable does not decide" in printed
 
 
-INCOMPLETE = "grucible: incomplete: no case was judged, for all that were asked are unsupported"
+INCOMPLETE = "grucible: incomplete: no case that decides has passed"
 
 
 @pytest.mark.rows(3)
@@ -167,10 +168,44 @@ def test_where_no_case_was_judged_the_session_does_not_pass(
     assert judged or "1 skipped" in printed
 
 
+BLOCKS_ALONE = "from grucible.check.pytest_plugin import suite\nsuite.MOST_TESTS = 0\n"
+SKIPS_ALL = (
+    "import pytest\n@pytest.fixture(autouse=True)\ndef no_device():\n    pytest.skip('none')\n"
+)
+EXPECTED = ("--grucible-expect", "known.yaml", "--grucible-select", "*/known-*[!t]")
+
+
+@pytest.mark.rows(3)
+@pytest.mark.parametrize(
+    ("more", "conftest"),
+    [
+        (("--grucible", "nonportable.h5"), ""),
+        (("--grucible", "nonportable.h5"), BLOCKS_ALONE),
+        (("--grucible", "nonportable.h5", "-n", "2"), ""),
+        (EXPECTED, ""),
+        (EXPECTED, BLOCKS_ALONE),
+        (("--grucible-select", "*/right"), SKIPS_ALL),
+        (("--grucible", "boundless.h5"), ""),
+        (("--grucible", "boundless.h5"), BLOCKS_ALONE),
+    ],
+)
+def test_where_none_passes_that_decides_the_session_does_not(
+    project: Path, more: Sequence[str], conftest: str
+) -> None:
+    names = ["special-right", "special-wrong"]
+    write_vectors(project / "nonportable.h5", make_block(names, tier="nonportable"))
+    boundless = make_block(["right"])
+    for limits in boundless[1].answer.tolerances.values():
+        limits["Ho"][...] = np.inf
+    write_vectors(project / "boundless.h5", boundless)
+    (project / "conftest.py").write_text(conftest)
+    status, printed = run(project, *ASK, *more)
+    assert (status, printed.count(INCOMPLETE)) == (1, 1), printed
+    assert " failed" not in printed
+
+
 def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
-    (project / "conftest.py").write_text(
-        "from grucible.check.pytest_plugin import suite\nsuite.MOST_TESTS = 0\n"
-    )
+    (project / "conftest.py").write_text(BLOCKS_ALONE)
     expect = ("--grucible-expect", "known.yaml")
     status, printed = run(project, *ASK, *expect, "-rA", "--verbosity=3")
     assert status == 1
