@@ -69,8 +69,8 @@ def arithmetic_findings(
         fine = order[: order.index(coarsest) + 1]
         mine = of_dtype & left & np.array([name in fine for name in held])
         numbers = _numbers_of(coarsest, parts, len(rows)) & of_dtype
-        one_type = int(numbers.sum()) > MOST * of_dtype.sum()
-        one_type &= not _on_a_grid(coarsest, parts, numbers)
+        most = int(numbers.sum()) > MOST * int(of_dtype.sum())
+        one_type = most and not _on_a_grid(coarsest, parts, numbers)
         if one_type:
             mine &= numbers
         tight = sound(dtype, coarsest)

@@ -5,6 +5,7 @@ The core vectors are loaded once, and which cases of one of their blocks catch a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -23,6 +24,7 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
+from grucible.check.reports.json import report_json
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block
@@ -66,7 +68,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         passed.append((block, right))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     diagnosis = diagnose(failing, held, InMemory(passed))
-    return Report(
+    report = Report(
         runtime="in memory",
         runtime_version="",
         vectors="the core vectors",
@@ -75,6 +77,8 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         results=results,
         diagnosis=diagnosis,
     )
+    assert json.loads(report_json(report))  # of whatever numbers a finding has
+    return report
 
 
 class InMemory(Passing):
