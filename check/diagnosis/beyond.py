@@ -45,8 +45,9 @@ class Candidate:
 
 def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> list[Candidate]:
     """What explains the steps of the failing cases of `parts`, a few of each of a few blocks; alone, or,
-    where nothing does, together with one of `bases` or with what gives many wrong states. Where something
-    that was found gives every wrong state, nothing else is looked for, nor on top of another base."""
+    where nothing does, together with one of `bases` or with what gives many wrong states. None of these has
+    an arithmetic of its own: that knows no functions of variants. Where something that was found gives every
+    wrong state, nothing else is looked for, nor on top of another base."""
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
@@ -67,7 +68,7 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
         whole = list(in_some_units(one))
         found |= {(variant.name,): (variant,) for variant in whole}
         left = [other for other in left if other is not one or not whole]
-    alone = {variants[0].name: (1.0, variants[0]) for variants in found.values()}
+    alone = {one.name: (1.0, one) for one, *_ in found.values() if not one.arithmetic}
     most = sorted((partly | alone).values(), key=lambda entry: -entry[0])[:BASES]
     for one in _few(left):
         for _, base in (entry for entry in most if one.has_all([entry[1]])):
