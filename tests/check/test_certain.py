@@ -25,7 +25,7 @@ from grucible.check.diagnosis.steps import Steps, steps_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block
-from grucible.vectors.find import CORE
+from grucible.vectors.find import CORE, case_ids
 
 from .diagnosing import core_blocks, report_on, selected, variants_run
 
@@ -219,7 +219,8 @@ class OneOrTheOther(Kernel):
 
 def test_two_findings_are_not_said_of_one_place() -> None:
     """Whichever gate is computed last hides the other: that is not to say that both are wrong."""
-    found = verify(runtime=OneOrTheOther(), select=[f"{CELL}/*/float32/*"]).diagnosis
+    few = [one for one in case_ids(None, [f"{CELL}/*/float32/*"]) if "quarter-weights" not in one]
+    found = verify(runtime=OneOrTheOther(), select=few).diagnosis  # a quarter leaves B out
     certain = {one.names: one.where for one in found.findings if one.certain}
     assert certain == {
         ("reset-gate-ignored",): "where linear_before_reset is true and B is left out"
@@ -237,7 +238,7 @@ class LastCalls(Kernel):
         return super().__call__(question)
 
     def recurrent(self, h: Array, reset: Array, p: Direction) -> Array:
-        late = 146 < self.asked <= 154
+        late = 150 < self.asked <= 158
         return super().recurrent(h, reset, p._replace(reset_after=p.reset_after != late))
 
 
