@@ -86,7 +86,7 @@ def grucible() -> None:
            score: too few cases catch something; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own
-      130  interrupted by Ctrl-C; 143: ended by SIGTERM
+      130  interrupted by Ctrl-C; 129: ended by SIGHUP; 143: by SIGTERM
     """
 
 
