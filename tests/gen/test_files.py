@@ -106,6 +106,21 @@ def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> 
     assert list(out.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("lists", [[], ["--digests", "digests.txt"]])
+def test_gen_that_fails_leaves_no_empty_folder(
+    lists: list[str], spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(27, "File too large")
+
+    monkeypatch.setattr("grucible.vectors.hdf5.writing.replace_file", fails)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    for out in ("new/below", "there"):
+        assert gen(spec, "-o", out, *lists).exit_code == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == [spec.name, "there"]
+
+
 def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
     gen(spec, "-o", tmp_path / "a")
     spec.write_text(SPEC.replace("[forward, bidirectional]", "[reverse, forward, bidirectional]"))
