@@ -250,6 +250,24 @@ def test_threads_that_cannot_be_started_are_told(
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.parametrize("made", ["__init__", "submit"])
+def test_processes_that_cannot_be_made_are_told(
+    made: str, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without /dev/shm, or with few descriptors."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(f"concurrent.futures.process.ProcessPoolExecutor.{made}", refused)
+    result = gen(spec, "-o", tmp_path / "out", jobs=2)
+    assert isinstance(result.exception, GrucibleError)
+    assert str(result.exception) == (
+        "processes, and their semaphores and pipes, cannot be made (Too many open files); "
+        "--jobs 1 needs none"
+    )
+
+
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:
     for option, value, words in (
         ("--select", "nothing*", "no case is selected by --select 'nothing*'; see the ids with"),
