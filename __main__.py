@@ -86,7 +86,7 @@ def grucible() -> None:
            score: too few cases catch something; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own
-      130  interrupted by Ctrl-C; 143: ended by SIGTERM
+      130  interrupted by Ctrl-C; 129: ended by SIGHUP; 143: by SIGTERM
     """
 
 
@@ -124,17 +124,28 @@ def main(**extra: Any) -> None:
         said = " ".join(str(error).splitlines())
         if len(said) > MOST_SAID:
             said = f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
-        say(f"grucible: {said}", err=True)
+        say(f"grucible: {said}{_where_nothing_is()}", err=True)
         raise SystemExit(2) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        say(f"grucible: {place}{error.strerror or error}", err=True)
+        say(f"grucible: {place}{error.strerror or error}{_where_nothing_is()}", err=True)
         raise SystemExit(2) from None
     except Exception as error:
         if was_interrupted():
             _end_interrupted()
         say(f"grucible: an error of its own, and no verdict: {own_error(error)}", err=True)
         raise SystemExit(OWN_ERROR) from None
+
+
+def _where_nothing_is() -> str:
+    """What to add to an error where the current directory is gone, with all that is relative to it."""
+    from pathlib import Path
+
+    try:
+        Path.cwd()
+    except OSError:
+        return "; the current directory is gone: change to another"
+    return ""
 
 
 def _end_interrupted() -> NoReturn:

@@ -73,6 +73,19 @@ def prepare_place(path: Path) -> None:
 
 
 @contextlib.contextmanager
+def leaving_no_empty_folder(*files: Path) -> Iterator[None]:
+    """Where the block raises, the folders above `files` that were not there before go, if they are empty."""
+    made = {folder for file in files for folder in file.parents if not os.path.lexists(folder)}
+    try:
+        yield
+    except BaseException:
+        for folder in sorted(made, key=lambda one: len(one.parts), reverse=True):
+            with contextlib.suppress(OSError):  # files are there, or it was never made
+                folder.rmdir()
+        raise
+
+
+@contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[None]:
     """An OSError of writing as a GrucibleError that names `path`."""
     try:

@@ -22,7 +22,7 @@ from ..cases.commands.text_file import (
 )
 from ..cases.commands.usable_cpus import usable_cpus
 from ..cases.errors import GrucibleError
-from ..cases.whole_file import writing_to
+from ..cases.whole_file import leaving_no_empty_folder, writing_to
 
 if TYPE_CHECKING:
     from ..cases.expansion.case_spec import CaseSpec
@@ -78,27 +78,33 @@ def gen_command(
     check_dtypes(dtypes)
     lists = {"--digests": digests, "--tolerance-digests": tolerance_digests}
     check_apart((option, place) for option, place in lists.items() if place)
+    with leaving_no_empty_folder(out / "lists"):
+        _check_lists(lists, out)
+        expanded = expand_all(find_specs(specs), dtypes, select)
+        plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
+        _check_beside(plans, lists)
+        ours = digests_of({*published_digests(), *(plan.relative for plan in plans)})
+        for listed in filter(None, lists.values()):
+            check_replaceable(listed, ours)
+        files = _made_or_found(plans, out, jobs, remake=not verify, whole=whole)
+        complete = [file for file in files if not file.undrawn]
+        equal = _say_published(complete) if whole and complete else 0
+        _say_undrawn(files, out, {plan.relative: plan.cases for plan in plans})
+        for place, name in ((digests, "content_sha256"), (tolerance_digests, "tolerance_sha256")):
+            if place:
+                sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
+                lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
+                replace_text(place, "".join(lines), ours)
+        if verify and equal < len(files):
+            raise SystemExit(1)
+
+
+def _check_lists(lists: Mapping[str, Path | None], out: Path) -> None:
+    """Raise GrucibleError for a list that would replace something else, or cannot be written."""
     for listed in filter(None, lists.values()):
         with writing_to(out):
             out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
         check_replaceable(listed, DIGESTS)
-    expanded = expand_all(find_specs(specs), dtypes, select)
-    plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
-    _check_beside(plans, lists)
-    ours = digests_of({*published_digests(), *(plan.relative for plan in plans)})
-    for listed in filter(None, lists.values()):
-        check_replaceable(listed, ours)
-    files = _made_or_found(plans, out, jobs, remake=not verify, whole=whole)
-    complete = [file for file in files if not file.undrawn]
-    equal = _say_published(complete) if whole and complete else 0
-    _say_undrawn(files, out, {plan.relative: plan.cases for plan in plans})
-    for place, name in ((digests, "content_sha256"), (tolerance_digests, "tolerance_sha256")):
-        if place:
-            sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
-            lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-            replace_text(place, "".join(lines), ours)
-    if verify and equal < len(files):
-        raise SystemExit(1)
 
 
 def _check_beside(plans: Sequence[Plan], lists: Mapping[str, Path | None]) -> None:

@@ -93,7 +93,7 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     try:
         files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
     except OSError as error:
-        raise VectorFileError(f"{error.filename}: {error.strerror}") from None
+        raise VectorFileError(f"{error.filename or root}: {error.strerror}") from None
     found = [(file, file.relative_to(root).as_posix()) for file in files]
     if not found:
         raise VectorFileError(

@@ -1,4 +1,4 @@
-"""Ctrl-C, and an end that is asked for by SIGTERM, that count wherever they arrive."""
+"""Ctrl-C, and an end that is asked for by SIGTERM or SIGHUP, that count wherever they arrive."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ _waiting = False
 
 def _handler(number: int, _: object) -> None:
     global _interrupted, _waiting
+    if number == signal.SIGHUP:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a session that ends sends several
+        if _interrupted:
+            return
     if number != signal.SIGALRM:
         _interrupted = number
     importing = _numpy_is_imported()
@@ -73,11 +77,14 @@ def remember_interrupts() -> None:
 
 
 def remember_terminations() -> None:
-    """Make SIGTERM an interruption as Ctrl-C is one, for who has something to write before the end. Where
-    Ctrl-C is not remembered, or SIGTERM is not left to the system, nothing changes."""
-    remembered = signal.getsignal(signal.SIGINT) is _handler
-    if remembered and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _handler)
+    """Make SIGTERM, and SIGHUP where a terminal is closed, an interruption as Ctrl-C is one, for who has
+    something to write before the end. Where Ctrl-C is not remembered, or a signal is not left to the system,
+    nothing changes."""
+    if signal.getsignal(signal.SIGINT) is not _handler:
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _handler)
 
 
 def acted_on() -> None:

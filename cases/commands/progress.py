@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import put, say
+from .terminal import nobody_reads, put, say
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -29,7 +29,8 @@ class Progress:
         if self._bar:
             rate = self._done / max(time.monotonic() - self._start, 1e-3)
             self._bar.label = f"{self._what}, {rate:.3g} cases/s"
-            self._bar.update(cases)
+            with _drawn():
+                self._bar.update(cases)
 
     def say(self, line: str) -> None:
         """Print a line to standard output; the bar goes on below it."""
@@ -44,5 +45,20 @@ def progress_over(what: str, cases: int) -> Iterator[Progress]:
     if not cases or not sys.stderr.isatty():
         yield Progress()
         return
-    with click.progressbar(length=cases, label=what, show_pos=True, file=sys.stderr) as bar:
+    bar = click.progressbar(length=cases, label=what, show_pos=True, file=sys.stderr)
+    with _drawn():
+        bar.render_progress()
+    try:
         yield Progress(bar, what)
+    finally:
+        with _drawn():
+            bar.render_finish()
+
+
+@contextlib.contextmanager
+def _drawn() -> Iterator[None]:
+    """What a terminal does not take, one that has gone away for instance, is drawn for nobody."""
+    try:
+        yield
+    except OSError:
+        nobody_reads(sys.stderr)

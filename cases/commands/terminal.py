@@ -1,11 +1,14 @@
-"""What is printed: lines in which nothing can move the cursor, and that a closed pipe does not break."""
+"""What is printed: lines in which nothing can move the cursor, and that no closed pipe or terminal breaks."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 import unicodedata
+from typing import TextIO
 
 import click
 
@@ -51,11 +54,23 @@ def put(text: str, *, err: bool = False) -> None:
     try:
         click.echo(text, nl=False, err=err)
     except OSError as error:
-        if not err and not isinstance(error, BrokenPipeError):
+        stream = sys.stderr if err else sys.stdout
+        if not (err or _has_gone(stream, error)):
             raise OSError(error.errno, error.strerror, "standard output") from None
-        with contextlib.suppress(OSError, ValueError):
-            stream = sys.stderr if err else sys.stdout
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        nobody_reads(stream)
+
+
+def _has_gone(stream: TextIO, error: OSError) -> bool:
+    """Whether an error of writing says that the other end of a pipe or of a terminal is closed."""
+    if error.errno != errno.EIO:  # which a disk gives, too
+        return isinstance(error, BrokenPipeError)
+    return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+
+
+def nobody_reads(stream: TextIO) -> None:
+    """Let what is written to a standard stream from now on, and what it still holds, go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def stand_in() -> None:

@@ -128,7 +128,8 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
         elif attribute.choices:
             value = attribute.choices[value]
         if attribute.single:
-            value = np.asarray(value, np.float32).tolist()
+            with np.errstate(over="ignore"):  # what is beyond float32 is infinity there
+                value = np.asarray(value, np.float32).tolist()
         meant[attribute.sets] = value
     directions = operator.directions(attributes)
     functions = _activations(operator, meant, len(directions))

@@ -81,7 +81,7 @@ def check_command(
 
     Exit status 0: conforms, perhaps only where supported, or every failure was expected; 1: does not
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
-    own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
+    own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
     to.check_takes(len(runtimes), write_expect)
     expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)

@@ -55,8 +55,8 @@ def shrink_command(
     smaller case is as good as the first one. Its id ends with that of CASE.
 
     Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 70: an error
-    of grucible's own; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After either, the smallest case
-    found so far is written.
+    of grucible's own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After each of
+    these, the smallest case found so far is written.
     """
     from ...gen.making.posed import Posed, write_answered
     from ...vectors.writer import prepare_for_imported

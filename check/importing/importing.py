@@ -16,7 +16,7 @@ from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files_below import files_below
-from ...cases.whole_file import check_possible, writing_to
+from ...cases.whole_file import check_possible, leaving_no_empty_folder, writing_to
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
@@ -86,21 +86,22 @@ def write_suite(
             raise GrucibleError(f"{prefix}: {why}; rename the folder or file of the cases")
         if prefix not in expecting:
             _check_no_outputs(_beside(out, prefix))
-    for prefix in groups:
-        prepare_for_imported(out if one_file else out / f"{prefix}.h5", *prefix.split("/"))
-        if prefix in expecting:
-            check_outputs_place(_beside(out, prefix))
-    if not one_file:
-        _check_each_once(out, groups)
-    made = []
-    for prefix, cases in groups.items():
-        path = out if one_file else out / f"{prefix}.h5"
-        posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
-        written = write_answered(path, posed, suite.about, advance)
-        outputs = _beside(out, prefix) if prefix in expecting else None
-        if outputs:
-            _write_expected(path, outputs, suite.about, cases)
-        made.append(Made(written, outputs))
+    paths = {prefix: out if one_file else out / f"{prefix}.h5" for prefix in groups}
+    with leaving_no_empty_folder(*paths.values()):
+        for prefix, path in paths.items():
+            prepare_for_imported(path, *prefix.split("/"))
+            if prefix in expecting:
+                check_outputs_place(_beside(out, prefix))
+        if not one_file:
+            _check_each_once(out, groups)
+        made = []
+        for prefix, cases in groups.items():
+            posed = [Posed(case.id, case.question, case.nonportable) for case in cases]
+            written = write_answered(paths[prefix], posed, suite.about, advance)
+            outputs = _beside(out, prefix) if prefix in expecting else None
+            if outputs:
+                _write_expected(paths[prefix], outputs, suite.about, cases)
+            made.append(Made(written, outputs))
     return made
 
 

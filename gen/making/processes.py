@@ -45,8 +45,11 @@ def in_order(tasks: Sequence[Task], jobs: int) -> Iterator[Iterator[Chunk]]:
     most = max(1, min(jobs, len(tasks)))
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    with _starting_processes():
-        pool = ProcessPoolExecutor(most, mp_context=context, initializer=_start_worker)
+    try:
+        with _starting_processes():
+            pool = ProcessPoolExecutor(most, mp_context=context, initializer=_start_worker)
+    except OSError as error:
+        raise _unserved(error) from None
     try:
         with _dead_threads() as dead:
             yield _windowed(pool, tasks, AHEAD_BYTES * most, dead)
@@ -106,7 +109,7 @@ def _windowed(
         try:
             with _starting_processes():
                 future = pool.submit(make_chunk, cases, seed)
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             raise _unserved(error) from None
         running.append((future, size))
         held += size
@@ -127,7 +130,11 @@ def _waited_for(future: Future[Chunk], dead: Sequence[BaseException]) -> Chunk:
 
 
 def _unserved(error: BaseException) -> GrucibleError:
-    return GrucibleError(f"processes cannot be served: {error}; --jobs 1 needs none")
+    if isinstance(error, OSError):  # no /dev/shm, a limit on files
+        said = f"processes, and their semaphores and pipes, cannot be made ({error.strerror})"
+    else:
+        said = f"processes cannot be served: {error}"
+    return GrucibleError(f"{said}; --jobs 1 needs none")
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SWALLOWS = """
 import os, signal, time
 from grucible.cases.commands import interrupts
@@ -40,6 +42,29 @@ except KeyboardInterrupt:
     interrupts.acted_on()
     print("raised")
 """
+
+SEVERAL = """
+import os, signal, sys
+from grucible.cases.commands import interrupts
+interrupts.remember_interrupts()
+interrupts.remember_terminations()
+first = signal.Signals[sys.argv[1]]
+try:
+    signal.raise_signal(first)
+except KeyboardInterrupt:
+    for _ in range(2):
+        signal.raise_signal(signal.SIGHUP)
+    interrupts.acted_on()
+    print(interrupts.interruption_status() - 128 - first)
+"""
+
+
+@pytest.mark.parametrize("first", ["SIGHUP", "SIGTERM"])
+def test_further_signals_of_a_session_that_ends_disturb_nothing(first: str) -> None:
+    """A shell and the system send a SIGHUP each; what ends a service sends SIGTERM and SIGHUP."""
+    command = [sys.executable, "-c", SEVERAL, first]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "0\n", "")
 
 
 def test_numpy_is_imported_before_a_ctrl_c_is_raised(tmp_path: Path) -> None:

@@ -141,3 +141,22 @@ def test_what_makes_a_list_of_expected_findings_fit(
     spec = tmp_path / "spec.yaml"
     spec.write_text("#" * ((4 << 20) + 1))
     assert "larger than 4 MiB; split the file" in command("cases", spec).said_in_one_line()
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["check", ".", "--runtime", "onnxruntime"], ".: "),
+        (["cases", "."], ""),
+        (["gen", "-o", "."], ""),
+    ],
+)
+def test_the_current_directory_is_gone(
+    words: list[str], place: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert command(*words).said_in_one_line() == (
+        f"grucible: {place}No such file or directory; the current directory is gone: change to another\n"
+    )

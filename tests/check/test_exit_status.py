@@ -215,7 +215,7 @@ def test_help_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
     ("verb", "says"),
     [
         ("check", "1: does not conform, or incomplete, or an expectation is stale; 2: "),
-        ("check", "130: interrupted by Ctrl-C; 143: ended by SIGTERM."),
+        ("check", "129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM."),
         ("check", "json, junit and github are of one runtime."),
         ("show", "Exit status 0: shown; 2: bad usage or input"),
         ("shrink", "Exit status 0: the smaller case is written; 2: "),
@@ -268,7 +268,7 @@ def run(question):
 )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_with_what_was_compared(number: int, tmp_path: Path) -> None:
     """A report of it is written, and marked."""
     (tmp_path / "asleep.py").write_text(ASLEEP_AT_LAST)

@@ -14,7 +14,7 @@ from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
 from .made import CELL
-from .suites import ONE, close, suites
+from .suites import ONE, close, forged, suites
 
 
 def test_an_import_passes_over_no_folder(
@@ -140,3 +140,17 @@ def test_outputs_of_an_earlier_import_are_not_taken_for_these(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.h5")} == before
     (tmp_path / beside).unlink()
     assert command(*words).status == 0
+
+
+def test_an_import_that_fails_leaves_no_folder(tmp_path: Path, command: Command) -> None:
+    """But for those that were there before, and those that hold what was imported."""
+
+    def lacks_a_tensor(manifest: Any) -> None:
+        del manifest["cases"][0]["tensors"]["inputs/W"]
+
+    folder = forged(tmp_path / "x", lacks_a_tensor)
+    (tmp_path / "here").mkdir()
+    for out in ("new/below", "here/below", "here"):
+        command("import", folder, "-o", tmp_path / out).said_in_one_line()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["here", "x"]
+    assert list((tmp_path / "here").iterdir()) == []

@@ -106,6 +106,21 @@ def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> 
     assert list(out.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("lists", [[], ["--digests", "digests.txt"]])
+def test_gen_that_fails_leaves_no_empty_folder(
+    lists: list[str], spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(27, "File too large")
+
+    monkeypatch.setattr("grucible.vectors.hdf5.writing.replace_file", fails)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    for out in ("new/below", "there"):
+        assert gen(spec, "-o", out, *lists).exit_code == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == [spec.name, "there"]
+
+
 def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
     gen(spec, "-o", tmp_path / "a")
     spec.write_text(SPEC.replace("[forward, bidirectional]", "[reverse, forward, bidirectional]"))
@@ -233,6 +248,24 @@ def test_threads_that_cannot_be_started_are_told(
         "processes cannot be served: can't start new thread; --jobs 1 needs none"
     )
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("made", ["__init__", "submit"])
+def test_processes_that_cannot_be_made_are_told(
+    made: str, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without /dev/shm, or with few descriptors."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(f"concurrent.futures.process.ProcessPoolExecutor.{made}", refused)
+    result = gen(spec, "-o", tmp_path / "out", jobs=2)
+    assert isinstance(result.exception, GrucibleError)
+    assert str(result.exception) == (
+        "processes, and their semaphores and pipes, cannot be made (Too many open files); "
+        "--jobs 1 needs none"
+    )
 
 
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:

@@ -161,6 +161,18 @@ def test_what_can_be_asked_and_why_not(source: str, target: str) -> None:
         assert not told
 
 
+@pytest.mark.parametrize("clip", [1e308, 3.5e38])
+def test_a_clip_beyond_float32_is_refused_in_silence(clip: float) -> None:
+    """As a float32 number it is infinity, which clips nothing."""
+    given = {"hidden_size": 2, "clip": clip, "linear_before_reset": True}
+    shapes = {"X": (1, 3), "initial_hidden_state": (1, 2), "W": (6, 3), "R": (6, 2), "B": (8,)}
+    inputs = {name: np.ones(shape, "f8") for name, shape in shapes.items()}
+    outputs = {"Ho": TensorType((1, 2), np.dtype("f8"))}
+    question = Question("a/b/c/d", CELL, "float64", given, inputs, outputs)
+    with np.errstate(over="raise"), pytest.raises(NotExpressible, match=r"GRU-14 has no clip \d"):
+        ask(question, OPERATORS[ONNX])
+
+
 @pytest.mark.parametrize(
     ("dtype", "small"), [("float32", 2.0**-30), ("float32", 2.0**-100), ("float64", 2.0**-60)]
 )

@@ -21,6 +21,7 @@ from ...cases.packages import needing
 from ...cases.selection import nothing_selected
 from ...cases.whole_file import (
     check_possible,
+    leaving_no_empty_folder,
     remove_leftovers,
     replace_file,
     temporary_folder,
@@ -115,25 +116,16 @@ def export_vectors(
 def _whole_or_not(out: Path) -> Iterator[Path]:
     """A temporary folder in `out`, which is new or empty, for all that the export holds. When the block ends
     that is moved into `out`; where it raises, what was made is removed."""
-    made = [place for place in (out, *out.parents) if not place.exists()]
-    try:
-        with contextlib.ExitStack() as held:
-            with writing_to(out):
-                out.mkdir(parents=True, exist_ok=True)
-                new = held.enter_context(temporary_folder(out / _NAME))
-                (new / CASES).mkdir()
-                if any(
-                    (out / name).exists() for name in _HOLDS
-                ):  # another has made its own meanwhile
-                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-            yield new
-            with writing_to(out):
-                _move(new, out)
-    except BaseException:
-        for place in made:
-            with contextlib.suppress(OSError):  # somebody else's files are there
-                place.rmdir()
-        raise
+    with leaving_no_empty_folder(out / _NAME), contextlib.ExitStack() as held:
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)
+            new = held.enter_context(temporary_folder(out / _NAME))
+            (new / CASES).mkdir()
+            if any((out / name).exists() for name in _HOLDS):  # another has made its own meanwhile
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        yield new
+        with writing_to(out):
+            _move(new, out)
 
 
 def _move(new: Path, out: Path) -> None:

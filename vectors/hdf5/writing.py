@@ -13,7 +13,7 @@ import numpy as np
 from ...cases.commands.text_file import is_hdf5
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
-from ...cases.whole_file import prepare_place, replace_file, writing_to
+from ...cases.whole_file import leaving_no_empty_folder, prepare_place, replace_file, writing_to
 from .attributes import attribute, write_text_attribute
 from .opening import FORMAT_VERSION, not_read
 from .seal import has_seal
@@ -35,20 +35,21 @@ def atomic_file(
     of its bytes those that are written, and `why_not` says what it does not replace.
 
     It is built in memory, for where the disk is full the HDF5 library crashes, and then written to a
-    temporary file beside `path`. On any error, Ctrl-C included, that is removed and what stood at `path`
-    stays. Those that killed processes left there are removed. Raises GrucibleError where it cannot be
-    written.
+    temporary file beside `path`. On any error, Ctrl-C included, that is removed, as are new folders, and what
+    stood at `path` stays. Those that killed processes left there are removed. Raises GrucibleError where it
+    cannot be written.
     """
-    prepare_to_replace(path, why_not)
-    with h5py.File(
-        path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
-    ) as file:
-        yield file
-        file.flush()
-        image = file.id.get_file_image()
-    with writing_to(path):
-        check_replaceable(path, why_not)  # somebody may have put something there
-        replace_file(path, last(image))
+    with leaving_no_empty_folder(path):
+        prepare_to_replace(path, why_not)
+        with h5py.File(
+            path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
+        ) as file:
+            yield file
+            file.flush()
+            image = file.id.get_file_image()
+        with writing_to(path):
+            check_replaceable(path, why_not)  # somebody may have put something there
+            replace_file(path, last(image))
 
 
 def prepare_to_replace(path: Path, why_not: WhyNot) -> None:
