@@ -41,8 +41,6 @@ MOST_SAID = 2000
 COLLECTED = (100_000, 50, 100)
 """The collector of circles runs when there are so many new objects more than have gone, and looks at old ones
 after so many times. Modules and catalogues stay: walking them is an eighth of a small check."""
-OWN_ERROR = 70
-"""The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
 
 
 class _Rooms(click.Group):
@@ -98,8 +96,9 @@ def main(**extra: Any) -> None:
     """
     if 0 < gc.get_threshold()[0] < COLLECTED[0]:
         gc.set_threshold(*COLLECTED)
-    from .cases.commands.interrupts import remember_interrupts, was_interrupted
-    from .cases.commands.own_error import own_error
+    from .cases.commands.interrupts import acted_on, remember_interrupts, was_interrupted
+    from .cases.commands.memory import lacks_memory
+    from .cases.commands.own_error import uncaught
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
@@ -126,15 +125,13 @@ def main(**extra: Any) -> None:
             said = f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
         say(f"grucible: {said}", err=True)
         raise SystemExit(2) from None
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        say(f"grucible: {place}{error.strerror or error}", err=True)
-        raise SystemExit(2) from None
     except Exception as error:
-        if was_interrupted():
+        if was_interrupted() and not (isinstance(error, OSError) or lacks_memory(error)):
             _end_interrupted()
-        say(f"grucible: an error of its own, and no verdict: {own_error(error)}", err=True)
-        raise SystemExit(OWN_ERROR) from None
+        acted_on()
+        said, status = uncaught(error)
+        say(f"grucible: {said}", err=True)
+        raise SystemExit(status) from None
 
 
 def _end_interrupted() -> NoReturn:
