@@ -52,6 +52,9 @@ class _Rooms(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
+        from .cases.commands.early_end import look_out_for_exit
+
+        look_out_for_exit()
         room, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(
             import_module(f".{room}.cli", __package__), f"{cmd_name}_command"
@@ -90,10 +93,18 @@ def grucible() -> None:
 
 def main(**extra: Any) -> None:
     """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
-    other exception is grucible's own error, one line too, and exit status 70.
+    other exception is grucible's own error, one line too, and exit status 70. Nothing else ends it with the
+    status of a verdict.
 
     `extra` goes to click.
     """
+    from .cases.commands.early_end import never_a_verdict
+
+    with never_a_verdict():
+        _run(extra)
+
+
+def _run(extra: dict[str, Any]) -> NoReturn:
     if 0 < gc.get_threshold()[0] < COLLECTED[0]:
         gc.set_threshold(*COLLECTED)
     from .cases.commands.interrupts import acted_on, remember_interrupts, was_interrupted
