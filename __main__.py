@@ -146,11 +146,20 @@ def _run(extra: dict[str, Any]) -> NoReturn:
 
 
 def _end_interrupted() -> NoReturn:
-    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again."""
-    from .cases.commands.interrupts import acted_on, interruption_status
+    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again. Where OpenBLAS
+    did, for lack of threads, that is said."""
+    from .cases.commands.interrupts import (
+        NO_THREADS,
+        acted_on,
+        interruption_status,
+        was_for_lack_of_threads,
+    )
     from .cases.commands.terminal import say
 
     acted_on()
+    if was_for_lack_of_threads():
+        say(f"grucible: {NO_THREADS}", err=True)
+        raise SystemExit(2) from None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = interruption_status()
     # where Ctrl-C arrived in a text that Python executed, as for a dataclass, it would end by the signal all

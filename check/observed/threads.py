@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from ...cases.commands.interrupts import NO_THREADS
+
 _T = TypeVar("_T")
 
 
@@ -16,8 +18,7 @@ def start_thread(thread: threading.Thread) -> None:
     try:
         thread.start()
     except RuntimeError:
-        said = "the system gives no more threads; raise its limit (ulimit -u, ulimit -v)"
-        raise OSError(errno.EAGAIN, said) from None
+        raise OSError(errno.EAGAIN, NO_THREADS) from None
 
 
 def all_at_a_time(calls: Iterable[Callable[[], _T]]) -> list[_T]:

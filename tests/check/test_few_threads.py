@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grucible.cases.commands.interrupts import NO_THREADS
 from grucible.check.observed import pool
 from grucible.check.observed.child import Child
 from grucible.check.observed.pool import RuntimePool
@@ -100,3 +102,31 @@ def test_calls_are_made_all_the_same(threads: int, monkeypatch: pytest.MonkeyPat
     given(threads, monkeypatch)
     with pytest.raises(ZeroDivisionError):
         all_at_a_time([lambda: 1, lambda: 1 // 0])
+
+
+OPENBLAS = """
+import os, pathlib, sys, threading
+pathlib.Path("numpy.py").write_text("import os, signal\\nos.kill(os.getpid(), signal.SIGINT)\\n")
+sys.path.insert(0, os.getcwd())
+from grucible.__main__ import main
+
+def refused(_):
+    raise RuntimeError("can't start new thread")
+
+if {few}:
+    threading.Thread.start = refused
+main(args=["check", "x", "--runtime", "x"])
+"""
+"""What OpenBLAS does where the system gives it no thread: it sends the process a SIGINT."""
+
+
+@pytest.mark.parametrize(
+    ("few", "status", "says"),
+    [(True, 2, f"grucible: {NO_THREADS}"), (False, 130, "interrupted")],
+)
+def test_openblas_without_threads_is_no_ctrl_c(
+    few: bool, status: int, says: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", OPENBLAS.format(few=few)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (status, "", f"{says}\n")
