@@ -41,8 +41,6 @@ MOST_SAID = 2000
 COLLECTED = (100_000, 50, 100)
 """The collector of circles runs when there are so many new objects more than have gone, and looks at old ones
 after so many times. Modules and catalogues stay: walking them is an eighth of a small check."""
-OWN_ERROR = 70
-"""The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
 
 
 class _Rooms(click.Group):
@@ -54,6 +52,9 @@ class _Rooms(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
+        from .cases.commands.early_end import look_out_for_exit
+
+        look_out_for_exit()
         room, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(
             import_module(f".{room}.cli", __package__), f"{cmd_name}_command"
@@ -92,14 +93,23 @@ def grucible() -> None:
 
 def main(**extra: Any) -> None:
     """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
-    other exception is grucible's own error, one line too, and exit status 70.
+    other exception is grucible's own error, one line too, and exit status 70. Nothing else ends it with the
+    status of a verdict.
 
     `extra` goes to click.
     """
+    from .cases.commands.early_end import never_a_verdict
+
+    with never_a_verdict():
+        _run(extra)
+
+
+def _run(extra: dict[str, Any]) -> NoReturn:
     if 0 < gc.get_threshold()[0] < COLLECTED[0]:
         gc.set_threshold(*COLLECTED)
-    from .cases.commands.interrupts import remember_interrupts, was_interrupted
-    from .cases.commands.own_error import own_error
+    from .cases.commands.interrupts import acted_on, remember_interrupts, was_interrupted
+    from .cases.commands.memory import lacks_memory
+    from .cases.commands.own_error import uncaught, where_nothing_is
     from .cases.commands.terminal import say, stand_in
     from .cases.errors import GrucibleError
 
@@ -124,36 +134,32 @@ def main(**extra: Any) -> None:
         said = " ".join(str(error).splitlines())
         if len(said) > MOST_SAID:
             said = f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
-        say(f"grucible: {said}{_where_nothing_is()}", err=True)
-        raise SystemExit(2) from None
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        say(f"grucible: {place}{error.strerror or error}{_where_nothing_is()}", err=True)
+        say(f"grucible: {said}{where_nothing_is()}", err=True)
         raise SystemExit(2) from None
     except Exception as error:
-        if was_interrupted():
+        if was_interrupted() and not (isinstance(error, OSError) or lacks_memory(error)):
             _end_interrupted()
-        say(f"grucible: an error of its own, and no verdict: {own_error(error)}", err=True)
-        raise SystemExit(OWN_ERROR) from None
-
-
-def _where_nothing_is() -> str:
-    """What to add to an error where the current directory is gone, with all that is relative to it."""
-    from pathlib import Path
-
-    try:
-        Path.cwd()
-    except OSError:
-        return "; the current directory is gone: change to another"
-    return ""
+        acted_on()
+        said, status = uncaught(error)
+        say(f"grucible: {said}", err=True)
+        raise SystemExit(status) from None
 
 
 def _end_interrupted() -> NoReturn:
-    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again."""
-    from .cases.commands.interrupts import acted_on, interruption_status
+    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again. Where OpenBLAS
+    did, for lack of threads, that is said."""
+    from .cases.commands.interrupts import (
+        NO_THREADS,
+        acted_on,
+        interruption_status,
+        was_for_lack_of_threads,
+    )
     from .cases.commands.terminal import say
 
     acted_on()
+    if was_for_lack_of_threads():
+        say(f"grucible: {NO_THREADS}", err=True)
+        raise SystemExit(2) from None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = interruption_status()
     # where Ctrl-C arrived in a text that Python executed, as for a dataclass, it would end by the signal all

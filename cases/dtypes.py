@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
-import numpy as np
+import numpy as np  # first: where ml_dtypes imports it and fails, a traceback is printed
 import numpy.typing as npt
+
+# isort: split
+import ml_dtypes
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+
+NO_THREADS = "the system gives no more threads; raise its limit (ulimit -u, ulimit -v)"
+"""What is said where none can be started, with the remedy."""
 
 AGAIN_SECONDS = 5.0
 """After so long a Ctrl-C that nobody has acted on is raised once more: a library may have swallowed it, and
@@ -20,6 +24,9 @@ IMPORTED_SECONDS = 0.05
 _interrupted = 0
 """The number of the signal that arrived; 0 before."""
 
+_in_numpy = False
+"""Whether it arrived while numpy was imported."""
+
 _held = False
 """Whether what arrives is raised later."""
 
@@ -28,14 +35,14 @@ _waiting = False
 
 
 def _handler(number: int, _: object) -> None:
-    global _interrupted, _waiting
+    global _interrupted, _in_numpy, _waiting
     if number == signal.SIGHUP:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a session that ends sends several
         if _interrupted:
             return
-    if number != signal.SIGALRM:
-        _interrupted = number
     importing = _numpy_is_imported()
+    if number != signal.SIGALRM:
+        _interrupted, _in_numpy = number, importing
     signal.setitimer(signal.ITIMER_REAL, IMPORTED_SECONDS if importing else AGAIN_SECONDS)
     _waiting = _held
     if not (_held or importing):
@@ -95,6 +102,17 @@ def acted_on() -> None:
 def was_interrupted() -> bool:
     """Whether Ctrl-C arrived, whatever became of it."""
     return bool(_interrupted)
+
+
+def was_for_lack_of_threads() -> bool:
+    """Whether OpenBLAS interrupted us: it does where it is imported and the system gives it no thread."""
+    if not _in_numpy:
+        return False
+    try:
+        threading.Thread(target=bool).start()
+    except RuntimeError:
+        return True
+    return False
 
 
 def interruption_status() -> int:

@@ -17,6 +17,7 @@ from ...cases.commands.others_words import one_line
 from ...cases.commands.terminal import say
 from ...cases.errors import GrucibleError
 from ..protocol.channel import Channel
+from .threads import start_thread
 
 MOST_SHOWN = 16 << 10
 """So many bytes of what a runtime writes to standard error, or prints, are passed on."""
@@ -47,9 +48,6 @@ class Child:
             bufsize=0,
             env={**_environment(), watchdog.MARK: self._mark},
         )
-        watchdog.watch(self._process.pid, self._mark)
-        if memory is not None:
-            _limit(self._process.pid, memory)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.channel = Channel(
@@ -58,7 +56,22 @@ class Child:
         self._last = bytearray()
         self._stop = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        try:
+            watchdog.watch(self._process.pid, self._mark)
+            if memory is not None:
+                _limit(self._process.pid, memory)
+            start_thread(self._listener)
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        """End a process that cannot be watched, limited or listened to."""
+        watchdog.kill(self._process.pid, self._mark)
+        self._process.wait()
+        with contextlib.suppress(OSError):  # there may be no watchdog
+            watchdog.forget(self._process.pid)
+        self._close_pipes()
 
     def alive(self) -> bool:
         """Whether the process still runs."""
@@ -100,6 +113,9 @@ class Child:
         """End the process, and close the pipes: nobody may be at the channel any more."""
         self.kill()
         self._listener.join()
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None
             with contextlib.suppress(OSError):

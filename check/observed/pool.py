@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from queue import Empty, SimpleQueue
 
@@ -23,6 +23,7 @@ from ...vectors.reader import VectorFile
 from ..protocol.program import Greeted
 from .isolated import USUAL, IsolatedRuntime, OtherHello, Patience
 from .source import Observed, Reply, stacked
+from .threads import all_at_a_time, start_thread
 
 RUN = 32
 """A child gets at most so many questions of a block at a time."""
@@ -126,9 +127,8 @@ class RuntimePool:
     def finish(self) -> dict[str, Reply]:
         """Let the children end that are programs, all at a time; what goes wrong then, by the id of the last
         question that each answered. All that was asked has been waited for."""
-        with ThreadPoolExecutor(len(self._children)) as each:
-            found = each.map(IsolatedRuntime.finish, self._children)
-            return {name: reply for one in found for name, reply in one.items()}
+        found = all_at_a_time([child.finish for child in self._children])
+        return {name: reply for one in found for name, reply in one.items()}
 
     def _hand_out(self, questions: Sequence[Question]) -> Future[list[Reply]]:
         """A run of questions for whichever child is free."""
@@ -139,15 +139,21 @@ class RuntimePool:
         return answers
 
     def _start_threads(self) -> None:
-        """One thread for the first child, others where there is work for them."""
-        jobs = self.jobs
-        while len(self._threads) < jobs:
+        """One thread for the first child, others where there is work for them and the system gives them."""
+        while len(self._threads) < self.jobs:
             if self._left < WORTH_A_CHILD * len(self._threads) or not self._left:
                 return
             serve = self._serve_another if self._threads else partial(self._serve, self._first)
             thread = threading.Thread(target=serve, daemon=True)
             self._threads.append(thread)
-            thread.start()
+            try:
+                start_thread(thread)
+            except OSError as error:
+                self._threads.pop()
+                if not self._threads:
+                    said = f"runtime {self._spec}: cannot be asked: {error.strerror}"
+                    raise RuntimeNotUsable(said) from None
+                self._wanted = len(self._threads)
 
     def _serve_another(self) -> None:
         try:
@@ -159,7 +165,7 @@ class RuntimePool:
             child.ready()
         except OtherHello:
             pass  # every case asked of it is an error
-        except (RuntimeNotUsable, OSError):
+        except (RuntimeNotUsable, OSError, MemoryError):
             return  # the first answers all there is
         self._serve(child)
 
@@ -210,7 +216,8 @@ class RuntimePool:
         for child in self._children:
             child.close()
         for thread in self._threads:
-            thread.join()
+            if thread.ident:  # Ctrl-C may arrive before one is started
+                thread.join()
 
 
 def _runs(block: Block) -> Iterator[list[int]]:
