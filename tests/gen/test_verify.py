@@ -87,7 +87,7 @@ def test_without_verify_it_is_made_again(change: Callable[[Any], None], out: Pat
     with edited(out / RELATIVE) as file:
         change(file)
     result = gen(out)
-    assert (result.exit_code, "made 1 file with 232 cases" in result.output) == (0, True)
+    assert (result.exit_code, "made 1 file with 248 cases" in result.output) == (0, True)
     with open_vectors(out / RELATIVE) as vectors:
         vectors.verify_content()
     assert gen(out, "--verify").exit_code == 0
@@ -105,5 +105,5 @@ def test_wider_tolerances_with_digests_that_fit_them(out: Path) -> None:
     assert f"{RELATIVE}: tolerances differ from the published digest" in result.output
     assert "all 1 equal" not in result.output
     result = gen(out)
-    assert "made 1 file with 232 cases" in result.output
+    assert "made 1 file with 248 cases" in result.output
     assert "all 1 equal the published ones, and so do those of tolerances" in result.output

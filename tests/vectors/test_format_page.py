@@ -49,7 +49,7 @@ def test_the_program_conforms_without_having_seen_an_answer(tmp_path: Path) -> N
     source.close()
     assert report.verdict == "conforms"
     assert {result.verdict for result in report.results} == {"passed"}
-    assert len(report.results) == 232
+    assert len(report.results) == 248
 
 
 def test_what_it_writes_is_what_my_gru_returns(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_an_input_left_out_is_not_there() -> None:
 
 def test_without_a_path_the_core_vectors() -> None:
     ids = [case.id for case in load_vectors()]
-    assert len(ids) == len(set(ids)) == 584 + 360 + 244 + 546 + 115
+    assert len(ids) == len(set(ids)) == 616 + 376 + 252 + 546 + 115
     assert ids == list(case_ids(None)) == list(case_ids(CORE))
     cell = CORE / "openvino" / "gru_cell"
     assert [case.id for case in load_vectors(str(cell))] == list(case_ids(cell))
