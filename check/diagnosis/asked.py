@@ -24,8 +24,8 @@ MOST_VALUES = 24
 """An attribute with more values than this tells nothing by one of them."""
 _FUNCTIONS = {"f": "the gates' function", "g": "the candidate's function"}
 Asked = dict[tuple[str, str], Any]
-"""What a case asks for, by kind and name: sizes, tensors that are given, attributes, what lengths are, and
-f and g, of any direction."""
+"""What a case asks for, by kind and name: sizes, whether the input is wider than the state, given tensors,
+attributes, what lengths are, and f and g, of any direction."""
 
 
 def what_tells_apart(
@@ -54,6 +54,8 @@ def _asked(block: Block, mask: Array) -> Iterator[Asked]:
     for symbol, size in sizes_of(block.question(int(rows[0]))).items():
         if operator.sizes[symbol] in _SIZES:
             shared["size", operator.sizes[symbol]] = size
+    if {("size", "hidden"), ("size", "input")} <= shared.keys():
+        shared["wider", ""] = shared["size", "input"] > shared["size", "hidden"]
     named = [t.name for t in operator.inputs if t.role == "lengths" and t.name in block.inputs]
     time = shared.get(("size", "time"), 1)
     for row in rows.tolist():
@@ -95,6 +97,10 @@ def _features(cases: Sequence[Asked]) -> Iterator[Feature]:
         values = [case.get((kind, name)) for case in cases]
         if kind == "size":
             yield _of_size(_SIZES[name], values)
+        elif kind == "wider":
+            words = "where the input size is larger than the hidden size"
+            no = "where the hidden size is as large as the input size, or larger"
+            yield _whether([value is True for value in values], words, no)
         elif kind == "given":
             given = [value is True for value in values]
             yield _whether(given, f"where {name} is given", f"where {name} is left out")

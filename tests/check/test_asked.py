@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from grucible.cases.pose import sizes_of
 from grucible.check.diagnosis.asked import what_tells_apart
 from grucible.check.diagnosis.contradictions import Passed, Passing
 from grucible.check.judging.criterion import Demanded
@@ -19,6 +21,11 @@ from .diagnosing import core_blocks
 
 ROUNDED = "pre-activations-of-gates-rounded=16"
 Group = list[tuple[Block, np.ndarray]]
+
+
+def load_blocks(file: str) -> list[Block]:
+    with open_vectors(CORE / file, file) as vectors:
+        return [block.read(0, len(block)) for block in vectors.blocks()]
 
 
 def where_f(name: str) -> Group:
@@ -34,6 +41,24 @@ def test_the_gates_function_tells_apart_though_the_candidate_may_have_it_too() -
     assert "where the gates' function is tanh" in told
     assert "where the gates' function is not relu" in told
     assert not [one for one in told if "activations has" in one or "candidate" in one]
+
+
+def test_which_of_two_sizes_is_larger_tells_apart() -> None:
+    """Weights that are read with the other's stride are wrong on one side of it."""
+
+    def asked(found: Callable[[int, int], bool]) -> Group:
+        every = load_blocks("openvino/gru_cell/plain_sizes.h5")
+        sizes = [sizes_of(block.question(0)) for block in every]
+        return [
+            (block, np.full(len(block), found(of["input_size"], of["hidden_size"])))
+            for block, of in zip(every, sizes, strict=True)
+        ]
+
+    wider, other = asked(lambda i, h: i > h), asked(lambda i, h: i <= h)
+    assert "where the input size is larger than the hidden size" in what_tells_apart(wider, other)
+    assert "where the hidden size is as large as the input size, or larger" in what_tells_apart(
+        other, wider
+    )
 
 
 def test_an_attribute_of_two_values_is_told_by_the_one_it_has() -> None:
