@@ -104,7 +104,7 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "exit_3": (FIRST, "ended its process (exit status 3); it last wrote: ", "not a byte", "standard error"),
     "flood": (FIRST, "begins with 'xxxx", "0  xxxx", "`ok`"),
     "one_question": ("other sizes", "after one answer it ended its process (exit status 0)", "not a byte", "loop"),
-    "fixed_sizes": ("other sizes", "Y is announced as 3x1x4x6; asked for was 5x1x4x33", "3x1x4x6 288", "take all sizes"),
+    "fixed_sizes": ("other sizes", "Y is announced as 3x1x4x6; asked for was 3x1x4x33", "3x1x4x6 288", "take all sizes"),
     "unknown_lines_end_it": ("unknown lines", "it last wrote: what is seconds?", "not a byte", "pass over header lines"),
     "big_endian": (FIRST, "Y has the bytes of each number in the wrong order", "63  bf 08 65 e9", "little-endian"),
 }  # fmt: skip
