@@ -175,7 +175,8 @@ def _say_undrawn(
     if lacking:
         count = sum(len(file.undrawn) for file in lacking)
         left = sum(file.cases for file in files)
-        others = f"; the {left} others were" if left else ""
+        each = "the other was" if left == 1 else f"the {left} others were"
+        others = f"; {each}" if left else ""
         raise GrucibleError(f"{count} case{'s' * (count > 1)} could not be drawn (above){others}")
 
 

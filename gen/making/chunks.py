@@ -19,11 +19,17 @@ from ...vectors.case import Answer
 from ..stacks import Stack, stacks
 from .answering import Drawn, answered, joined, parts
 from .inputs import draw_inputs
+from .special import special
 from .undrawn import Undrawn
 
 ATTEMPTS = 24
 CHUNK_BYTES = 8 << 20
 CHUNK_CASES = 256
+ORDINARY = (
+    "tier nonportable is of cases that hang on NaN, infinity, overflow, subnormal numbers or the sign of a "
+    "zero, and it does not; leave the tier out"
+)
+"""What is said of a case that is marked so and is none."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,17 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
             break
     tried = f"{ATTEMPTS} draws with seed {seed} failed; the last: "
     undrawn = [Undrawn(cases[row], tried + reasons[row]) for row in pending]
-    return Chunk(block_of(cases, made), undrawn)
+    block, ordinary = _nonportable(block_of(cases, made))
+    undrawn += [Undrawn(case, ORDINARY) for case in cases if case.id in ordinary]
+    return Chunk(block, undrawn)
+
+
+def _nonportable(block: Block | None) -> tuple[Block | None, set[str]]:
+    """The block without those cases of tier nonportable that hold nothing that is, and their ids."""
+    if block is None or block.tier != "nonportable" or (holds := special(block)).all():
+        return block, set()
+    others = {block.ids[row] for row in np.flatnonzero(~holds)}
+    return (block.rows(holds) if holds.any() else None), others
 
 
 @dataclass(frozen=True)

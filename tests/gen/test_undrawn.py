@@ -101,6 +101,40 @@ def test_all_are_named_and_the_others_kept(jobs: str, specs: Path, gen: Gen) -> 
     assert "made 1 file with 6 cases in out; 1 was up to date" in again.stdout
 
 
+MARKED = """\
+operator: openvino.GRUCell-3
+about: one case holds NaN, the others nothing that is nonportable
+tier: nonportable
+dtypes: [float32]
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - list: [{clip: 0.5}, {draw: nan}, {}]
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ordinary_cases_of_tier_nonportable_are_not_made(jobs: str, specs: Path, gen: Gen) -> None:
+    """They would decide nothing, and `check --recompute` would call the file a stranger's."""
+    (specs / "c.yaml").write_text(MARKED)
+    ended = gen("c.yaml", "-o", "out", jobs=jobs)
+    assert ended.returncode == 2
+    *named, _, last = ended.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in named] == [
+        "openvino.GRUCell-3/c/float32/noact",
+        "openvino.GRUCell-3/c/float32/noact-clip0.5",
+    ]
+    assert all(line.endswith(": tier nonportable is of cases that hang on NaN, infinity, overflow, "
+                             "subnormal numbers or the sign of a zero, and it does not; leave the tier out")
+               for line in named)  # fmt: skip
+    assert last == "grucible: 2 cases could not be drawn (above); the other was"
+    [made] = load_vectors(specs / "out/c.h5")
+    assert (made.id, made.tier) == ("openvino.GRUCell-3/c/float32/noact-nan", "nonportable")
+    (specs / "c.yaml").write_text(MARKED.replace("{draw: nan}, ", ""))
+    assert gen("c.yaml", "-o", "none").stderr.endswith(
+        "grucible: 2 cases could not be drawn (above)\n"
+    )
+
+
 def test_a_whole_file_is_not_replaced_by_one_that_lacks_cases(specs: Path, gen: Gen) -> None:
     """Nor are the digests that stand."""
     asked = ["a.yaml", "-o", "out", "--digests", "digests.txt"]
