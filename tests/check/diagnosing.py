@@ -39,14 +39,15 @@ BlockRuntime = Callable[[Block], Mapping[str, Array]]
 
 @cache
 def core_blocks(operator: str, dtype: str) -> tuple[Block, ...]:
-    """The blocks of the core vectors of an operator and dtype, but for the plain questions."""
+    """The blocks of the core vectors of an operator and dtype, but for the plain questions; those of larger
+    sizes last."""
     found: list[Block] = []
     for file, relative in find_vectors(None, CORE_THEMES):
         with open_vectors(file, relative) as vectors:
             if vectors.operator == operator and vectors.theme.startswith("core"):
                 stored = [block for block in vectors.blocks() if block.dtype == dtype]
                 found += [block.read(0, len(block)) for block in stored]
-    return tuple(found)
+    return tuple(sorted(found, key=lambda block: "i17" in block.ids[0]))
 
 
 def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
