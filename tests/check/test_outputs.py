@@ -220,6 +220,14 @@ def test_a_wrong_answer_and_a_missing_one_do_not_conform(
     assert cases["case-0"] == "failed"
 
 
+@pytest.mark.parametrize("more", [{}, {"chunks": (1, 2, 2)}])
+def test_written_as_a_whole_without_a_fill_value(
+    more: dict[str, Any], vectors: Path, outputs: Path, command: Command
+) -> None:
+    edit(outputs, unwritten(rows=5, **more))
+    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
+
+
 def test_compressed_chunked_and_big_endian(vectors: Path, outputs: Path, command: Command) -> None:
     def change(file: Any) -> None:
         for where, dtype in ((f"{F32}/outputs/Ho", ">f4"), (f"{BF16}/outputs/Ho", "<u2")):
@@ -298,6 +306,21 @@ def external(file: Any) -> None:
 
 
 HO = f"{F32}/outputs/Ho"
+
+
+def unwritten(rows: int, **more: Any) -> Change:
+    """The first `rows` of the output are written, and what is read of the others is left to memory."""
+
+    def change(file: Any) -> None:
+        right = file[HO][:]
+        del file[HO]
+        made = file.create_dataset(HO, right.shape, "f4", fill_time="never", **more)
+        if rows:
+            made[:rows] = right[:rows]
+
+    return change
+
+
 BAD: dict[str, tuple[Change, str]] = {
     "format": (lambda f: f.attrs.update({"format": "grucible vectors"}),
                "format is 'grucible vectors'; expected 'grucible outputs'"),
@@ -347,6 +370,9 @@ BAD: dict[str, tuple[Change, str]] = {
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "claims"),
     "output scaled": (lambda f: (f.pop(HO), f.create_dataset(HO, data=np.ones((5, 2, 2), "f4"), scaleoffset=3)),
                       "Ho: has the filter 'scaleoffset'; expected deflate, shuffle, fletcher32, lzf or none"),
+    "output never written": (unwritten(rows=0, chunks=(5, 2, 2)), "Ho: was not written as a whole, and has no fill"),
+    "output never written, in one piece": (unwritten(rows=0), "Ho: was not written as a whole, and has no fill"),
+    "output written in part": (unwritten(rows=4, chunks=(1, 2, 2)), "Ho: was not written as a whole, and has no"),
     "output in many chunks": (lambda f: (f.pop(HO), f.create_dataset(HO, (1 << 15, 2, 2), "f4", chunks=(1, 2, 2))),
                               "Ho: has 32,768 chunks; expected at most 16,384"),
 }  # fmt: skip

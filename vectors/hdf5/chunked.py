@@ -88,7 +88,7 @@ class Chunks:
     def _check_one(self, place: tuple[int, ...]) -> None:
         stored = self._data.get_chunk_info_by_coord(place)
         if stored.byte_offset is None:
-            return  # never written: the fill value stands for it
+            return  # never written: its fill value stands for it
         length = -1
         if stored.size <= _MOST_STORED * self._bytes + _SLACK:
             left_out, held = self._data.read_direct_chunk(place)
@@ -127,7 +127,25 @@ def chunks_of(data: Any, where: str, shape: Sequence[int], itemsize: int) -> Chu
     if creation.get_layout() == h5py.h5d.VIRTUAL or creation.get_external_count():
         raise VectorFileError(f"{where}: does not hold its data in this file")
     chunked = creation.get_layout() == h5py.h5d.CHUNKED
-    return Chunks(data, where, shape, itemsize) if chunked else None
+    chunks = Chunks(data, where, shape, itemsize) if chunked else None
+    if _has_no_fill_value(creation) and not _is_whole(data, creation, shape, chunks):
+        raise VectorFileError(
+            f"{where}: was not written as a whole, and has no fill value for the rest; write all of it"
+        )
+    return chunks
+
+
+def _has_no_fill_value(creation: Any) -> bool:
+    """Whether nothing stands for what was not written: the library leaves there what memory holds."""
+    never = creation.get_fill_time() == h5py.h5d.FILL_TIME_NEVER
+    return bool(never or creation.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED)
+
+
+def _is_whole(data: Any, creation: Any, shape: Sequence[int], chunks: Chunks | None) -> bool:
+    """Whether there is a place in the file for all elements of a dataset that does not lie in one piece."""
+    if chunks:
+        return bool(data.get_num_chunks() >= chunks.count)
+    return bool(creation.get_layout() == h5py.h5d.COMPACT or 0 in shape)
 
 
 def _filters_of(creation: Any, where: str) -> list[str]:

@@ -99,7 +99,7 @@ class Stored:
         try:
             if self._chunks:
                 self._chunks.check(start, stop)
-            array: Array = np.empty((count, *self.shape[1:]), self._memory)
+            array: Array = np.zeros((count, *self.shape[1:]), self._memory)
             if array.size and count == self.shape[0]:
                 self.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
             elif array.size:
