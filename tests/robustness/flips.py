@@ -12,7 +12,7 @@ from grucible.cases.errors import VectorFileError
 from grucible.vectors.find import CORE
 from grucible.vectors.hdf5.seal import check_seal
 
-FILE = CORE / "openvino/gru_cell/core.h5"
+FILE = CORE / "openvino/gru_cell/plain.h5"
 
 
 def rows(folder: Path) -> Iterator[Row]:
