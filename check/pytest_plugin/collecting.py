@@ -50,18 +50,21 @@ class Cases(pytest.Collector):
 
         if vectors.by_block:
             yield from (
-                self._test("block", name, _of_block(vectors, ask, name)) for name in vectors.blocks
+                self._test(vectors, "block", name, _of_block(vectors, ask, name))
+                for name in vectors.blocks
             )
             return
         for case_id in vectors.ids:
-            test = self._test("case", case_id, _of_case(vectors, ask, case_id))
+            test = self._test(vectors, "case", case_id, _of_case(vectors, ask, case_id))
             for mark in vectors.marks(case_id):
                 test.add_marker(mark)
             yield test
 
-    def _test(self, what: str, name: str, called: Callable[..., bool]) -> pytest.Item:
+    def _test(
+        self, vectors: Vectors, what: str, name: str, called: Callable[..., None]
+    ) -> pytest.Item:
         made: _Test = _Test.from_parent(self, name=name, callobj=called)
-        made.what = what
+        made.what, made.vectors = what, vectors
         return made
 
     def _runtime(self, name: str) -> RuntimeFunction:
@@ -107,16 +110,18 @@ class _Test(pytest.Function):
 
     what: str
     """`case` or `block`."""
-    decided = False
-    """Whether a case that decides has passed in it."""
+    vectors: Vectors
 
     def runtest(self) -> None:
         """Call the test, which passes by that alone. pytest asks a hook to call a function, which nobody
         answers with `-p no:python`, and which another plugin may answer without a call."""
         __tracebackhide__ = is_users
-        self.decided = self.obj(
-            **{name: self.funcargs[name] for name in self._fixtureinfo.argnames}
-        )
+        self.obj(**{name: self.funcargs[name] for name in self._fixtureinfo.argnames})
+
+    @property
+    def decided(self) -> bool:
+        """Whether a case that decides has passed so far, in this process, or failed as expected."""
+        return self.vectors.decided
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where it stands, as far as it stands anywhere, and what stands over its failure.
@@ -126,18 +131,18 @@ class _Test(pytest.Function):
         return self.config.rootpath / NAME, 0, f"{self.what} {self.name}"
 
 
-def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], bool]:
-    def test() -> bool:
+def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], None]:
+    def test() -> None:
         __tracebackhide__ = is_users
-        return vectors.one(ask, case_id)
+        vectors.one(ask, case_id)
 
     return test
 
 
-def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], bool]:
-    def test(subtests: Any) -> bool:
+def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
+    def test(subtests: Any) -> None:
         __tracebackhide__ = is_users
-        return vectors.block(ask, name, subtests)
+        vectors.block(ask, name, subtests)
 
     return test
 

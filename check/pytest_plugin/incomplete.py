@@ -1,4 +1,4 @@
-"""A session of `pytest --grucible` in which no case that decides has passed."""
+"""A session of `pytest --grucible` in which no case that decides has passed, or failed as expected."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 NAME = "grucible"
 """What stands before `::` in the tests' ids, where others have a file."""
 _DECIDED = "decided"
-"""What says of a test, and of its report, that a case that decides has passed in it."""
+"""What says of a test, and of its report, that by then a case that decides has passed, or failed as
+expected."""
 
 
 class Judged:
-    """Whether any case of `--grucible` that decides has passed. Where none has, the session does not pass, as
-    with `grucible check`."""
+    """Whether any case of `--grucible` that decides has passed, or failed as expected. Where none has, the
+    session does not pass, as with `grucible check`."""
 
     def __init__(self) -> None:
         self._asked, self._decided, self.nothing = False, False, False
@@ -46,6 +47,6 @@ class Judged:
         """Say why."""
         if self.nothing:
             terminalreporter.write_line(
-                "grucible: incomplete: no case that decides has passed: they are unsupported, skipped or "
-                "expected to fail, or nothing decides"
+                "grucible: incomplete: no case that decides has passed: they are unsupported or skipped, "
+                "or nothing decides"
             )

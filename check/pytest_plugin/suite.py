@@ -25,6 +25,7 @@ from ...cases.commands.arguments import several, texts
 from ...cases.commands.command_line import command_line
 from ...vectors.case import Case
 from ..expecting.reading import load_expectations
+from ..judging.case_result import DECIDING
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
 from ..observed.source import copied
@@ -103,6 +104,8 @@ class Vectors:
         known: Expectations,
     ) -> None:
         self._path, self._stored, self._criteria, self._known = path, stored, criteria, known
+        self.decided = False
+        """Whether a case that decides has passed so far, or failed as expected."""
 
     @property
     def ids(self) -> list[str]:
@@ -186,42 +189,43 @@ class Vectors:
             return []
         return [pytest.mark.xfail(strict=True, raises=AsExpected, reason=reason_of(expected))]
 
-    def one(self, test: Test, case_id: str) -> bool:
-        """Run the test of a case; whether it decides, if it passes."""
+    def one(self, test: Test, case_id: str) -> None:
+        """Run the test of a case."""
         __tracebackhide__ = True
         judge = self._judge(case_id)
-        outcome(test, judge, self._known.of(case_id))
-        return decides(judge)
+        try:
+            outcome(test, judge, self._known.of(case_id))
+        except AsExpected:
+            self.decided |= judge.case.tier in DECIDING
+            raise
+        self.decided |= decides(judge)
 
-    def block(self, test: Test, name: str, subtests: Any) -> bool:
-        """Run the tests of the cases of the block of this name; where all are skipped, it is too. Whether one
-        that decides passes."""
+    def block(self, test: Test, name: str, subtests: Any) -> None:
+        """Run the tests of the cases of the block of this name; where all are skipped, it is too."""
         __tracebackhide__ = True
-        ids, skipped, decided = self.blocks[name], [], False
+        ids, skipped = self.blocks[name], []
         for case_id in ids:
             with subtests.test(msg=case_id):
                 try:
-                    decided |= self._marked(test, case_id)
+                    self._marked(test, case_id)
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                     raise
         if len(skipped) == len(ids):
             raise skipped[0]  # nothing was judged
-        return decided
 
-    def _marked(self, test: Test, case_id: str) -> bool:
+    def _marked(self, test: Test, case_id: str) -> None:
         """Run the test of a case that no mark can be given: as if it had its mark."""
         __tracebackhide__ = is_users
         expected = self._known.of(case_id)
         try:
-            decided = self.one(test, case_id)
+            self.one(test, case_id)
         except AsExpected:
             if expected:
                 pytest.xfail(reason_of(expected))
             raise
         if expected:
             pytest.fail(f"[XPASS(strict)] {reason_of(expected)}", pytrace=False)
-        return decided
 
     def _judge(self, case_id: str) -> Judge:
         case = self._stored.case(case_id)

@@ -20,6 +20,7 @@ import pytest
 import grucible
 from grucible import load_vectors
 
+from .conftest import Command
 from .made import CELL, IMPORT_ANSWER, make_block, write_vectors
 from .test_exec import ending
 
@@ -182,8 +183,6 @@ EXPECTED = ("--grucible-expect", "known.yaml", "--grucible-select", "*/known-*[!
         (("--grucible", "nonportable.h5"), ""),
         (("--grucible", "nonportable.h5"), BLOCKS_ALONE),
         (("--grucible", "nonportable.h5", "-n", "2"), ""),
-        (EXPECTED, ""),
-        (EXPECTED, BLOCKS_ALONE),
         (("--grucible-select", "*/right"), SKIPS_ALL),
         (("--grucible", "boundless.h5"), ""),
         (("--grucible", "boundless.h5"), BLOCKS_ALONE),
@@ -202,6 +201,21 @@ def test_where_none_passes_that_decides_the_session_does_not(
     status, printed = run(project, *ASK, *more)
     assert (status, printed.count(INCOMPLETE)) == (1, 1), printed
     assert " failed" not in printed
+
+
+@pytest.mark.parametrize("conftest", ["", BLOCKS_ALONE])
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_where_all_fail_as_expected_the_session_passes(
+    project: Path, more: Sequence[str], conftest: str, command: Command
+) -> None:
+    """As `check` does."""
+    (project / "conftest.py").write_text(conftest)
+    status, printed = run(project, *ASK, *EXPECTED, *more)
+    assert (status, printed.count(INCOMPLETE)) == (0, 0), printed
+    assert " passed" not in printed or conftest, printed
+    asked = ("--select", EXPECTED[-1], "--expect", project / "known.yaml")
+    judged = command("check", project / "v.h5", "--runtime", f"{project}/my_gru.py:run", *asked)
+    assert (judged.status, "0 of 2 cases passed" in judged.out) == (0, True)
 
 
 def test_many_cases_are_a_test_for_each_block(project: Path) -> None:
