@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import signal
 import sys
@@ -71,7 +72,8 @@ def held_back() -> Iterator[None]:
 
 def remember_interrupts() -> None:
     """Make Ctrl-C count even where it arrives in a finalizer, which would swallow it and print it, or
-    while a module is imported, which may make another error of it."""
+    while a module is imported, which may make another error of it. When all is done it changes nothing:
+    Python would leave it to the system then, which ends the process by it."""
 
     def unraisable(what: sys.UnraisableHookArgs) -> None:
         if not (_interrupted and issubclass(what.exc_type, KeyboardInterrupt)):
@@ -80,6 +82,7 @@ def remember_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _handler)
         signal.signal(signal.SIGALRM, _handler)
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         sys.unraisablehook = unraisable
 
 

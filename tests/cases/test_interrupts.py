@@ -27,6 +27,27 @@ time.sleep(0.5)
 print(interrupts.was_interrupted())
 """
 
+AT_THE_END = """
+import os, signal
+from grucible.cases.commands import interrupts
+interrupts.remember_interrupts()
+
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid(), number=signal.SIGINT):
+        kill(own, number)
+
+last = Last()
+print("done")
+"""
+
+
+def test_a_ctrl_c_when_all_is_done_changes_nothing() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")
+
+
 IMPORTS = """
 import os, pathlib, signal, sys
 from grucible.cases.commands import interrupts
