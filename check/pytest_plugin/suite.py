@@ -198,7 +198,7 @@ class Vectors:
         except AsExpected:
             self.decided |= judge.case.tier in DECIDING
             raise
-        self.decided |= decides(judge)
+        self.decided = self.decided or decides(judge)  # one case says it for all
 
     def block(self, test: Test, name: str, subtests: Any) -> None:
         """Run the tests of the cases of the block of this name; where all are skipped, it is too."""
