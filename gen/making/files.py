@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import grucible
@@ -17,13 +16,12 @@ from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
 from ...vectors.block import Block, BlockKey
+from ...vectors.published import GENERATOR
 from ...vectors.reader import open_vectors
 from ...vectors.writer import VectorWriter, new_vector_file
 from .chunks import Chunk, check_sizes, chunks
 from .processes import in_order
 from .undrawn import Undrawn
-
-_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def plan_files(
         check_sizes(cases)
         made_from = {
             "spec": hashlib.sha256(spec.document.text.encode()).hexdigest(),
-            "sources": source_digest(),
+            "generator": GENERATOR,
             "seed": seed,
             "dtypes": sorted(dtypes),
             "select": sorted(select),
@@ -88,18 +86,6 @@ def plan_files(
         text = json.dumps(made_from, sort_keys=True)
         plans.append(Plan(spec, cases, out / f"{spec.path}.h5", text, seed))
     return plans
-
-
-@cache
-def source_digest() -> str:
-    """SHA-256 of the source code that decides what is in a vector file."""
-    digest = hashlib.sha256()
-    for room in ("cases", "gen", "vectors"):
-        for file in sorted((_ROOT / room).rglob("*.py")):
-            if file.parent.name == "exchange":  # other formats: nothing that is in a vector file
-                continue
-            digest.update(file.relative_to(_ROOT).as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
 
 
 def standing(plan: Plan) -> MadeFile | None:

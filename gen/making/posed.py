@@ -25,11 +25,11 @@ from ...cases.pose import sizes_of
 from ...cases.question import Question
 from ...vectors.block import Block
 from ...vectors.case import Case
+from ...vectors.published import GENERATOR
 from ...vectors.writer import new_vector_file
 from ..stacks import stacks
 from .answering import answered, kept_in_any_case, overflows, parts
 from .chunks import Made, block_of, check_sizes, chunks, stacked
-from .files import source_digest
 from .special import NOTHING_NONPORTABLE, special
 
 NONPORTABLE = "nonportable"
@@ -97,7 +97,7 @@ def write_answered(
         spec_text="".join(f"# {line}\n" for line in about.splitlines()),
         seed=0,
         generator=f"grucible {grucible.__version__}",
-        made_from=json.dumps({"imported": about, "sources": source_digest()}, sort_keys=True),
+        made_from=json.dumps({"imported": about, "generator": GENERATOR}, sort_keys=True),
     ) as writer:
         room = _Room(path)
         for key, members in chunks(specs):
