@@ -1,4 +1,4 @@
-"""Makes the scripts of check/known/reproducers: python tests/check/make_reproducers.py
+"""Make the scripts that check/known/reproducers/list.yaml names: python tests/check/make_reproducers.py FOLDER
 
 Each is what `grucible show CASE --script NAME` prints of a case of check/known/reproducers/cases, without what
 a runtime gives where it is made.
@@ -6,6 +6,7 @@ a runtime gives where it is made.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,15 +24,14 @@ MADE_BY = "grucible gen check/known/reproducers/cases -o out && grucible show ou
 
 
 def listed() -> dict[str, dict[str, str]]:
-    """The runtime and the case of each script, by its name."""
-    found: dict[str, dict[str, str]] = yaml.safe_load(
-        (FOLDER / "list.yaml").read_text(encoding="utf-8")
-    )
+    """Return the runtime and the case of each script, by its name."""
+    text = (FOLDER / "list.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = yaml.safe_load(text)
     return found
 
 
 def scripts() -> Iterator[tuple[str, str]]:
-    """The name and the text of each script."""
+    """Yield the name and the text of each script."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         expanded = expand_all(find_specs((FOLDER / "cases",)), (), ())
@@ -40,13 +40,16 @@ def scripts() -> Iterator[tuple[str, str]]:
             pass
         cases = {case.id: case for case in load_vectors(out)}
         for name, asked in listed().items():
-            yield (
-                name,
-                script(cases[asked["case"]], asked["runtime"], made_by=MADE_BY.format(**asked)),
-            )
+            made_by = MADE_BY.format(**asked)
+            yield name, script(cases[asked["case"]], asked["runtime"], made_by=made_by)
+
+
+def write_scripts(folder: Path) -> None:
+    """Write each script into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in scripts():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for name, text in scripts():
-        (FOLDER / f"{name}.py").write_text(text, encoding="utf-8")
-        print(name, len(text))
+    write_scripts(Path(sys.argv[1]))

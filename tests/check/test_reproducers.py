@@ -1,8 +1,8 @@
 """Defects of real runtimes, each in a script of its own: they are still there.
 
-The scripts of check/known/reproducers are made, and end with status 1 as long as the runtime is wrong. Those
-beside this file are written by hand: what no case asks. They assert the wrong behaviour. When one of either
-fails, the runtime has changed: look at it, and at check/known, before anything else.
+What check/known/reproducers lists becomes a script that ends with status 1 as long as the runtime is wrong. The
+scripts beside this file are written by hand: what no case asks. They assert the wrong behaviour. When one of
+either fails, the runtime has changed: look at it, and at check/known, before anything else.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from .make_reproducers import FOLDER as MADE_FOLDER
-from .make_reproducers import listed, scripts
+from .make_reproducers import listed, write_scripts
 from .test_scripts import WITHOUT
 
 FILES = sorted((Path(__file__).parent / "reproducers").glob("*.py"))
-MADE = sorted(MADE_FOLDER.glob("*.py"))
 MOST_BYTES = 10 << 10
 
 NEEDED = {
@@ -34,41 +32,40 @@ NEEDED = {
 """The module that a reproducer needs, by the first word of its name."""
 
 
-def needs(file: Path) -> None:
+def needs(name: str) -> None:
     """Skip where what a reproducer needs is not installed."""
-    for module in ("onnx", NEEDED[file.stem.partition("_")[0]]):
+    for module in ("onnx", NEEDED[name.partition("_")[0]]):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    write_scripts(folder)
+    return folder
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_defect_is_there(file: Path) -> None:
-    needs(file)
+    needs(file.stem)
     assert len(file.read_text().splitlines()) <= 30
     ended = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.rows(4)
-@pytest.mark.parametrize("file", MADE, ids=lambda file: file.stem)
-def test_the_made_script_shows_the_defect(file: Path) -> None:
-    needs(file)
+@pytest.mark.parametrize("name", listed())
+def test_the_made_script_shows_the_defect(name: str, made: Path) -> None:
+    file = made / f"{name}.py"
+    assert file.stat().st_size <= MOST_BYTES
+    needs(name)
     ended = subprocess.run(
         [sys.executable, "-P", "-c", WITHOUT, file], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 1, ended.stdout
     last = ended.stdout.splitlines()[-1]
-    refused = file.stem.endswith(("_required", "_refused"))
+    refused = name.endswith(("_required", "_refused"))
     assert last.startswith("refused: " if refused else "wrong: "), ended.stdout + ended.stderr
-
-
-def test_the_made_scripts_are_what_is_made_now() -> None:
-    """python tests/check/make_reproducers.py"""
-    now = dict(scripts())
-    assert {file.stem: file.read_text(encoding="utf-8") for file in MADE} == now
-    assert [*now] == sorted(listed())
-    for name, text in now.items():
-        assert len(text.encode()) <= MOST_BYTES, name
 
 
 def test_known_findings_name_reproducers_that_exist() -> None:
@@ -79,4 +76,4 @@ def test_known_findings_name_reproducers_that_exist() -> None:
         for name in re.findall(r"reproducer\s+([a-z0-9]+_\w+)", file.read_text())
     }
     assert named
-    assert named <= {file.stem for file in (*FILES, *MADE)}
+    assert named <= {*(file.stem for file in FILES), *listed()}
