@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from grucible.check.comparing import compare
-from grucible.check.comparing.lines import compared_lines
-from grucible.check.comparing.stored import StoredFinding, stored_report
 
 from .conftest import Command
 
@@ -95,6 +90,7 @@ def test_a_verdict_that_differs(was: str, now_: str, tmp_path: Path, command: Co
             "message": "why",
         }
     ]
+    assert list(value)[:2] == ["grucible_compare", "outcome"]
     assert lines[0].startswith(f"{value['outcome']}: ")
     assert f"{kind}:" in lines
     assert f"    {was} → {now_}: why" in lines
@@ -172,9 +168,7 @@ def test_cases_of_one_alone_and_those_that_decide_nothing(tmp_path: Path, comman
 
 def test_invalid_questions_that_are_accepted(tmp_path: Path, command: Command) -> None:
     def with_outcome(outcome: str) -> dict[str, Any]:
-        return report(
-            refusals=[{"id": "op/invalid/float32/x", "outcome": outcome, "decides": True}]
-        )
+        return report(refusals=[asked("x", outcome)])
 
     assert compared(tmp_path, command, with_outcome("refused"), with_outcome("obvious"))[0] == 1
     assert compared(tmp_path, command, with_outcome("garbage"), with_outcome("obvious"))[0] == 0
@@ -186,38 +180,20 @@ def broken(**more: Any) -> str:
     return json.dumps(report() | more)
 
 
-TWICE = json.dumps(report(cases=[case("a", "passed"), case("a", "failed")]))
-ASKED_TWICE = json.dumps(report(refusals=[asked("a", "garbage"), asked("a")]))
 FOREIGN = {
     "": "Invalid JSON",
-    "[": "Invalid JSON",
     "[" * 5000: "Invalid JSON",
     "{}": "grucible_report: Field required",
-    "[1]": "should be an object",
+    "[1]": "should be a valid dictionary",
     broken(grucible_report=1): "grucible_report: Input should be 2 or 3",
-    broken(verdict=7): "verdict: Input should be 'conforms'",
     broken(cases=[{"id": "a"}]): "cases.0.tier: Field required",
-    broken(
-        cases=[case("a", "passed", "great")]
-    ): "cases.0.tier: Input should be 'required', 'ambiguous' or",
     broken(cases=[case("a", "great")]): "cases.0.verdict: Input should be 'passed'",
     broken(cases=[case("x" * 20_000, "passed")]): "cases.0.id: String should have at most",
     broken(unexplained=-1): "unexplained: Input should be greater",
-    broken().replace(
-        '"float32": {', '"float128": {'
-    ): "arithmetic: Value error, float128 is no dtype",
-    broken().replace(
-        '"observed": "float32"', '"observed": "exact"'
-    ): "exact is no class of arithmetic",
-    broken().replace("0.26", "-1.0"): "ratio",
     broken().replace("0.26", '"-inf"'): "ratio",
     broken().replace("0.26", "NaN"): "Invalid JSON: NaN is no number of JSON",
-    broken().replace("0.26", "1e400"): "Invalid JSON: 1e400 is beyond float64",
-    broken().replace(
-        '"verdict"', '"verdict": "conforms", "verdict"', 1
-    ): "stands there twice: 'verdict'",
-    TWICE: "has a case twice",
-    ASKED_TWICE: "has an invalid question twice",
+    broken(cases=[case("a", "passed"), case("a", "failed")]): "has a case twice",
+    broken(refusals=[asked("a", "garbage"), asked("a")]): "has an invalid question twice",
 }
 
 
@@ -228,13 +204,6 @@ def test_what_is_no_report(text: str, tmp_path: Path, command: Command) -> None:
     said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
     assert f"{tmp_path / 'b.json'}: " in said
     assert FOREIGN[text] in said
-
-
-def test_nothing_in_common(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(report()))
-    (tmp_path / "b.json").write_text(json.dumps(report(cases=[case("other", "passed")])))
-    said = command("compare", tmp_path / "a.json", tmp_path / "b.json").said_in_one_line()
-    assert "have no case or invalid question in common" in said
 
 
 @pytest.mark.parametrize(
@@ -262,32 +231,6 @@ def test_an_invalid_question_is_all_that_is_in_both(tmp_path: Path, command: Com
     after["arithmetic"]["float32"]["observed"] = "tf32"
     status, value, _ = compared(tmp_path, command, before, after)
     assert (status, value["worse"], value["better"]) == (0, [], ["1 invalid question refused now"])
-
-
-class Counted(list[StoredFinding]):
-    """Findings that count how often they are gone through."""
-
-    times = 0
-
-    def __iter__(self) -> Iterator[StoredFinding]:
-        self.times += 1
-        return super().__iter__()
-
-
-def test_findings_are_gone_through_as_often_for_many_as_for_one(tmp_path: Path) -> None:
-    def times(count: int) -> int:
-        reports = []
-        for name in ("before", "after"):
-            diagnosis = [finding(f"{name}-{number}") for number in range(count)]
-            (tmp_path / "r.json").write_text(json.dumps(report(diagnosis=diagnosis)))
-            reports.append(stored_report(tmp_path / "r.json"))
-        findings = Counted(reports[0].diagnosis)
-        found = compare.compared(reports[0].model_copy(update={"diagnosis": findings}), reports[1])
-        assert len(found.worse) == len(found.better) == count
-        assert list(compared_lines(found))
-        return findings.times
-
-    assert times(50) == times(1)
 
 
 def test_texts_of_strangers_are_escaped(tmp_path: Path, command: Command) -> None:

@@ -1,0 +1,257 @@
+"""Compare two JSON reports of `grucible check`, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..cases.errors import GrucibleError
+from ..cases.file_model import FIRST_WRONG, FewKeys, json_value
+from ..gen.tolerances.classes import CHAINS
+from ..vectors.block_reader import TIERS
+from .judging.case_result import DECIDING
+
+MAX_BYTES = 48 << 20
+"""Maximum size of a report; one of 20,000 cases has some 10 MB."""
+_MAX_TEXT = 300
+"""Maximum characters shown of a message; a report may be a stranger's."""
+
+_WRONG = {"failed": "newly failing", "error": "new errors", "missing": "newly missing"}
+WORSE = (*_WRONG.values(), "newly unsupported")
+BETTER, OTHER = "newly passing", "wrong in another way"
+KINDS = (*WORSE, OTHER, BETTER)
+"""How the verdict of a case may change."""
+
+Text = Annotated[str, Field(max_length=10_000)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+Number = Annotated[float, Field(ge=0.0)] | Literal["inf", "nan"]
+"""A ratio of an error to its tolerance."""
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class _StoredRuntime(_Stored):
+    name: Text
+    version: Text
+
+
+class _StoredWorst(_Stored):
+    ratio: Number
+
+
+class _StoredGrade(_Stored):
+    required: Text | Annotated[dict[Text, float | None], FewKeys]
+    observed: Text | None
+    compared: Count
+    worst: _StoredWorst
+
+
+class _StoredFinding(_Stored):
+    names: Annotated[list[Text], FIRST_WRONG, Field(min_length=1)]
+    about: str
+    explains: Count
+    where: str = ""
+    certain: bool = True
+    alternatives: Annotated[list[list[Text]], FIRST_WRONG] = []
+
+    def __str__(self) -> str:
+        where = f", {self.where}" if self.where else ""
+        return f"{'' if self.certain else 'perhaps: '}{self.about}{where}"[:_MAX_TEXT]
+
+
+class _StoredCase(_Stored):
+    id: Annotated[Text, Field(min_length=1)]
+    tier: Literal[TIERS]  # type: ignore[valid-type]
+    verdict: Literal["passed", "failed", "unsupported", "missing", "error"]
+    message: str = ""
+
+
+class _StoredRefusal(_Stored):
+    id: Text
+    outcome: Literal["refused", "obvious", "garbage", "crash", "unasked"]
+    decides: bool
+
+
+class StoredReport(_Stored):
+    """The part of a report that is compared; version 2 has all of it, too."""
+
+    grucible_report: Literal[2, 3]
+    verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
+    interrupted: bool
+    runtime: _StoredRuntime
+    arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
+    diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
+    unexplained: Count
+    cases: Annotated[list[_StoredCase], FIRST_WRONG]
+    refusals: Annotated[list[_StoredRefusal], FIRST_WRONG] = []
+
+
+def read_report(path: Path) -> StoredReport:
+    """Read a report. Raises GrucibleError, in one line, for anything else."""
+    with path.open("rb") as file:
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise GrucibleError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no report is")
+    try:
+        report = StoredReport.model_validate(json_value(path, raw))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _no_report(path, f"{place}: {first['msg']}") from None
+    except ValueError as error:
+        raise _no_report(path, f"Invalid JSON: {error}") from None
+    for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
+        if len({one.id for one in listed}) != len(listed):
+            raise _no_report(path, f"has {what} twice")
+    return report
+
+
+def _no_report(path: Path, why: str) -> GrucibleError:
+    shown = " ".join(why.split())[:_MAX_TEXT]
+    return GrucibleError(
+        f"{path}: is no report that `grucible check --report json=FILE` writes: {shown}"
+    )
+
+
+def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
+    """Compare two reports; the result is what `grucible compare --json` prints.
+
+    Arithmetic and findings are compared where some case is in both. Raises GrucibleError where no case and
+    no invalid question that was asked is in both.
+    """
+    old, new = ({one.id: one for one in report.cases} for report in (before, after))
+    shared = not old.keys().isdisjoint(new)
+    was_asked, now_asked = (
+        {one.id: one.decides and one.outcome != "refused" for one in report.refusals
+         if one.outcome != "unasked"} for report in (before, after)
+    )  # fmt: skip
+    asked = [one for one in now_asked if one in was_asked]
+    if not (shared or asked):
+        raise GrucibleError(
+            "the reports have no case or invalid question in common; compare reports on the same vectors"
+        )
+    changed = [(old[one], new[one]) for one in new if one in old]
+    changed = [(was, now) for was, now in changed if was.verdict != now.verdict]
+    decided = [both for both in changed if all(one.tier in DECIDING for one in both)]
+    changes = [
+        {"kind": _name_change(was.verdict, now.verdict), "id": now.id, "before": was.verdict,
+         "after": now.verdict, "message": now.message} for was, now in decided
+    ]  # fmt: skip
+    found: dict[str, Any] = {
+        "before": _describe_side(before),
+        "after": _describe_side(after),
+        "changes": sorted(changes, key=lambda one: KINDS.index(one["kind"])),
+        "arithmetic": _compare_grades(before, after) if shared else [],
+        "diagnosis": _compare_findings(before, after, shared=shared),
+        "refusals": {
+            "accepted": [one for one in asked if now_asked[one] and not was_asked[one]],
+            "refused": [one for one in asked if was_asked[one] and not now_asked[one]],
+        },
+        "undecided": len(changed) - len(decided),
+        "new_cases": [one for one in new if one not in old],
+        "gone_cases": [one for one in old if one not in new],
+    }
+    worse = _summarize(found, WORSE, "worse", "accepted", "no longer refused")
+    better = _summarize(found, (BETTER,), "better", "refused", "refused now")
+    known = {name for one in before.diagnosis for name in chain(one.names, *one.alternatives)}
+    new_findings = (one for one in found["diagnosis"]["new"] if not known.issuperset(one["names"]))
+    worse += [f"new finding: {one['about']}" for one in new_findings]
+    better += [f"gone finding: {one['about']}" for one in found["diagnosis"]["gone"]]
+    outcome = "worse" if worse else "better" if better else "same"
+    return {"grucible_compare": 1, "outcome": outcome, "worse": worse, "better": better} | found
+
+
+def _describe_side(report: StoredReport) -> dict[str, Any]:
+    return {
+        "runtime": report.runtime.model_dump(),
+        "verdict": report.verdict,
+        "interrupted": report.interrupted,
+        "cases": len(report.cases),
+    }
+
+
+def _name_change(was: str, now: str) -> str:
+    """Name a change of verdict; wrong, or missing, before and wrong now is no worse.
+
+    What is newly declared unsupported is worse even than a wrong answer: it had been answered.
+    """
+    if {was, now} <= _WRONG.keys() or {was, now} == {"missing", "unsupported"}:
+        return OTHER
+    return BETTER if now == "passed" else _WRONG.get(now, "newly unsupported")
+
+
+def _compare_grades(before: StoredReport, after: StoredReport) -> list[dict[str, Any]]:
+    found = []
+    for dtype, now in after.arithmetic.items():
+        was = before.arithmetic.get(dtype)
+        if was is None or not (was.compared and now.compared):
+            continue
+        observed = (was.observed or "", now.observed or "")
+        found.append(
+            {
+                "dtype": dtype,
+                "observed": observed,
+                "ratio": (was.worst.ratio, now.worst.ratio),
+                "worse": _is_coarser(dtype, *observed),
+                "better": _is_coarser(dtype, *reversed(observed)),
+                "required": (_describe_demand(was.required), _describe_demand(now.required)),
+            }
+        )
+    return found
+
+
+def _is_coarser(dtype: str, was: str, now: str) -> bool:
+    """Whether the class `now` follows `was` in a chain of the dtype; none follows all."""
+    if not now or not was:
+        return bool(was) and not now
+    orders = ([one.name for one in chained] for chained in CHAINS.get(dtype, ()))
+    return any({was, now} <= {*order} and order.index(now) > order.index(was) for order in orders)
+
+
+def _describe_demand(required: str | dict[str, float | None]) -> str:
+    if isinstance(required, str):
+        return required
+    return " ".join(f"{name} {value:g}" for name, value in required.items() if value is not None)
+
+
+def _compare_findings(
+    before: StoredReport, after: StoredReport, *, shared: bool
+) -> dict[str, list[Any]]:
+    """Compare the explanations of failures; two of the same names are one finding."""
+    was, now = (
+        {tuple(one.names): one for one in report.diagnosis} if shared else {}
+        for report in (before, after)
+    )
+    both = [(was[names], one) for names, one in now.items() if names in was]
+    return {
+        "new": [one.model_dump() for names, one in now.items() if names not in was],
+        "gone": [one.model_dump() for names, one in was.items() if names not in now],
+        "other": [
+            {"names": new.names, "about": str(new), "before": old.explains, "after": new.explains}
+            for old, new in both if old.explains != new.explains
+        ],
+        "unexplained": [before.unexplained, after.unexplained],
+    }  # fmt: skip
+
+
+def _summarize(
+    found: dict[str, Any], kinds: Sequence[str], grade: str, refusal: str, about: str
+) -> list[str]:
+    """Summarize what is worse, or what is better, in cases, arithmetic and invalid questions."""
+    counts = {kind: sum(one["kind"] == kind for one in found["changes"]) for kind in kinds}
+    lines = [f"{_count(n, 'case')} {kind}" for kind, n in counts.items() if n]
+    for one in (one for one in found["arithmetic"] if one[grade]):
+        was, now = (name or "no class" for name in one["observed"])
+        lines.append(f"{one['dtype']} in {was} → {now}")
+    questions = len(found["refusals"][refusal])
+    return lines + [f"{_count(questions, 'invalid question')} {about}"] * bool(questions)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,1 +1,0 @@
-"""What an upgrade changed: two reports of `grucible check`, case by case."""
