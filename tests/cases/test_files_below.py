@@ -60,7 +60,7 @@ def test_vectors_and_outputs_are_not_looked_for_everywhere(
     for name in "abc":
         (tmp_path / name).mkdir()
     for module, look in (
-        ("vectors.find", find_vectors),
+        ("vectors.vector_set", find_vectors),
         ("check.observed.answers_file", outputs_at),
     ):
         monkeypatch.setattr(f"grucible.{module}.MOST_NAMES", 2)

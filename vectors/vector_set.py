@@ -1,0 +1,220 @@
+"""A set of vectors: the files at a path, opened once, each case in one of them alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from ..cases.commands.arguments import texts
+from ..cases.commands.command_line import command_line
+from ..cases.dtypes import Array
+from ..cases.errors import VectorFileError
+from ..cases.files_below import MOST_NAMES, files_below
+from ..cases.selection import PLAIN, may_select, nothing_selected, selected
+from .block import Block
+from .case import Case
+from .reader import VectorFile, open_vectors
+from .stored_block import StoredBlock
+
+CORE = Path(__file__).parent
+"""The directory of the core vectors."""
+
+
+class Rows(NamedTuple):
+    """Some cases of a block: `rows` (n,) are their places in `stored`, `block` holds them."""
+
+    file: VectorFile
+    stored: StoredBlock
+    rows: Array
+    block: Block
+
+
+class VectorSet:
+    """The open vector files at `path` (None: the core), of which `select` matches some cases.
+
+    `files` are those whose operator and theme `select` can match, the plain ones first. `len` counts the
+    selected cases. Use it in a `with` statement, or `close` it.
+    """
+
+    def __init__(self, path: Path | None, select: Sequence[str] = ()) -> None:
+        self.path, self.select = path, select
+        self.files: list[VectorFile] = []
+        self._stack = contextlib.ExitStack()
+        with contextlib.ExitStack() as opened:
+            for file, relative in _files(CORE if path is None else path):
+                with contextlib.ExitStack() as one:
+                    vectors = one.enter_context(open_vectors(file, relative))
+                    if may_select(vectors.prefix, select):
+                        self.files.append(vectors)
+                        opened.push(one.pop_all())
+            _check_each_once(self.files)
+            self._stack = opened.pop_all()
+
+    def __enter__(self) -> VectorSet:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return self._stack.__exit__(kind, error, traceback)
+
+    def close(self) -> None:
+        """Close all files."""
+        self._stack.close()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._rows.values()))
+
+    @cached_property
+    def wanted(self) -> list[tuple[VectorFile, dict[str, list[str]]]]:
+        """The files that hold a selected case, each with the ids of its blocks that hold one, by path.
+
+        All ids of such a block are there, in order: the selected ones are `ids`.
+        """
+        found = ((file, file.ids(self.select)) for file in self.files)
+        return [(file, blocks) for file, blocks in found if blocks]
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str], list[int]]:
+        """The rows of the selected cases, by the file's relative path and the block's path."""
+        return {
+            (file.relative, path): [
+                row for row, one in enumerate(ids) if selected(one, self.select)
+            ]
+            for file, blocks in self.wanted
+            for path, ids in blocks.items()
+        }
+
+    @cached_property
+    def tiers(self) -> dict[str, str]:
+        """The tier of each selected case, as its file has it, by id, in order."""
+        return {
+            ids[row]: str(file.groups[path].attribute("tier"))
+            for file, blocks in self.wanted
+            for path, ids in blocks.items()
+            for row in self._rows[file.relative, path]
+        }
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the selected cases, in order."""
+        return list(self.tiers)
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[VectorFile, str, int]]:
+        """The file, the path of the block and the row of each selected case, by id."""
+        return {
+            ids[row]: (file, path, row)
+            for file, blocks in self.wanted
+            for path, ids in blocks.items()
+            for row in self._rows[file.relative, path]
+        }
+
+    def blocks(self) -> Iterator[tuple[VectorFile, StoredBlock]]:
+        """The blocks that hold a selected case, verified file by file against their digests."""
+        for file, blocks in self.wanted:
+            file.verify_content(blocks)
+            for path in blocks:
+                yield file, file.block(path)
+
+    def slices(self, *, inputs: bool = True) -> Iterator[Rows]:
+        """The selected cases in slices of blocks, verified; without `inputs`, they have none."""
+        for file, stored in self.blocks():
+            for rows, block in stored.selected(self.select, inputs=inputs):
+                yield Rows(file, stored, rows, block)
+
+    def one(self, case_id: str) -> Rows:
+        """A selected case, verified, as a block of its own. Raises KeyError for any other id."""
+        file, path, row = self._places[case_id]
+        file.verify_content([path])
+        stored = file.block(path)
+        return Rows(file, stored, np.array([row]), stored.read(row, row + 1))
+
+
+def open_set(path: Path | None = None, select: Sequence[str] = ()) -> VectorSet:
+    """Open the vector files at `path`, a file or a directory; None: the core vectors.
+
+    `select` has globs of case ids; none selects all. Of each file the attributes are read; ids and blocks
+    when they are asked for. Raises VectorFileError where there is no file, where one is no vector file, and
+    where two hold the same case.
+    """
+    return VectorSet(path, select)
+
+
+def load_vectors(
+    path: str | Path | None = None, select: str | Sequence[str] = ()
+) -> Iterator[Case]:
+    """Yield the cases of a vector file or a directory of them; without a path, of the core vectors.
+
+    `select` has globs of case ids, or is one. Raises VectorFileError for anything that is not a vector file
+    of this format version, and where two files hold the same case, and GrucibleError where nothing is
+    selected.
+    """
+    chosen, nothing = texts("select", select), True
+    with open_set(None if path is None else Path(path), chosen) as vectors:
+        for file, blocks in vectors.wanted:
+            for stored in map(file.block, blocks):
+                for _, block in stored.selected(chosen):
+                    nothing = False
+                    yield from block.cases()
+    if nothing:
+        raise nothing_selected(chosen)
+
+
+def _files(root: Path) -> list[tuple[Path, str]]:
+    """The vector files at `root` with their relative paths, those of plain questions first."""
+    try:
+        root.stat()
+    except PermissionError as error:
+        raise VectorFileError(
+            f"{root}: cannot be read ({error.strerror}); make it readable, or name another place"
+        ) from None
+    except (OSError, ValueError):  # there is none; no file can have a name that is too long
+        raise VectorFileError(
+            f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
+        ) from None
+    if root.is_file():
+        return [(root, root.name)]
+    if not root.is_dir():
+        raise VectorFileError(f"{root}: is neither a file nor a directory; name another place")
+    try:
+        files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
+    except OSError as error:
+        raise VectorFileError(f"{error.filename or root}: {error.strerror}") from None
+    if not files:
+        raise VectorFileError(
+            f"{root}: holds no vector file (*.h5); make some with: {_made_by(root)}"
+        )
+    return [(file, file.relative_to(root).as_posix()) for file in files]
+
+
+def _made_by(root: Path) -> str:
+    return command_line("gen", (), ["-o", root])
+
+
+def _plain_first(file: Path) -> tuple[bool, Path]:
+    return (not file.stem.startswith(PLAIN), file)
+
+
+def _check_each_once(files: Sequence[VectorFile]) -> None:
+    """Raise VectorFileError where two files, of the same operator and theme, hold the same case."""
+    alike: dict[str, list[VectorFile]] = {}
+    for file in files:
+        alike.setdefault(file.prefix, []).append(file)
+    owner: dict[str, Path] = {}
+    for file in chain.from_iterable(group for group in alike.values() if len(group) > 1):
+        for case_id in chain.from_iterable(file.ids().values()):
+            if (other := owner.setdefault(case_id, file.path)) != file.path:
+                raise VectorFileError(
+                    f"{file.path}: holds {case_id}, which {other} holds too; remove one of the files"
+                )
