@@ -33,7 +33,7 @@ from .observed.origin import Origin
 from .observed.source import Answering, Ending, FromRuntime, Source
 from .refusals.refusal import Refusal
 from .report import CORE, Report
-from .runtimes.runtime import RuntimeFunction, described, name_of
+from .runtimes.runtime import RuntimeFunction, describe_runtime
 
 
 def verify(
@@ -65,7 +65,9 @@ def verify(
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
     if not callable(runtime):
         raise TypeError(f"runtime is of type {type(runtime).__name__}; expected a function")
-    source = FromRuntime(described(name_of(runtime), runtime))
+    source = FromRuntime(
+        describe_runtime(getattr(runtime, "__name__", type(runtime).__name__), runtime)
+    )
     path = None if vectors is None else Path(vectors)
     criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
     known = several("expectations", expectations, Expectation, "a grucible.Expectation")

@@ -14,7 +14,7 @@ from ...cases.commands.others_words import bounded, error_sentence, text_of
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ..protocol.program import AnswerHead
-from ..runtimes.runtime import Runtime, Unsupported, frames, raised_at
+from ..runtimes.runtime import Runtime, Unsupported, raised_at, traceback_lines
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block
@@ -150,7 +150,9 @@ class FromRuntime:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
-            return Reply("error", {}, error_sentence(error), Fault("crashed", frames(error)))
+            return Reply(
+                "error", {}, error_sentence(error), Fault("crashed", traceback_lines(error))
+            )
         finally:
             if here:
                 os.chdir(here)  # the next file may be named by a relative path
@@ -192,7 +194,7 @@ def returned(runtime: Runtime, question: Question) -> Reply:
             "error",
             {},
             f"{error_sentence(error)}{raised_at(error)}",
-            Fault("raised", frames(error)),
+            Fault("raised", traceback_lines(error)),
         )
 
 

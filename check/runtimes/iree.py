@@ -1,61 +1,27 @@
-"""IREE as a runtime of ONNX GRU, and of what can be asked as one.
+"""IREE as a runtime of ONNX GRU: its importer reads the model of a case, its compiler makes code of it.
 
-A case becomes a model of one GRU node, which IREE's importer reads and its compiler makes code of.
+Every case is a program of its own, which takes about a second to compile.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy.typing as npt
 import onnx
 from iree import runtime as iree_runtime
 from iree.compiler import ir, tools, version
 from iree.compiler.extras import onnx_importer
 
-from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import model_file
-from .converted import run_as
-from .posed import ONNX_FILES
-
-if TYPE_CHECKING:
-    from ...cases.question import Question
+from ...vectors.exchange.onnx_model import ModelFile
+from .onnx_file import ONNXFileRuntime
 
 _ARGUMENTS = ["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]
 """Code for any CPU of this kind; and float64 stays float64, which it would not by default."""
 
 
-class IREE:
-    """ONNX GRU compiled by IREE for the CPU; W, R, B are initializers.
-
-    Every case is a program of its own, which takes about a second to compile.
-    """
-
-    version = f"{version.VERSION} CPU"
-    parallel = True
-
-    def __init__(self) -> None:
-        self.__doc__ = "GRU compiled by IREE for the CPU, a second a case; W, R, B are initializers"
-
-    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        """The outputs IREE gives for `question`, in the dtypes that it gives them.
-
-        Raises Unsupported for what ONNX GRU cannot ask; what IREE refuses is its own exception.
-        """
-        return run_as(GRU, self._run, question)
-
-    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        file = model_file(question, ONNX_FILES["iree"])
-        try:
-            outputs = run_file(file.content, file.feeds)
-        except tools.CompilerToolError as error:
-            raise RuntimeError(_said(str(error))) from None
-        return file.only(outputs, question)
-
-
 def run_file(content: bytes, feeds: dict[str, Any]) -> list[Any]:
-    """What IREE gives for the file of a model whose graph is called `gru`."""
+    """Give what IREE makes of the file of a model whose graph is called `gru`."""
     context = iree_runtime.SystemContext(config=iree_runtime.Config("local-sync"))
     module = iree_runtime.VmModule.copy_buffer(context.instance, compiled_file(content))
     context.add_vm_module(module)
@@ -65,7 +31,7 @@ def run_file(content: bytes, feeds: dict[str, Any]) -> list[Any]:
 
 
 def compiled_file(content: bytes) -> bytes:
-    """The program that IREE makes of the file of a model whose graph is called `gru`."""
+    """Compile the file of a model whose graph is called `gru` to an IREE program."""
     model = onnx.shape_inference.infer_shapes(onnx.load_from_string(content))
     info = onnx_importer.ModelInfo(model)
     module = info.create_module(context=ir.Context()).operation
@@ -78,9 +44,18 @@ def compiled_file(content: bytes) -> bytes:
     return made
 
 
-def _said(text: str) -> str:
-    """The first error of a compiler's output."""
-    return next((line for line in text.splitlines() if "error:" in line), text)
+def _run(file: ModelFile) -> list[Any]:
+    try:
+        return run_file(file.content, file.feeds)
+    except tools.CompilerToolError as error:  # the first error alone
+        lines = str(error).splitlines()
+        first = next((line for line in lines if "error:" in line), str(error))
+        raise RuntimeError(first) from None
 
 
-compiled = IREE()
+compiled = ONNXFileRuntime(
+    "iree",
+    f"{version.VERSION} CPU",
+    "GRU compiled by IREE for the CPU, a second a case; W, R, B are initializers",
+    _run,
+)

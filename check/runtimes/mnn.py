@@ -1,76 +1,64 @@
-"""MNN as a runtime of ONNX GRU, and of what can be asked as one.
+"""MNN as a runtime of ONNX GRU: its converter makes a model of MNN's of the file of a case.
 
-A case becomes the file of a model of one GRU node, which MNN's converter makes a model of MNN's.
-The converter is called in this process, for MNN's command `mnnconvert` installs a logging package
-and reports to a server. What MNN prints is kept from standard output, and told where it gives no outputs.
+The converter writes a GRU as a loop of small operators; for `mnn-kernel` it keeps it as one, for MNN's own
+kernel. It is called in this process: MNN's command `mnnconvert` installs a logging package and reports to a
+server. What MNN prints is kept from standard output, and reported where it gives no outputs.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...cases.operators.onnx import GRU
-from ...vectors.exchange.onnx_model import model_file
-from .converted import run_as
-from .posed import ONNX_FILES, OWN_KERNEL, decline
-from .printed import printed
+from ...vectors.exchange.onnx_model import ModelFile
+from .onnx_file import ONNXFileRuntime
+from .posed import OWN_KERNEL
 
-if TYPE_CHECKING:
-    from ...cases.question import Question
+_TIME = re.compile(r"\[\d\d:\d\d:\d\d\]")
+"""The start of the lines in which MNN's converter says what it does."""
+
+
+@contextlib.contextmanager
+def printed() -> Iterator[list[str]]:
+    """Keep what C code prints from standard output; at the end the list has it."""
+    found: list[str] = []
+    flush = ctypes.CDLL(None).fflush
+    flush(None)
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            yield found
+        finally:
+            flush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            lines = file.read().decode(errors="replace").splitlines()
+            found.append(" ".join(line for line in lines if not _TIME.match(line)))
+
 
 with printed():
     import _tools as converter
     import MNN
 
 
-class MNNRuntime:
-    """ONNX GRU on MNN's converter and CPU backend; W, R, B are initializers.
-
-    The converter writes a GRU as a loop of small operators; for `mnn-kernel` it keeps it as one, for
-    MNN's own kernel.
-    """
-
-    version = f"{MNN.version()} CPU"
-    parallel = True
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        own_kernel = name == "mnn-kernel"
-        self._options = OWN_KERNEL if own_kernel else []
-        made = "its own kernel" if own_kernel else "a loop that its converter makes"
-        self.__doc__ = f"GRU on MNN's CPU backend, by {made}; W, R, B are initializers"
-
-    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        """The outputs MNN gives for `question`, in the dtypes that it gives them.
-
-        Raises Unsupported for what ONNX GRU cannot ask and for dtypes but float32;
-        RuntimeError where MNN gives no outputs: it prints why, and raises nothing.
-        """
-        return run_as(GRU, self._run, question)
-
-    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        decline(self._name, question)
-        file = model_file(question, ONNX_FILES[self._name])
-        with printed() as told:
-            outputs = run_file(file.content, file.feeds, file.asked, self._options)
-        if len(outputs) != len(file.asked):
-            raise RuntimeError(
-                f"MNN gave {len(outputs)} outputs, not {len(file.asked)}; it printed: {told[0]}"
-            )
-        return file.only(outputs, question)
-
-
 def run_file(
     content: bytes, feeds: dict[str, Any], asked: Sequence[str], options: Sequence[str]
 ) -> list[Any]:
-    """What MNN gives for the file of a model; nothing where its converter writes no model, or the model
-    does not run."""
+    """Give what MNN makes of the file of a model.
+
+    Nothing where its converter writes no model, or the model does not run.
+    """
     with tempfile.TemporaryDirectory() as folder:
         read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
         read.write_bytes(content)
@@ -83,10 +71,24 @@ def run_file(
 
 
 def variable(array: npt.NDArray[Any]) -> Any:
-    """`array`, float32 or int32, as a variable of MNN's."""
+    """Make `array`, float32 or int32, a variable of MNN's."""
     kind = MNN.expr.int if array.dtype == np.int32 else MNN.expr.float
     return MNN.expr.const(array, list(array.shape), MNN.expr.NCHW, kind)
 
 
-loop = MNNRuntime("mnn")
-kernel = MNNRuntime("mnn-kernel")
+def _runtime(name: str, made: str, options: Sequence[str]) -> ONNXFileRuntime:
+    def run(file: ModelFile) -> list[Any]:
+        with printed() as lines:
+            outputs = run_file(file.content, file.feeds, file.asked, options)
+        if len(outputs) != len(file.asked):
+            raise RuntimeError(
+                f"MNN gave {len(outputs)} outputs, not {len(file.asked)}; it printed: {lines[0]}"
+            )
+        return outputs
+
+    about = f"GRU on MNN's CPU backend, by {made}; W, R, B are initializers"
+    return ONNXFileRuntime(name, f"{MNN.version()} CPU", about, run)
+
+
+loop = _runtime("mnn", "a loop that its converter makes", [])
+kernel = _runtime("mnn-kernel", "its own kernel", OWN_KERNEL)

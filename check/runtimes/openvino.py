@@ -27,9 +27,8 @@ from ...cases.operators.openvino import OPERATORS
 from ...cases.question import INVALID, Question
 from ...vectors.exchange.openvino_model import fill, model
 from ...vectors.exchange.openvino_node import node_type
-from .converted import question_as, run_as
 from .openvino_together import Compiled, Part, compiled_together
-from .posed import OPENVINO, OpenVINOPosing, openvino_operator
+from .posed import OPENVINO, OpenVINOPosing, openvino_operator, question_as, run_as
 from .runtime import Unsupported
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}

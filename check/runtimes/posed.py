@@ -5,15 +5,19 @@ Nothing here loads a runtime: a script for one (`check/scripts`) is also written
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...cases.conversion import Asked, NotExpressible, ask
 from ...cases.operators.known import operator_named
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from ...cases.question import INVALID
 from ...vectors.exchange.onnx_node import LENGTHS, WEIGHTS, Posing
 from .runtime import Unsupported
 
 if TYPE_CHECKING:
+    from ...cases.dtypes import Array, Arrays
     from ...cases.operators.signature import Operator
     from ...cases.question import Question
 
@@ -73,24 +77,62 @@ def openvino_operator(question: Question) -> Operator:
     return operator_named(question.operator) if own else GRU_SEQUENCE
 
 
-_NO_LAYOUT = "layout 1: ONNX Runtime has no batchwise recurrent operators"
+_DTYPES = {
+    "opencv": ({"bfloat16"}, "OpenCV has no {} arrays in Python"),
+    "tract": ({"bfloat16"}, "tract has no {} tensors"),
+    "mnn": (
+        {"float16", "float64", "bfloat16"},
+        "MNN takes and gives float32 in Python, not {}",
+    ),
+    "onnxruntime": ({"float64", "bfloat16"}, "ONNX Runtime's GRU has no {}"),
+}
+"""By the first word of a runtime's name, the dtypes that it does not offer, and how to say so."""
 
 
 def decline(name: str, question: Question) -> None:
-    """Raise Unsupported, with the reason, where the runtime of this name is not asked `question`: one of its
-    own operator, of which it says that it does not offer it, or which has no way into it."""
-    dtype, family = question.dtype, name.partition("-")[0]
-    if name == "opencv" and dtype == "bfloat16":
-        raise Unsupported("OpenCV has no bfloat16 arrays in Python")
-    if name == "tract" and dtype == "bfloat16":
-        raise Unsupported("tract has no bfloat16 tensors")
-    if family == "mnn" and dtype != "float32":
-        raise Unsupported(f"MNN takes and gives float32 in Python, not {dtype}")
+    """Raise Unsupported, with the reason, where the runtime of this name is not asked `question`.
+
+    Either it says that it does not offer it, or there is no way into it.
+    """
+    family = name.partition("-")[0]
     if family == "onnxruntime":
         if question.attributes["layout"] == 1:
-            raise Unsupported(_NO_LAYOUT)
-        if dtype in ("float64", "bfloat16"):
-            raise Unsupported(f"ONNX Runtime's GRU has no {dtype}")
+            raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
         opset = ONNX_FILES[name].opset or 0
         if opset < 14 and "layout" in question.given:
             raise Unsupported(f"GRU has no layout before opset 14, and the model is of {opset}")
+    dtypes, reason = _DTYPES.get(family, (set(), ""))
+    if question.dtype in dtypes:
+        raise Unsupported(reason.format(question.dtype))
+
+
+def run_as(
+    operator: Operator, run: Callable[[Question], Mapping[str, Array]], question: Question
+) -> Arrays:
+    """Run `question` by `run`, which answers questions of `operator`, and convert the outputs back.
+
+    Raises Unsupported where `operator` cannot ask the same. It does so for questions that must be refused,
+    too: our conversion would refuse or accept them.
+    """
+    if question.operator == operator.name:
+        return dict(run(question))
+    asked = _converted(operator, question)
+    return asked.answer(run(asked.question))
+
+
+def question_as(operator: Operator, question: Question) -> Question:
+    """Give the question that `run_as` asks for `question`. Raises Unsupported as it does."""
+    if question.operator == operator.name:
+        return question
+    return _converted(operator, question).question
+
+
+def _converted(operator: Operator, question: Question) -> Asked:
+    if question.theme == INVALID:
+        raise Unsupported(
+            f"{question.operator} is asked as {operator.name}, and valid questions alone"
+        )
+    try:
+        return ask(question, operator)
+    except NotExpressible as reason:
+        raise Unsupported(str(reason)) from None

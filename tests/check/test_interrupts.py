@@ -24,7 +24,7 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
 from grucible.check.report import Report
 from grucible.check.reports.formats import Format
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 
 from . import numpy_gru
 from .made import make_block, write_vectors
@@ -56,7 +56,7 @@ def test_a_report_that_is_being_written_is_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write_vectors(tmp_path / "v.h5", make_block(["a"]))
-    source = FromRuntime(described("right", numpy_gru.run))
+    source = FromRuntime(describe_runtime("right", numpy_gru.run))
     report = verdict.judge(tmp_path / "v.h5", source, chosen_criteria((), None, None, None))
     text = Format.text
 
@@ -95,7 +95,7 @@ def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
     def zeros(question: Question) -> dict[str, Array]:
         return {n: np.full(t.shape, 0.25, t.dtype) for n, t in question.outputs.items()}
 
-    source = FromRuntime(described("zeros", zeros))
+    source = FromRuntime(describe_runtime("zeros", zeros))
     criteria = chosen_criteria((), None, None, None)
     report = verdict.judge(tmp_path / "v.h5", source, criteria, interruptible=True)
     assert report.interrupted

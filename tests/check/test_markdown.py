@@ -11,7 +11,7 @@ from grucible.check.profiling.page import page_lines
 from grucible.check.profiling.profile import profile
 from grucible.check.reports.audit import Audited, Suite, audit_lines
 from grucible.check.reports.markdown import as_code, as_markdown
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
 from grucible.vectors.find import CORE
 
@@ -42,7 +42,7 @@ def test_a_page_of_profiles_shows_what_a_program_says() -> None:
     def fails(_: object) -> None:
         raise ValueError(HOSTILE)
 
-    runtime = described(HOSTILE, fails)
+    runtime = describe_runtime(HOSTILE, fails)
     page = "\n".join(
         page_lines(
             [profile(FromRuntime(runtime), None, ("openvino.GRUCell-3/plain/float32/lbr",))],

@@ -15,7 +15,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.lines import profile_lines, profiles_json
 from grucible.check.profiling.profile import profile
 from grucible.check.profiling.row import AGAIN, Profile, Row
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command
 from .numpy_gru import run
@@ -25,7 +25,7 @@ Outputs = dict[str, np.ndarray[Any, Any]]
 
 
 def of(runtime: Callable[[Question], Any], select: tuple[str, ...] = PLAIN) -> Profile:
-    return profile(FromRuntime(described("mine", runtime)), None, select)
+    return profile(FromRuntime(describe_runtime("mine", runtime)), None, select)
 
 
 def rows(found: Profile) -> dict[str, Row]:

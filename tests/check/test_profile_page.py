@@ -15,7 +15,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.page import TITLE, page_lines
 from grucible.check.profiling.profile import profile
 from grucible.check.profiling.row import AGAIN, Profile
-from grucible.check.runtimes.runtime import described, load_runtime
+from grucible.check.runtimes.runtime import describe_runtime, load_runtime
 
 from .conftest import Command
 from .numpy_gru import MISTAKES, run
@@ -25,7 +25,7 @@ SELECT = ("openvino.GRUSequence-5/plain/float*/[bcdr]*",)
 
 
 def _profile(name: str, runtime: object, select: tuple[str, ...] = SELECT) -> Profile:
-    return profile(FromRuntime(described(name, runtime)), None, select)
+    return profile(FromRuntime(describe_runtime(name, runtime)), None, select)
 
 
 def _tables(page: str) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:

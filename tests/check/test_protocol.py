@@ -30,7 +30,7 @@ from grucible.check.protocol.header import (
     question_parts,
 )
 from grucible.check.protocol.program import Hello, answer_head
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 
 from .programs import PROGRAMS
 
@@ -118,7 +118,7 @@ def test_of_a_long_error_here_the_end_is_kept_in_bounded_bytes() -> None:
     def fails(_: Question) -> Arrays:
         raise Unsupported("\1" * 100_000 + " the reason")
 
-    reply = returned(described("fails", fails), core_cases()[0].question)
+    reply = returned(describe_runtime("fails", fails), core_cases()[0].question)
     assert len(json.dumps(reply.message)) <= 8 << 10
     assert reply.message.endswith(" the reason")
 

@@ -17,7 +17,7 @@ from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.refusals.asking import refusals
 from grucible.check.refusals.refusal import Refusal, counts
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 
 from . import heedless
 from .conftest import HERE, Command
@@ -29,7 +29,7 @@ HEEDLESS = HERE / "heedless.py"
 
 def asked(name: str, *select: str) -> list[Refusal]:
     """What a runtime of heedless.py makes of the invalid questions of a cell in float32, in this process."""
-    source = FromRuntime(described(name, getattr(heedless, name)))
+    source = FromRuntime(describe_runtime(name, getattr(heedless, name)))
     return refusals(source, select=select or (f"{CELL_32}*",))
 
 
@@ -88,7 +88,7 @@ def test_the_obvious_thing_is_near_an_exact_answer_not_only_the_same_again() -> 
         outputs = heedless.last_meaning(question)
         return {n: a.astype(np.float32).astype(a.dtype) for n, a in outputs.items()}
 
-    source = FromRuntime(described("in_float32", in_float32))
+    source = FromRuntime(describe_runtime("in_float32", in_float32))
     found = refusals(source, dtypes=["float64"], select=[f"{CELL}/*"])
     assert outcomes(found) == {"obvious": len(found)}
 
@@ -123,7 +123,7 @@ def test_what_is_converted_is_not_asked() -> None:
     pytest.importorskip("onnxruntime")
     from grucible.check.runtimes.onnxruntime import inputs
 
-    found = refusals(FromRuntime(described("onnxruntime", inputs)), dtypes=["float32"])
+    found = refusals(FromRuntime(describe_runtime("onnxruntime", inputs)), dtypes=["float32"])
     by_operator = {one.operator: one for one in found if one.outcome == "unasked"}
     assert "onnx.GRU-14" not in by_operator
     assert by_operator[CELL].message == f"{CELL} is asked as onnx.GRU-14, and valid questions alone"
@@ -204,7 +204,7 @@ def test_outputs_made_elsewhere_are_not_asked(some_vectors: Path, command: Comma
 
 
 def test_known_expectations_are_of_vectors_alone() -> None:
-    source = FromRuntime(described("blind", heedless.blind))
+    source = FromRuntime(describe_runtime("blind", heedless.blind))
     known = [Expectation("*", "all"), Expectation("*/invalid/*", "these")]
     [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=known)
     assert one.expected == known[1]
@@ -222,7 +222,7 @@ def test_known_expectations_are_of_vectors_alone() -> None:
 def test_no_message_is_of_numbers(name: str, message: str, holds: bool) -> None:
     """What the judge says of them are no words of an error."""
     expected = Expectation("*/invalid/*", "these", message=(message,))
-    source = FromRuntime(described(name, getattr(heedless, name)))
+    source = FromRuntime(describe_runtime(name, getattr(heedless, name)))
     [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=[expected])
     assert message in one.message
     assert (one.expected is expected) is holds

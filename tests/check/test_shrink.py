@@ -14,7 +14,7 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.pose import sizes_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
-from grucible.check.runtimes.runtime import described
+from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.shrinking.reductions import reductions
 from grucible.check.shrinking.shrink import Shrunk, shrink, shrunk_id
 from grucible.gen.making.posed import answered_block
@@ -31,7 +31,7 @@ def case(case_id: str) -> Question:
 
 
 def shrunk(question: Question, kernel: Callable[[Question], Arrays]) -> Shrunk:
-    source = FromRuntime(described("kernel", kernel))
+    source = FromRuntime(describe_runtime("kernel", kernel))
     return shrink(answered_block(question), source, chosen_criteria())
 
 
@@ -187,7 +187,7 @@ def asked_instead(monkeypatch: pytest.MonkeyPatch, kernel: Callable[[Question], 
     """Commands ask a kernel, in this process."""
 
     def source(*_: object) -> FromRuntime:
-        made = FromRuntime(described("kernel", kernel))
+        made = FromRuntime(describe_runtime("kernel", kernel))
         made.close = lambda: None  # type: ignore[attr-defined]
         return made
 

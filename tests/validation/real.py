@@ -21,7 +21,7 @@ from grucible import Question, Unsupported
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs, operator_outputs
-from grucible.check.runtimes.converted import run_as
+from grucible.check.runtimes.posed import run_as
 from grucible.vectors.block import Block
 
 Array = npt.NDArray[Any]
