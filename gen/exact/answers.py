@@ -1,7 +1,7 @@
 """The exact outputs, rounded once, proven.
 
-Balls of float64 numbers decide most of them, all cases at once (gen.exact.balls, gen.exact.wide_balls);
-what they leave open is evaluated over Arb's balls, case by case (gen.exact.enclosures).
+Balls of float64 numbers decide most of them, all cases at once (gen.exact.balls); what they leave open,
+and all in float64, is evaluated over Arb's balls, case by case (gen.exact.enclosures).
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.operators.layout import GruInputs, gru_inputs, operator_outputs
 from ...cases.operators.readings import STORED, ReadingNames, as_read
-from ...cases.operators.semantics import StackedSemantics, one_of, semantics, take
+from ...cases.operators.semantics import StackedSemantics, one_of, semantics
 from ...cases.operators.signature import Operator
 from ..gru import gru
 from .balls import BallArithmetic, round_balls
 from .enclosures import outputs_by_arb
 from .rounding import Undecided
-from .wide_balls import WideBallArithmetic, round_wide_balls
 
 
 def exact_outputs(
@@ -45,41 +44,17 @@ def exact_outputs(
 def decided_by_balls(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array]:
-    """What balls of float64 numbers decide, and for which cases that is every element. What plain balls
-    leave open is tried with wide ones, and outputs in float64 with these alone."""
-    if dtype.name == "float64":
-        return _rounded(_WIDE_BALLS, meant, inputs, dtype, wanted)
-    found, decided = _rounded(_BALLS, meant, inputs, dtype, wanted)
-    left = np.flatnonzero(~decided)
-    if left.size:
-        more, decided[left] = _rounded(
-            _WIDE_BALLS, take(meant, left), inputs.rows(left), dtype, wanted
-        )
-        for role, array in more.items():
-            found[role][left] = array
-    return found, decided
+    """Round the outputs of balls of float64 numbers; and say, (n,), which cases that decides entirely.
 
-
-_BALLS: tuple[Any, Any] = BallArithmetic(), round_balls
-_WIDE_BALLS: tuple[Any, Any] = WideBallArithmetic(), round_wide_balls
-
-
-def _rounded(
-    balls: tuple[Any, Any],
-    meant: StackedSemantics,
-    inputs: GruInputs,
-    dtype: FloatType,
-    wanted: Collection[str],
-) -> tuple[Arrays, Array]:
-    """The outputs by an arithmetic of balls and its rounding, and for which cases all are decided."""
-    arithmetic, rounded = balls
+    Outputs in float64 are never decided: each ball holds several such numbers.
+    """
     found: Arrays = {}
     decided = np.ones(len(inputs.x), bool)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        y, ho = gru(arithmetic, meant, inputs)
-        for role, output in (("y", y), ("ho", ho)):
+        outputs: Any = gru(BallArithmetic(), meant, inputs)
+        for role, output in zip(("y", "ho"), outputs, strict=True):
             if role in wanted:
-                found[role], proven = rounded(output, dtype)
+                found[role], proven = round_balls(output, dtype)
                 decided &= proven.reshape(len(decided), -1).all(axis=1)
     return found, decided
 

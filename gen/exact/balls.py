@@ -24,7 +24,6 @@ from ...cases.dtypes import Array, FloatType
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ..float64 import Float64
 from . import elementary
-from .bundle import Bundle
 from .elementary import TINY, UNIT, Value
 
 MOST_PRODUCTS = 1 << 20
@@ -39,16 +38,40 @@ def enlarged(radius: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balls(Bundle):
+class Balls:
     """An array of balls: midpoints and radii, float64 arrays of one shape."""
 
     mid: Array
     rad: Array
 
     @property
-    def parts(self) -> tuple[Array, ...]:
-        """Midpoints and radii."""
-        return self.mid, self.rad
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.mid.shape
+
+    def reshape(self, *shape: int) -> Balls:
+        """The array in another shape."""
+        return Balls(self.mid.reshape(shape), self.rad.reshape(shape))
+
+    def copy(self) -> Balls:
+        """A copy that can be assigned to."""
+        return Balls(self.mid.copy(), self.rad.copy())
+
+    def __getitem__(self, key: Any) -> Balls:
+        return Balls(self.mid[key], self.rad[key])
+
+    def __setitem__(self, key: Any, value: Balls) -> None:
+        self.mid[key], self.rad[key] = value.mid, value.rad
+
+    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a numpy function that `gen.gru` moves values with to midpoints and radii.
+
+        A number among the arguments stands for itself in both; the only one is 0.
+        """
+        if function not in _MOVES:
+            return NotImplemented
+        mids, rads = ([_part(one, name) for one in args] for name in ("mid", "rad"))
+        return Balls(function(*mids, **kwargs), function(*rads, **kwargs))
 
     def __add__(self, other: Balls) -> Balls:
         mid = self.mid + other.mid
@@ -94,6 +117,15 @@ class Balls(Bundle):
             np.where(above, self.mid, np.where(below, 0.0, half)),
             np.where(above, self.rad, np.where(below, 0.0, rad)),
         )
+
+
+_MOVES = (np.where, np.stack, np.take_along_axis, np.full_like, np.empty_like)
+
+
+def _part(argument: Any, name: str) -> Any:
+    if isinstance(argument, list):
+        return [getattr(one, name) for one in argument]
+    return getattr(argument, name) if isinstance(argument, Balls) else argument
 
 
 def _smooth(of: Callable[[Array], Value], second: float) -> Callable[[Balls], Balls]:

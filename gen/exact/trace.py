@@ -22,7 +22,6 @@ from ..gru import AnySemantics, DirectionWeights, Step, gru, processing_order, s
 from .balls import BallArithmetic, round_balls
 from .enclosures import Enclosures, at_enough_bits
 from .rounding import Undecided, round_array
-from .wide_balls import WideBallArithmetic, round_wide_balls
 
 
 @dataclass(frozen=True)
@@ -87,28 +86,16 @@ def exact_trace(
 
 
 def _by_balls(meant: Semantics, inputs: GruInputs, dtype: FloatType) -> Arrays:
-    """The quantities by balls of float64 numbers, plain ones first; Undecided where one is left open."""
-    kinds: list[tuple[Any, Any]] = [(WideBallArithmetic(), round_wide_balls)]
-    if dtype.name != "float64":
-        kinds.insert(0, (BallArithmetic(), round_balls))
-    for arithmetic, nearest in kinds:
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                rounded = partial(_proven, nearest, dtype)
-                return _quantities(arithmetic, stack([meant]), inputs, dtype, rounded)
-        except Undecided:
-            continue
-    raise Undecided
+    """The quantities by balls of float64 numbers; Undecided where these leave one open."""
 
+    def rounded(balls: Any) -> Array:
+        values, proven = round_balls(balls, dtype)
+        if not proven.all():
+            raise Undecided
+        return np.asarray(values[0])
 
-def _proven(
-    nearest: Callable[[Any, FloatType], tuple[Array, Array]], dtype: FloatType, balls: Any
-) -> Array:
-    """The numbers that balls of one stacked case round to; Undecided where that is not proven of all."""
-    values, proven = nearest(balls, dtype)
-    if not proven.all():
-        raise Undecided
-    return np.asarray(values[0])
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _quantities(BallArithmetic(), stack([meant]), inputs, dtype, rounded)
 
 
 def _quantities(

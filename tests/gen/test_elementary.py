@@ -12,7 +12,7 @@ import pytest
 from flint import arb
 
 from grucible.cases.dtypes import Array
-from grucible.gen.exact import elementary, wide_elementary
+from grucible.gen.exact import elementary
 from grucible.gen.exact.elementary import EXP_ERROR, TINY, UNIT, Value
 
 BITS = 200
@@ -120,65 +120,6 @@ def test_values_errors_and_slopes(name: str) -> None:
             assert slope(arb(at)) <= steep, at
     exact = np.array([float(slope(arb(at))) for at in x.tolist()])
     assert (found.slope <= exact * (1 + 1e-9) + 1e-14).all()
-
-
-def wide_arguments(most: float) -> tuple[Array, Array]:
-    """`arguments` with a rest of at most u each, and of none."""
-    h = arguments(most)
-    rest = h * UNIT * np.random.default_rng(2).choice([0.0, -0.99, 0.99, 0.3], h.shape)
-    return h, rest
-
-
-def worst_wide(
-    found: tuple[Array, Array], at: tuple[Array, Array], of: Callable[[arb], arb], allowed: Array
-) -> float:
-    """As `worst`, of sums of two numbers."""
-    most = arb(0)
-    with flint.ctx.workprec(2 * BITS):
-        for *parts, most_error in zip(*found, *at, allowed, strict=True):
-            value, rest, h, low = (arb(float(part)) for part in parts)
-            error = abs(value + rest - of(h + low))
-            assert error <= most_error, (h, low, value, rest)
-            if most_error > 2 * TINY:
-                most = most.max(error / most_error)
-        return float(most.mid())
-
-
-def test_wide_exp_is_within_its_bound_and_the_bound_is_near() -> None:
-    h, rest = wide_arguments(800.0)
-    h, rest = h[h <= 0], rest[h <= 0]
-    found = wide_elementary.exp(h, rest)
-    share = worst_wide(found, (h, rest), arb.exp, wide_elementary.EXP_ERROR * found[0] + TINY)
-    assert 0.2 < share < 0.63  # 2^-80.7 was derived
-    assert (np.abs(found[1]) <= 2.0**-43 * found[0]).all()
-
-
-def test_the_parts_for_wide_exp() -> None:
-    a, b, c = wide_elementary._LN2_A, wide_elementary._LN2_B, wide_elementary._LN2_C
-    assert Fraction(a).numerator.bit_length() <= 32  # products with |k| < 2^19 are exact
-    assert Fraction(b).numerator.bit_length() <= 33
-    with flint.ctx.workprec(BITS):
-        rest = arb.const_log2() / 512 - arb(a) - arb(b) - arb(c)
-        assert abs(rest) < arb(2) ** -127
-        for j, (high, low) in enumerate(zip(*wide_elementary._table(), strict=True)):
-            assert Fraction(high).numerator.bit_length() <= 29
-            power = arb(2) ** (arb(j) / 512)
-            assert abs(power - arb(float(high)) - arb(float(low))) < arb(2) ** -83
-
-
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "softplus"])
-def test_wide_values_errors_and_slopes(name: str) -> None:
-    of, slope, most = FUNCTIONS[name]
-    h, rest = wide_arguments(1e9)
-    h, rest = h[h <= most], rest[h <= most]
-    found = getattr(wide_elementary, name)(h, rest)
-    error = np.broadcast_to(found.error, h.shape)
-    least = 0.0 if name == "softsign" else 0.09  # it has the bound of any quotient
-    assert worst_wide(found[:2], (h, rest), of, error) > least
-    with flint.ctx.workprec(BITS):
-        for steep, at in zip(found.slope.tolist(), h.tolist(), strict=True):
-            assert slope(arb(at)) <= steep, at
-    assert (found.slope <= [float(slope(arb(at))) * (1 + 1e-9) + 1e-11 for at in h.tolist()]).all()
 
 
 def test_the_second_derivatives_have_their_bounds() -> None:
