@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Direction, Kernel
-from diagnosis.last import LAST
-from diagnosis.told import report_of
+from diagnosis.run import report_of
+from diagnosis.wrong import WRONG
 
 from grucible import Question, verify
 from grucible.cases.dtypes import Arrays
@@ -174,8 +174,7 @@ def test_float64_is_computed_in_float32_where_the_outputs_are_float32_numbers(
 def test_a_gate_on_a_grid_is_certain_though_rounding_decides_on_which_side_of_a_line_it_is() -> (
     None
 ):
-    [wrong] = [one for one in LAST if one.name == "last-gates-of-eight-bits"]
-    [finding] = report_of(wrong).diagnosis.findings
+    [finding] = report_of(WRONG["last-gates-of-eight-bits"]).diagnosis.findings
     assert (finding.certain, finding.about) == (
         True,
         "both gates zt and rt rounded down to multiples of 1/256",

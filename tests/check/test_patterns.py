@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Direction, Function, Kernel
-from diagnosis.told import report_of, told_of
-from diagnosis.unlisted import UNLISTED
+from diagnosis.run import report_of
+from diagnosis.wrong import WRONG
 
 from grucible import verify
 from grucible.cases.operators.readings import STORED
@@ -408,8 +408,7 @@ def test_the_report_says_so() -> None:
 
 
 def test_a_place_is_told_before_a_pattern() -> None:
-    [wrong] = [one for one in UNLISTED if one.name == "units-beyond-four-through-float16"]
-    found = told_of(report_of(wrong))
+    found = report_of(WRONG["units-beyond-four-through-float16"]).diagnosis
     assert any(
         hint.startswith("steps go wrong only in the last 2 hidden units") for hint in found.hints
     )

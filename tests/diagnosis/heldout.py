@@ -1,14 +1,421 @@
-"""Wrong GRUs by somebody who had seen neither the catalogue nor the other list.
+"""Wrong GRUs by a second person who had seen neither the catalogue nor the other list."""
 
-They were judged before anything was made for them; then the diagnosis was made to know more of them.
-"""
-
+# ruff: noqa: ARG002
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
-from .heldout_addressing import ADDRESSING
-from .heldout_formulas import FORMULAS
-from .heldout_several import SEVERAL
-from .heldout_somewhere import SOMEWHERE
-from .wrong_gru import WrongGru
+import numpy as np
 
-HELD_OUT: tuple[WrongGru, ...] = (*FORMULAS, *ADDRESSING, *SEVERAL, *SOMEWHERE)
+from .kernel import ALPHAS, BACKWARDS, BETAS, Function, H, Kernel, R, Z
+from .wrong import CELL, EACH, ONNX, SEQUENCE, wrong
+
+
+@wrong(CELL, r"hard sigmoid max\(0, min\(1, v/6|max\(0, min\(1, 0\.1666?7? v")
+class SigmoidOfKerasThree(Kernel):
+    """The sigmoid is a hard sigmoid, v / 6 + 1/2 between 0 and 1."""
+
+    def sigmoid(self, v):
+        return np.clip(v / 6 + v.dtype.type(0.5), 0, 1)
+
+
+@wrong(SEQUENCE, "tanh (computed as another function|approximated, off by up to 2e-02)")
+class TanhPadeUnbounded(Kernel):
+    """Tanh is v (27 + v²) / (27 + 9 v²)."""
+
+    def tanh(self, v):
+        squared = v * v
+        return v * (27 + squared) / (27 + 9 * squared)
+
+
+@wrong(
+    ONNX,
+    r"argument of sigmoid multiplied by 0\.693",
+    also=rf"{EACH} multiplied by 0\.693.*where activations has sigmoid",
+)
+class SigmoidWithExp2(Kernel):
+    """The sigmoid takes 2 to the power of -v, where e belongs."""
+
+    def sigmoid(self, v):
+        return 1 / (1 + np.exp2(-v))
+
+
+@wrong(CELL, r"zt \(\.\) rt \(\.\) Ht-1", place="linear_before_reset is (False|0)")
+class StateOverwrittenByReset(Kernel):
+    """Without linear_before_reset, the blend keeps z r h instead of z h."""
+
+    def step(self, x, h, p):
+        z = self.update_gate(x, h, p)
+        reset = self.reset_gate(x, h, p)
+        new = self.candidate(x, h, reset, p)
+        return self.blend(z, new, h if p.reset_after else reset * h)
+
+
+@wrong(SEQUENCE, "update gate's pre-activation added to the reset gate's pre-activation")
+class AccumulatorsOfUpdateGateKept(Kernel):
+    """The sum under r begins with the sum under z, products and biases."""
+
+    def reset_gate(self, x, h, p):
+        v = self.pre_activation(x, h, p, Z) + self.pre_activation(x, h, p, R)
+        return self.activated(p.f, v, p)
+
+
+@wrong(ONNX, "rt multiplies the input's product", place="linear_before_reset is (True|1)")
+class ResetOverWholeCandidate(Kernel):
+    """With linear_before_reset, r multiplies the candidate's whole sum, the input's part too."""
+
+    def candidate(self, x, h, reset, p):
+        if not p.reset_after:
+            return super().candidate(x, h, reset, p)
+        v = self.product(x, p.w[H]) + self.product(h, p.r[H]) + p.wb[H] + p.rb[H]
+        return self.activated(p.g, reset * v, p)
+
+
+@wrong(CELL, r"Ht = \(1 \+ zt\) \(\.\) ht - zt \(\.\) Ht-1|update gate zt negated")
+class BlendWithOtherDifference(Kernel):
+    """The blend is n + z (n - h), where n + z (h - n) belongs."""
+
+    def blend(self, z, new, h):
+        return new + z * (new - h)
+
+
+@wrong(CELL, "clip.*bias|bias.*clip")
+class ClipBeforeBias(Kernel):
+    """The clip bounds the sum before the biases are added, and nothing bounds it after."""
+
+    def pre_activation(self, x, h, p, gate):
+        v = self.product(x, p.w[gate]) + self.product(h, p.r[gate])
+        return self.clipped(v, p.clip) + p.wb[gate] + p.rb[gate]
+
+    def candidate(self, x, h, reset, p):
+        v = self.product(x, p.w[H]) + self.recurrent(h, reset, p)
+        return self.activated(p.g, self.clipped(v, p.clip) + p.wb[H], p)
+
+    def activated(self, function, v, p):
+        return super().activated(function, v, p._replace(clip=np.inf))
+
+
+@wrong(ONNX, "softsign computed as another function")
+class SoftsignWithSquareRoot(Kernel):
+    """Softsign is v / sqrt(1 + v²)."""
+
+    def activation(self, name, v, alpha, beta):
+        if name == "softsign":
+            return v / np.sqrt(1 + v * v)
+        return super().activation(name, v, alpha, beta)
+
+
+@wrong(SEQUENCE, "updated in place.*candidate of later units")
+class UnitsUpdatedInPlace(Kernel):
+    """The candidate of a unit reads the new states of the units before it."""
+
+    def step(self, x, h, p):
+        z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
+        given, state = self.product(x, p.w[H]) + p.wb[H], np.array(h)
+        for unit in range(state.shape[1]):
+            taken = self.recurrent(state, reset, p)[:, unit]
+            new = self.activated(p.g, given[:, unit] + taken, p)
+            state[:, unit] = self.blend(z[:, unit], new, state[:, unit])
+        return state
+
+
+@wrong(ONNX, "operands of products (rounded|cut) to TF32", also="as coarse as (tf32|float16-state)")
+class ProductsOfTenBits(Kernel):
+    """The operands of every product are rounded to TensorFloat-32."""
+
+    def product(self, v, matrix):
+        return super().product(self.rounded(v), self.rounded(matrix)).astype(v.dtype)
+
+    def rounded(self, v):
+        """To TensorFloat-32: to the 10 bits of a significand that float16 has, in float32's range."""
+        bits = np.ascontiguousarray(v, np.float32).view(np.uint32)
+        return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@wrong(SEQUENCE, "new state Ht rounded to multiples of 1/4096")
+class StateOfTwelveBits(Kernel):
+    """After every step, the state is rounded to multiples of 1/4096."""
+
+    def blend(self, z, new, h):
+        return np.rint(super().blend(z, new, h) * 4096) / 4096
+
+
+@wrong(SEQUENCE, "rows of W and R taken in turns")
+class GatesInterleaved(Kernel):
+    """The rows of W and R are taken for the three gates of one unit after another."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        directions = [
+            p._replace(w=self.of_units(p.w), r=self.of_units(p.r)) for p in task.directions
+        ]
+        return task._replace(directions=directions)
+
+    def of_units(self, matrices):
+        """[3, hidden, n], of rows taken for z, r and h of the first unit, then of the second."""
+        gates, hidden, n = matrices.shape
+        return matrices.reshape(hidden, gates, n).swapaxes(0, 1)
+
+
+@wrong(ONNX, "input bias of every gate added twice")
+class RecurrentBiasFromInputs(Kernel):
+    """Wb stands where Rb belongs: the first half of B is read twice."""
+
+    def biases(self, question, b, shape, dtype):
+        wb, _ = super().biases(question, b, shape, dtype)
+        return wb, np.array(wb)
+
+
+@wrong(SEQUENCE, "initial_hidden_state.*(sorted|row)")
+class InitialStateNotSorted(Kernel):
+    """Rows begin with the initial states of other rows: those of the batch sorted by length."""
+
+    def direction(self, task, p):
+        order = np.argsort(-task.lengths, kind="stable")
+        packed = task._replace(x=task.x[:, order], lengths=task.lengths[order])
+        y, last = super().direction(packed, p)
+        back = np.argsort(order)
+        return y[:, back], last[back]
+
+
+@wrong(ONNX, "by the position of the activation")
+class ParametersTakenByEveryFunction(Kernel):
+    """A function without parameters uses up an activation_alpha and activation_beta too."""
+
+    def functions(self, question):
+        if question.operator != ONNX:
+            return super().functions(question)
+        a = question.attributes
+        names, both = a["activations"], BACKWARDS[a["direction"]]
+        names = names * 2 if len(names) < 2 * len(both) else names
+        alphas = a.get("activation_alpha") or ()
+        betas = a.get("activation_beta") or ()
+        taken = [
+            Function(
+                name.lower(),
+                alphas[i] if i < len(alphas) else ALPHAS.get(name, 0.0),
+                betas[i] if i < len(betas) else BETAS.get(name, 0.0),
+            )
+            for i, name in enumerate(names)
+        ]
+        return list(zip(taken[::2], taken[1::2], strict=True))
+
+
+@wrong(
+    CELL,
+    "activation of the candidate ignored, tanh",
+    "reset gate's (part of B (left out|ignored)|bias ignored)",
+    also="(relu|sigmoid) computed as tanh",
+)
+class TanhCandidateResetWithoutBias(Kernel):
+    """The candidate's function is tanh, whatever is asked; The reset gate has no bias."""
+
+    def candidate(self, x, h, reset, p):
+        return super().candidate(x, h, reset, p._replace(g=Function("tanh")))
+
+    def reset_gate(self, x, h, p):
+        v = self.product(x, p.w[R]) + self.product(h, p.r[R])
+        return self.activated(p.f, v, p)
+
+
+@wrong(ONNX, "gates of R alone read in the order r, z, h", "Rbh added outside")
+class RecurrentOrderBiasOutsideReset(Kernel):
+    """R is read in the order r, z, h; with linear_before_reset, Rbh is added after the reset gate."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        return task._replace(
+            directions=[p._replace(r=p.r[[R, Z, H]]) for p in task.directions],
+        )
+
+    def recurrent(self, h, reset, p):
+        if p.reset_after:
+            return reset * self.product(h, p.r[H]) + p.rb[H]
+        return super().recurrent(h, reset, p)
+
+
+@wrong(
+    SEQUENCE,
+    r"argument of tanh multiplied by 0\.5\b",
+    "initial_hidden_state ignored in reverse",
+    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh|initial_hidden_state ignored",
+)
+class HalfTanhBackwardsFromZero(Kernel):
+    """Tanh is 2 sigmoid(v) - 1; backwards, the initial state is 0."""
+
+    def tanh(self, v):
+        return 2 * self.sigmoid(v) - 1
+
+    def start(self, task, p):
+        h = super().start(task, p)
+        return np.zeros_like(h) if p.backwards else h
+
+
+@wrong(ONNX, "multiplied by rt again", "Y_h taken from the last step of the time axis")
+class ResetTwiceLastFromY(Kernel):
+    """Without linear_before_reset, r is applied twice; Y_h is Y at the last time."""
+
+    def recurrent(self, h, reset, p):
+        if p.reset_after:
+            return super().recurrent(h, reset, p)
+        return reset * self.product(reset * h, p.r[H]) + p.rb[H]
+
+    def last(self, task, y, h):
+        return y[-1]
+
+
+@wrong(
+    CELL,
+    "W and R rounded to 8 bits, with a scale for (the whole tensor|all gates)",
+    r"reset gate's part of \bR (left out|ignored|multiplied by 0(?!\.))",
+)
+class BytesResetWithoutState(Kernel):
+    """W and R are rounded to 8 bits; the reset gate takes nothing of the state."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        directions = [
+            p._replace(w=self.of_bytes(p.w), r=self.of_bytes(p.r)) for p in task.directions
+        ]
+        return task._replace(directions=directions)
+
+    def of_bytes(self, matrices):
+        """The weights, as multiples of 1/127 of the largest."""
+        scale = np.abs(matrices).max() / 127
+        return np.asarray(np.rint(matrices / scale) * scale) if scale else matrices
+
+    def reset_gate(self, x, h, p):
+        return super().reset_gate(x, np.zeros_like(h), p)
+
+
+@wrong(
+    SEQUENCE,
+    "update gate's part of B negated",
+    r"result of relu limited to (±|at most )1(?!\.)|relu computed as min",
+    also=r"argument of relu limited to (±|at most )1(?!\.)",
+)
+class UpdateBiasNegatedReluCapped(Kernel):
+    """The bias of z has the other sign; relu gives at most 1."""
+
+    def biases(self, question, b, shape, dtype):
+        wb, rb = super().biases(question, b, shape, dtype)
+        wb[:, Z] *= -1
+        return wb, rb
+
+    def relu(self, v):
+        return np.clip(v, 0, 1)
+
+
+@wrong(
+    ONNX,
+    "recurrent bias.*(both gates|z and r)|both gates.*recurrent bias",
+    "zt and 1 - zt exchanged",
+    "order of processing",
+)
+class GatesWithoutRecurrentBiasBlendSwappedBackwardsOrder(Kernel):
+    """Z and r lack Rb; the blend is (1 - z) h + z new; backwards, Y is in the order of computing."""
+
+    def pre_activation(self, x, h, p, gate):
+        return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + p.wb[gate]
+
+    def blend(self, z, new, h):
+        return (1 - z) * h + z * new
+
+    def direction(self, task, p):
+        y, last = super().direction(task, p)
+        if p.backwards:
+            for row, length in enumerate(task.lengths):
+                y[:length, row] = y[:length, row][::-1].copy()
+        return y, last
+
+
+@wrong(
+    CELL,
+    "reset gate ignored",
+    place="(past the last whole group of 4|from 4 on|last (2|hidden unit))",
+)
+class LastUnitsWithoutReset(Kernel):
+    """The reset gate is 1 (the units after the last whole four)."""
+
+    def reset_gate(self, x, h, p):
+        reset = super().reset_gate(x, h, p)
+        reset[:, reset.shape[1] // 4 * 4 :] = 1
+        return reset
+
+
+@wrong(
+    SEQUENCE,
+    "update gate.*row of the batch before",
+    place="in every second row",
+    also="of the first row of the batch, for all rows",
+)
+class UpdateGateOfRowBefore(Kernel):
+    """In every second row of the batch the update gate is that of the row before."""
+
+    def update_gate(self, x, h, p):
+        z = super().update_gate(x, h, p)
+        z[1::2] = z[: len(z) // 2 * 2 : 2]
+        return z
+
+
+@wrong(ONNX, r"\bR (left out|ignored|multiplied by 0(?!\.))", place="in the first step")
+class FirstStepWithoutState(Kernel):
+    """In the first step z, r and the candidate take the initial state for 0; the blend does not."""
+
+    now = 0
+
+    def times(self, step, lengths, p):
+        self.now = step
+        return super().times(step, lengths, p)
+
+    def pre_activation(self, x, h, p, gate):
+        return super().pre_activation(x, h if self.now else np.zeros_like(h), p, gate)
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(h if self.now else np.zeros_like(h), reset, p)
+
+
+@wrong(ONNX, "first direction's R used for both", place="used for both")
+class SecondDirectionWithFirstRecurrence(Kernel):
+    """R is that of the first direction (the second direction of a bidirectional GRU)."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        first = task.directions[0]
+        return task._replace(directions=[p._replace(r=first.r) for p in task.directions])
+
+
+@wrong(CELL, r"new state Ht limited to ±1(?!\.)", place="±1")
+class StateSaturates(Kernel):
+    """The state is bounded to -1 and 1 (states beyond -1 and 1)."""
+
+    def blend(self, z, new, h):
+        return np.clip(super().blend(z, new, h), -1, 1)
+
+
+@wrong(
+    SEQUENCE,
+    "^(W|R) cut off behind the last whole group of 16",
+    place=r"(input|hidden) size is (\d+ or more|\d+)",
+)
+class LastTileSkipped(Kernel):
+    """Products over sizes above 16 sum whole tiles of 16 alone."""
+
+    def product(self, v, matrix):
+        size = v.shape[1]
+        whole = size // 16 * 16 if size > 16 else size
+        return super().product(v[:, :whole], matrix[:, :whole])
+
+
+@wrong(CELL, "earlier question|asked before|question before", place="where B is left out")
+class BiasOfQuestionBefore(Kernel):
+    """Without B, the biases are those of the question before of the same sizes."""
+
+    def __init__(self):
+        self.filled = None
+
+    def biases(self, question, b, shape, dtype):
+        if b is None and self.filled is not None and self.filled[0].shape == shape:
+            wb, rb = self.filled
+            return wb.astype(dtype), rb.astype(dtype)
+        self.filled = super().biases(question, b, shape, dtype)
+        return self.filled

@@ -1,9 +1,7 @@
-"""The benchmark of diagnosis: python tests/diagnosis/run.py [NAME ...] writes tests/DIAGNOSIS.md.
+"""Measure what the diagnosis says of wrong GRUs: python tests/diagnosis/run.py [NAME ...].
 
-Every wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
-says of it is held against what a right diagnosis says. Without names all of them, which takes some ten
-minutes; with names those, and the rest of the page stays. `--before` writes what the code says as what was
-said before: it is run on an older commit, with these files beside it.
+Each wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
+says is marked. `results.json` has what was said last; a mark that is worse than there ends the command with 1.
 """
 
 from __future__ import annotations
@@ -13,154 +11,202 @@ import json
 import multiprocessing
 import os
 import platform
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
 
-from diagnosis.heldout import HELD_OUT  # noqa: E402
-from diagnosis.last import LAST  # noqa: E402
-from diagnosis.listed import LISTED  # noqa: E402
-from diagnosis.score import MARKS, Mark, mark  # noqa: E402
-from diagnosis.sentences import SENTENCES  # noqa: E402
-from diagnosis.told import Told, report_of, told_of  # noqa: E402
-from diagnosis.unlisted import UNLISTED  # noqa: E402
-from diagnosis.wrong_gru import WrongGru  # noqa: E402
+from diagnosis import heldout, last, listed, unlisted  # noqa: E402
+from diagnosis.wrong import WRONG, WrongGru  # noqa: E402
 
-PAGE, KEPT = TESTS / "DIAGNOSIS.md", TESTS / "diagnosis" / "results.json"
-LISTS = {
-    "In the catalogue": LISTED,
-    "By somebody who had not seen the catalogue": UNLISTED,
-    "By a second who had not seen it": HELD_OUT,
-    "By a third, looked at last": LAST,
+from grucible import Report, verify  # noqa: E402
+
+KEPT = HERE / "results.json"
+GROUPS = {
+    listed: "in the catalogue",
+    unlisted: "by somebody who had not seen the catalogue",
+    heldout: "by a second who had not seen it",
+    last: "by a third, judged last",
 }
-WRONG = {wrong.name: wrong for wrongs in LISTS.values() for wrong in wrongs}
-HEAD = """# What is said of wrong GRUs
+"""The modules of wrong GRUs."""
 
-{count} plain numpy GRUs with known mistakes, each judged by the float32 questions of its operator in the core vectors. *Right*: every mistake is named
-with certainty, or the place where it sits. *In part*: some of several mistakes, or named as what may be. *Silent*: unexplained, and said to be. *Wrong*:
-a sentence that is said with certainty and is not true. What counts as naming a mistake stands in `tests/diagnosis/sentences.py`, as regular expressions.
-
-`python tests/diagnosis/run.py` makes this page: {machine}, {day}, {minutes:.0f} minutes of two processes. *Before* is the code as it was at {commit}.
-
-The first two lists were looked at while the code was made. The third was judged before it was looked at: 19 right, 2 in part, 5 silent, 4 wrong; then
-the code was made to know more of them. The fourth was judged when all else was done: 10 right, 2 in part, 11 silent, 1 wrong. So of mistakes that nobody
-here thought of, about half are named. Of the 25 others 16 are said to be unexplained, 4 are named in part, and of 5 something is said that is not true.
-Two of the fourth have taught the hints since, and one a family.
-
-Four times somebody tried to mislead the diagnosis, with kernels of their own that are not in the table:
-
-| at | kernels | right | perhaps | silent | wrong | passed | the vectors cannot tell |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| d68558b | 137 | 28 | 33 | 64 | 12 | | |
-| db313ac | 215 | 53 | 91 | 42 | 27 | 2 | |
-| b05192f | 599 | 76 | 137 | 265 | 92 | 20 | 9 |
-| 7c0f37f | 327 | 61 | 117 | 120 | 14 | 8 | 7 |
-
-*Wrong* has what is arguable too: 5 at d68558b, 4 at db313ac, 14 at b05192f. What was wrong came from a few weak points, and each is mended since, but that a few refuting cases are forgiven. At b05192f these were:
-small mistakes taken for roundings, a curve at the edge of its data, lengths and sizes that few cases have by chance, and single failures in float16. Of the 78 that were clearly
-wrong there, 3 still were at 7c0f37f. At 7c0f37f they were: a function said to be right where nobody had looked, a curve said of cases that fail otherwise, and failing cases that refute.
-"""
+Mark = Literal["right", "in part", "silent", "wrong"]
+MARKS: tuple[Mark, ...] = ("right", "in part", "silent", "wrong")
+"""From the best to the worst."""
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Judge the wrong GRUs, keep what was said, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="wrong GRUs; all, if none is named"
+@dataclass(frozen=True)
+class Sentence:
+    """One finding: sentences joined by "; and ", others that may be true as well, and the place of all."""
+
+    text: str
+    certain: bool
+    explains: int
+    others: Sequence[str] = ()
+    where: str = ""
+
+    def readings(self) -> list[list[str]]:
+        """Split each of what may be true into its sentences, each with the place behind it."""
+        where = f", {self.where}" if self.where else ""
+        return [[f"{s}{where}" for s in one.split("; and ")] for one in (self.text, *self.others)]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a report says of a wrong GRU: how many cases failed, its findings, and its hints."""
+
+    failed: int
+    unexplained: int
+    sentences: Sequence[Sentence]
+    hints: Sequence[str]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Said:
+        """Read what `asdict` gave."""
+        return cls(**dict(value) | {"sentences": [Sentence(**one) for one in value["sentences"]]})
+
+
+def report_of(wrong: WrongGru) -> Report:
+    """Judge a wrong GRU by the float32 questions of its operator in the core vectors."""
+    return verify(runtime=wrong.kernel(), select=[f"{wrong.operator}/*/float32/*"])
+
+
+def said_of(report: Report) -> Said:
+    """Take what the diagnosis says from a report."""
+    found = report.diagnosis
+    sentences = [
+        Sentence(
+            text=one.about,
+            certain=one.certain,
+            explains=one.explains,
+            others=[
+                "; and ".join(one.sentence((name,)) for name in names) for names in one.alternatives
+            ],
+            where=one.where,
+        )
+        for one in found.findings
+    ]
+    return Said(found.failed, found.unexplained, sentences, list(found.hints))
+
+
+def mark(said: Said, wrong: WrongGru) -> Mark:
+    """Mark what is said of a wrong GRU.
+
+    Wrong: a confident sentence is not true, and neither is what it says may be instead. Right: every mistake is
+    named confidently, or its place is named. In part: some mistakes are named, or only perhaps. Silent: none.
+    """
+    true = "|".join((*wrong.named, *([wrong.also] if wrong.also else [])))
+    certain = [one for one in said.sentences if one.certain]
+    for one in certain:
+        if not any(all(_in(true, [s]) for s in reading) for reading in one.readings()):
+            return "wrong"
+    texts = [s for one in certain for reading in one.readings() for s in reading]
+    again = [hint for hint in said.hints if hint.startswith("asked again")]
+    named = [_in(mistake, texts + again) for mistake in wrong.named]
+    if all(named) or (wrong.place and _in(wrong.place, [*texts, *said.hints])):
+        return "right"
+    perhaps = [s for one in said.sentences for reading in one.readings() for s in reading]
+    perhaps += said.hints
+    return "in part" if any(named) or any(_in(one, perhaps) for one in wrong.named) else "silent"
+
+
+def _in(pattern: str, texts: Sequence[str]) -> bool:
+    return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
+
+
+def kept() -> dict[str, Said]:
+    """Read what was said last, by name."""
+    value = json.loads(KEPT.read_text(encoding="utf-8"))
+    return {name: Said.from_json(said) for name, said in value.items()}
+
+
+def keep(said: Mapping[str, Said]) -> None:
+    """Write what was said, a line for each wrong GRU."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(asdict(said[name]))}" for name in WRONG if name in said
+    ]
+    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def totals(said: Mapping[str, Said]) -> Iterator[str]:
+    """Count the marks by group of wrong GRUs, in a Markdown table."""
+    yield "| | wrong GRUs | " + " | ".join(MARKS) + " |"
+    yield "| --- |" + " ---: |" * (1 + len(MARKS))
+    groups = {title: module.__name__.rpartition(".")[2] for module, title in GROUPS.items()}
+    for title, group in [*groups.items(), ("all", "")]:
+        wrongs = [one for one in WRONG.values() if one.name in said and group in (one.group, "")]
+        counts = Counter(mark(said[one.name], one) for one in wrongs)
+        yield f"| {title} | {len(wrongs)} | " + " | ".join(str(counts[one]) for one in MARKS) + " |"
+
+
+def table(said: Mapping[str, Said]) -> Iterator[str]:
+    """Describe every wrong GRU, and what is said of it, in a Markdown table."""
+    yield from (
+        "| | operator | mistakes | what is said | mark |",
+        "| --- | --- | --- | --- | --- |",
     )
-    parser.add_argument("--before", action="store_true", help="write what was said before")
-    asked = parser.parse_args(arguments)
-    when, names = "before" if asked.before else "now", asked.names or list(WRONG)
-    if unknown := sorted(set(names) - set(WRONG)):
-        parser.error(f"no wrong GRU is called {', '.join(unknown)}; see {PAGE.name}")
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    start = time.monotonic()
-    with multiprocessing.Pool(2) as pool:
-        for name, told in pool.imap_unordered(_told, names):
-            kept.setdefault(when, {})[name] = told.as_json()
-            print(name, mark(told, SENTENCES[name]), flush=True)
-    if len(names) == len(WRONG):
-        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-        minutes = (time.monotonic() - start) / 60
-        kept[f"{when}_run"] = {
-            "day": time.strftime("%Y-%m-%d"),
-            "machine": machine,
-            "minutes": minutes,
-        }
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    PAGE.write_text("\n".join(page(kept)) + "\n")
+    for name, one in said.items():
+        wrong = WRONG[name]
+        cells = (name, wrong.operator.split(".")[1], wrong.mistakes, "<br>".join(_lines(one)), mark(one, wrong))  # fmt: skip
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _told(name: str) -> tuple[str, Told]:
-    return name, told_of(report_of(WRONG[name]))
-
-
-def page(kept: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of the page."""
-    run = kept.get("now_run", {"day": "", "machine": "", "minutes": 0})
-    yield HEAD.format(count=len(WRONG), commit=kept.get("before_commit", "an older commit"), **run)
-    marks = {
-        when: {
-            name: mark(Told.from_json(told), SENTENCES[name])
-            for name, told in kept.get(when, {}).items()
-        }
-        for when in ("before", "now")
-    }
-    yield from _totals(marks)
-    for title, wrongs in LISTS.items():
-        yield from ("", f"## {title}", "", "| | operator | mistakes | what is said | before | now |", "| --- | --- | --- | --- | --- | --- |")  # fmt: skip
-        for wrong in wrongs:
-            yield _row(wrong, kept, marks)
-
-
-def _totals(marks: Mapping[str, Mapping[str, Mark]]) -> Iterator[str]:
-    yield "| | | " + " | ".join(f"{one} before" for one in MARKS) + " | " + " | ".join(f"{one} now" for one in MARKS) + " |"  # fmt: skip
-    yield "| --- | ---: |" + " ---: |" * 8
-    groups = {
-        "one mistake": [w for w in WRONG.values() if len(w.mistakes) == 1],
-        "two mistakes": [w for w in WRONG.values() if len(w.mistakes) == 2],
-        "three": [w for w in WRONG.values() if len(w.mistakes) > 2],
-    }
-    groups |= {f"*{title[0].lower()}{title[1:]}*": list(wrongs) for title, wrongs in LISTS.items()}
-    for title, wrongs in groups.items():
-        cells = []
-        for when in ("before", "now"):
-            counts = Counter(marks[when].get(wrong.name) for wrong in wrongs)
-            cells += [str(counts[one]) for one in MARKS]
-        yield f"| {title} | {len(wrongs)} | " + " | ".join(cells) + " |"
-
-
-def _row(wrong: WrongGru, kept: Mapping[str, Any], marks: Mapping[str, Mapping[str, Mark]]) -> str:
-    told = Told.from_json(kept["now"][wrong.name]) if wrong.name in kept.get("now", {}) else None
-    mistakes = "; ".join(wrong.mistakes) + (f" ({wrong.place})" if wrong.place else "")
-    said = "<br>".join(_said(told)) if told else ""
-    before, now = (marks[when].get(wrong.name, "") for when in ("before", "now"))
-    cells = (
-        wrong.name,
-        wrong.operator.split(".")[1],
-        mistakes,
-        said,
-        before,
-        f"**{now}**" if now == "wrong" else now,
-    )
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _said(told: Told) -> Iterator[str]:
-    """The sentences, with how many cases each explains, and what is known of the others."""
-    for one in told.sentences:
+def _lines(said: Said) -> Iterator[str]:
+    for one in said.sentences:
         others = f" *or:* {'; '.join(one.others[:2])}" if one.others else ""
-        yield f"{one.explains}: {'' if one.certain else 'perhaps: '}{one.text}{', ' + one.where if one.where else ''}{others}"
-    if told.unexplained:
-        yield f"{told.unexplained} unexplained" + "".join(f"; {hint}" for hint in told.hints)
+        perhaps, where = "" if one.certain else "perhaps: ", f", {one.where}" if one.where else ""
+        yield f"{one.explains}: {perhaps}{one.text}{where}{others}"
+    if said.unexplained:
+        yield "; ".join([f"{said.unexplained} unexplained", *said.hints])
+
+
+def _judged(name: str) -> tuple[str, Said]:
+    return name, said_of(report_of(WRONG[name]))
+
+
+def main() -> None:
+    """Judge wrong GRUs, print their marks and totals, and say which marks changed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="wrong GRUs; default: all")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
+    )
+    parser.add_argument("--keep", action="store_true", help=f"write what is said to {KEPT.name}")
+    parser.add_argument(
+        "--page", type=Path, help="a file for totals and a table of all, in Markdown"
+    )
+    asked = parser.parse_args()
+    if unknown := sorted(set(asked.names) - set(WRONG)):
+        parser.error(f"no wrong GRU is called {', '.join(unknown)}")
+    start, before, now, worse = time.monotonic(), kept(), dict[str, Said](), 0
+    with multiprocessing.Pool(asked.jobs) as pool:
+        for name, said in pool.imap_unordered(_judged, asked.names or WRONG):
+            now[name] = said
+            given = mark(said, WRONG[name])
+            was = mark(before[name], WRONG[name]) if name in before else given
+            changed = f"  was {was}" if was != given else ""
+            worse += MARKS.index(given) > MARKS.index(was)
+            print(f"{given:8}{name}{changed}", flush=True)
+    minutes = (time.monotonic() - start) / 60
+    print(*totals(now), "", sep="\n")
+    print(f"{minutes:.1f} minutes of {asked.jobs} processes; {worse} marks are worse than before")
+    if asked.keep:
+        keep(before | now)
+    if asked.page:
+        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+        made = f"Made by `python tests/diagnosis/run.py --page`: {machine}, {time.strftime('%Y-%m-%d')}."
+        lines = ["# What is said of wrong GRUs", "", made, "", *totals(now), "", *table(now)]
+        asked.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sys.exit(1 if worse else 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,12 +1,1004 @@
-"""Wrong GRUs written without knowledge of the catalogue of misreadings, from what is known of how kernels go wrong."""
+"""Wrong GRUs by somebody who had not seen the catalogue."""
 
+# ruff: noqa: ARG002
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
-from .unlisted_addressing import ADDRESSING
-from .unlisted_formulas import FORMULAS
-from .unlisted_precision import PRECISION
-from .unlisted_several import SEVERAL
-from .unlisted_somewhere import SOMEWHERE
-from .wrong_gru import WrongGru
+import numpy as np
 
-UNLISTED: tuple[WrongGru, ...] = (*FORMULAS, *ADDRESSING, *SEVERAL, *SOMEWHERE, *PRECISION)
+from .kernel import H, Kernel, R, Z
+from .wrong import CELL, EACH, EARLIER, GONE, ONNX, SEQUENCE, wrong
+
+
+@wrong(
+    SEQUENCE,
+    r"argument of sigmoid multiplied by 0\.693",
+    also=rf"{EACH} multiplied by 0\.693.*where activations has sigmoid",
+)
+class Exp2InSigmoid(Kernel):
+    """Sigmoid is 1/(1 + 2^-v): exp2 is called without multiplying by log2(e)."""
+
+    def sigmoid(self, v):
+        return 1 / (1 + np.exp2(-v))
+
+
+@wrong(SEQUENCE, r"tanh computed as 1\.7159 tanh\(2v/3\)")
+class LecunTanh(Kernel):
+    """Tanh is LeCun's scaled one, 1.7159 tanh(2v/3)."""
+
+    def tanh(self, v):
+        return np.float32(1.7159) * np.tanh(v * np.float32(2 / 3))
+
+
+@wrong(
+    CELL,
+    r"argument of tanh multiplied by 0\.5\b",
+    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh",
+)
+class TanhFromSigmoid(Kernel):
+    """Tanh is 2 sigmoid(v) - 1 instead of 2 sigmoid(2v) - 1, so it is tanh(v/2)."""
+
+    def tanh(self, v):
+        return 2 * self.sigmoid(v) - 1
+
+
+@wrong(
+    ONNX,
+    r"sigmoid .*(v/4|0\.25 v|slope (1/4|0\.25)|tangent)|\bsigmoid computed as the hard sigmoid max\(0, min\(1, v/5",
+    also=r"argument of hard-sigmoid multiplied by 1\.25\b|pre-activations of both gates multiplied by 1\.25.*where activations has Sigmoid",
+)
+class LinearSigmoid(Kernel):
+    """Sigmoid is its tangent at 0, v/4 + 1/2, held to [0, 1]."""
+
+    def sigmoid(self, v):
+        return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
+
+
+@wrong(
+    ONNX,
+    r"argument of sigmoid (limited|held) to (±3(?!\.)|\[-3, 3\])",
+    also=r"argument of sigmoid limited to at (most 3|least -3)(?!\.)|result of sigmoid limited to at (most 0\.95\d*|least 0\.04[78]\d*)$|pre-activations of both gates limited to ±3(?!\.)",
+)
+class SigmoidCappedAtThree(Kernel):
+    """The argument of sigmoid is limited to ±3."""
+
+    def sigmoid(self, v):
+        return super().sigmoid(np.clip(v, -3, 3))
+
+
+@wrong(
+    SEQUENCE,
+    r"(sigmoid|gates?|zt|rt)\b.*(left out|\b0\b|\b1\b|zero|one|limited|infinite).*(below|above|beyond|where).*\b(2|1\.99\d*)\b",
+    also=r"result of sigmoid set to zero where its size is below 0\.1[12]",
+)
+class SigmoidCutBeyondTwo(Kernel):
+    """Sigmoid is taken as exactly 0 below -2 and exactly 1 above 2."""
+
+    def sigmoid(self, v):
+        return np.where(v < -2, 0, np.where(v > 2, 1, super().sigmoid(v)))
+
+
+@wrong(CELL, r"\brelu computed as leaky relu with slope 0\.01")
+class LeakingRelu(Kernel):
+    """Relu lets 0.01 v through where v is negative."""
+
+    def relu(self, v):
+        return np.where(v > 0, v, np.float32(0.01) * v)
+
+
+@wrong(
+    SEQUENCE, r"\brelu computed as relu6|(argument|result) of relu limited to (±|at most )6(?!\.)"
+)
+class ReluSix(Kernel):
+    """Relu is capped at 6."""
+
+    def relu(self, v):
+        return np.clip(v, 0, 6)
+
+
+@wrong(ONNX, r"softsign.*(another function|v²|v\^2|v v\b|v \* v|square)")
+class SoftsignOfSquare(Kernel):
+    """Softsign divides by 1 + v² instead of 1 + |v|."""
+
+    def activation(self, name, v, alpha, beta):
+        return v / (1 + v * v) if name == "softsign" else super().activation(name, v, alpha, beta)
+
+
+@wrong(
+    ONNX,
+    "thresholded-?relu.*(v - a|alpha.*(subtracted|taken off)|less alpha|minus alpha)|result of thresholded-relu off by -|thresholded relu computed as v - alpha",
+)
+class ShiftedThreshold(Kernel):
+    """ThresholdedRelu gives v - alpha above the threshold instead of v."""
+
+    def activation(self, name, v, alpha, beta):
+        if name == "thresholdedrelu":
+            return np.maximum(v - np.float32(alpha), 0)
+        return super().activation(name, v, alpha, beta)
+
+
+@wrong(ONNX, r"result of softplus off by -0\.693")
+class SoftplusThroughZero(Kernel):
+    """Softplus has log 2 taken off, so that it is 0 at 0."""
+
+    def softplus(self, v):
+        return super().softplus(v) - np.float32(np.log(2))
+
+
+@wrong(ONNX, r"\belu\b.*(e\^v - 1|bracket|off by -0\.)")
+class EluWithoutBrackets(Kernel):
+    """Elu is alpha e^v - 1 for negative v instead of alpha (e^v - 1)."""
+
+    def elu(self, v, alpha):
+        return np.where(v >= 0, v, alpha * np.exp(np.minimum(v, 0)) - 1)
+
+
+@wrong(CELL, r"update gate's pre-activation off by 1(?!\.)")
+class ForgetBias(Kernel):
+    """1 is added to the pre-activation of the update gate, as an LSTM's forget bias."""
+
+    def pre_activation(self, x, h, p, gate):
+        v = super().pre_activation(x, h, p, gate)
+        return v + 1 if gate == Z else v
+
+
+@wrong(SEQUENCE, r"both gates' part of R (and .*)?multiplied by 0\.9\b")
+class KeepFactor(Kernel):
+    """The state is multiplied by 0.9, training's dropout factor, in both gates' products."""
+
+    def pre_activation(self, x, h, p, gate):
+        return super().pre_activation(x, np.float32(0.9) * h, p, gate)
+
+
+@wrong(
+    ONNX,
+    r"(candidate's part of R.*|what the reset gate multiplies) (divided by the square root of the hidden size|multiplied by 0\.408)",
+)
+class ScaledScores(Kernel):
+    """The candidate's recurrent term is divided by the square root of hidden_size."""
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1]))
+
+
+@wrong(
+    SEQUENCE,
+    "reset gate's pre-activation negated",
+    also="1 - rt used for rt.*where activations has sigmoid|rt negated.*tanh",
+)
+class NegatedReset(Kernel):
+    """The reset gate is f of the negated pre-activation."""
+
+    def reset_gate(self, x, h, p):
+        return self.activated(p.f, -self.pre_activation(x, h, p, R), p)
+
+
+@wrong(
+    ONNX,
+    "(?<!activation of the )reset gate[^;]* applied twice|reset gate (also |too )?applied before the product (too|as well|once more|and)",
+)
+class SquaredReset(Kernel):
+    """The reset gate is applied to the state twice, before the product and once more."""
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(reset * h, reset, p)
+
+
+@wrong(
+    SEQUENCE,
+    "rt multiplies the input's product of the candidate too",
+    also="rt multiplies the input's product and the bias .*where B is left out",
+)
+class ResetOnInput(Kernel):
+    """With linear_before_reset, the reset gate multiplies the candidate's product with X too."""
+
+    def candidate(self, x, h, reset, p):
+        if not p.reset_after:
+            return super().candidate(x, h, reset, p)
+        sums = self.product(x, p.w[2]) + self.product(h, p.r[2]) + p.rb[2]
+        return self.activated(p.g, reset * sums + p.wb[2], p)
+
+
+@wrong(ONNX, r"Ht = \(1 \+ zt\) \(\.\) ht \+ zt \(\.\) Ht-1")
+class BlendSign(Kernel):
+    """The blend is new + z (h + new) instead of new + z (h - new)."""
+
+    def blend(self, z, new, h):
+        return new + z * (h + new)
+
+
+@wrong(SEQUENCE, r"Ht = \(1 - zt\) \(\.\) ht \+ Ht-1")
+class OldStateWhole(Kernel):
+    """The old state is added whole in the blend, not multiplied by z."""
+
+    def blend(self, z, new, h):
+        return (1 - z) * new + h
+
+
+@wrong(
+    ONNX,
+    r"Ht = \(1 - zt\) \(\.\) ht \+ zt \(\.\) rt \(\.\) Ht-1|Ht-1 in the blend .*multiplied by rt",
+)
+class ResetStateBlended(Kernel):
+    """R * h is written over the state, so the blend takes z r h, without linear_before_reset."""
+
+    def step(self, x, h, p):
+        z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
+        new = self.candidate(x, h, reset, p)
+        return self.blend(z, new, h if p.reset_after else reset * h)
+
+
+@wrong(CELL, "clipped from below only")
+class ClipFromBelow(Kernel):
+    """Clip bounds pre-activations from below only."""
+
+    def clipped(self, v, clip):
+        return np.maximum(v, -v.dtype.type(clip))
+
+
+@wrong(SEQUENCE, r"clip multiplied by 0\.5\b")
+class ClipAsWidth(Kernel):
+    """Clip is taken as the width of the interval: pre-activations are held to ±clip/2."""
+
+    def clipped(self, v, clip):
+        return super().clipped(v, clip / 2)
+
+
+@wrong(
+    SEQUENCE,
+    "clip (ignored|left out)|clip .*integer",
+    place=r"clip is 0\.5|clip .*(below|less than) 1",
+)
+class ClipAsInteger(Kernel):
+    """Clip is stored as an integer and 0 means none, so that a clip of 0.5 is off."""
+
+    def clipped(self, v, clip):
+        whole = int(clip) if np.isfinite(clip) else 0
+        return super().clipped(v, whole) if whole else v
+
+
+@wrong(
+    SEQUENCE, r"Ht = \(1 - zt\) \(\.\) \(\(1 - zt\) \(\.\) ht \+ zt \(\.\) Ht-1\) \+ zt \(\.\) Ht-1"
+)
+class BlendTwice(Kernel):
+    """The blend is done twice, so that the candidate has the weight (1 - z)²."""
+
+    def blend(self, z, new, h):
+        return super().blend(z, super().blend(z, new, h), h)
+
+
+@wrong(
+    SEQUENCE,
+    "gates of R taken hidden_size · input_size elements apart",
+    also="candidate's part of R used for the reset gate",
+)
+class GateStrideOfW(Kernel):
+    """The gates of R are hidden * input elements apart as in W, instead of hidden * hidden."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        return task._replace(directions=[p._replace(r=self.gates_of(p)) for p in task.directions])
+
+    def gates_of(self, p):
+        _, hidden, size = p.w.shape
+        flat = p.r.ravel()
+        starts = [min(gate * hidden * size, flat.size - hidden * hidden) for gate in (Z, R, H)]
+        return np.stack([flat[at : at + hidden**2].reshape(hidden, hidden) for at in starts])
+
+
+@wrong(SEQUENCE, "in place, unit after unit: later units read the new state of earlier")
+class StateInPlace(Kernel):
+    """The state is updated in place, so later units see the new state of earlier ones."""
+
+    def step(self, x, h, p):
+        state = h.copy()
+        for unit in range(h.shape[1]):
+            state[:, unit] = super().step(x, state, p)[:, unit]
+        return state
+
+
+@wrong(
+    ONNX,
+    "X of the time before taken",
+    also="X of the step after taken.*(reverse|second direction)|X of the step before taken.*(forward|first direction)",
+)
+class InputOneStepLate(Kernel):
+    """Each time is computed with the input of the time before, the first one with its own."""
+
+    def direction(self, task, p):
+        late = np.concatenate([task.x[:1], task.x[:-1]])
+        return super().direction(task._replace(x=late), p)
+
+
+@wrong(SEQUENCE, "second direction started from the last state of the first")
+class BackwardsFromForwards(Kernel):
+    """The second direction starts from the first one's last state."""
+
+    def start(self, task, p):
+        return super().start(task, p) if p.number == 0 else self.state
+
+    def last(self, task, y, h):
+        self.state = h
+        return super().last(task, y, h)
+
+
+@wrong(ONNX, "first direction's R used for both")
+class SharedRecurrence(Kernel):
+    """The second direction uses the first one's R, with its own W and B."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        first = task.directions[0]
+        return task._replace(directions=[p._replace(r=first.r) for p in task.directions])
+
+
+@wrong(
+    ONNX,
+    r"rows sorted by length, and not put back in Y\b",
+    also="rows sorted by length for packing.*where no Y_h is asked for",
+)
+class SortedRows(Kernel):
+    """Rows are sorted by length, the longest first, and Y is left in that order."""
+
+    def direction(self, task, p):
+        y, last = super().direction(task, p)
+        return y[:, np.argsort(-task.lengths, kind="stable")], last
+
+
+@wrong(
+    SEQUENCE,
+    r"(reverse|backward).*start.*\b(one|behind|after|at its length)\b|reverse.*one (time|step) (too )?late",
+    place="reverse|backward",
+    also="X of the time after taken.*reverse",
+)
+class BackwardsFromLength(Kernel):
+    """The backward pass starts one time too late, at index length, and never reaches time 0."""
+
+    def times(self, step, lengths, p):
+        at = super().times(step, lengths, p)
+        return np.minimum(at + 1, lengths.max() - 1) if p.backwards else at
+
+
+@wrong(
+    CELL,
+    r"bias.*(runs on|not (reset|put back)|further on|next gate|gate behind).*|\bB .*(runs on|further on)",
+    place="in the rows of the batch from 1 on",
+    also="reset gate's part of B used for the update gate.*row 1 of|candidate's part of B used for the reset gate.*row 1 of|candidate's part of B used for the update gate.*row 2 of|update gate's part of B used for the reset gate.*row 2 of",
+)
+class BiasRunsOn(Kernel):
+    """The pointer to the bias of z and r is not reset for each row of the batch."""
+
+    def pre_activation(self, x, h, p, gate):
+        flat = (p.wb + p.rb).ravel()
+        hidden = h.shape[1]
+        at = gate * hidden + np.arange(len(x) * hidden).reshape(len(x), hidden)
+        return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + flat[at % flat.size]
+
+
+@wrong(ONNX, "hidden units of zt and rt taken in turns")
+class InterleavedGates(Kernel):
+    """Z and r come from one product side by side, and are read as if they were interleaved."""
+
+    def gates(self, x, h, p):
+        both = [self.pre_activation(x, h, p, gate) for gate in (Z, R)]
+        return self.activated(p.f, np.concatenate(both, axis=1), p)
+
+    def update_gate(self, x, h, p):
+        return self.gates(x, h, p)[:, 0::2]
+
+    def reset_gate(self, x, h, p):
+        return self.gates(x, h, p)[:, 1::2]
+
+
+@wrong(
+    SEQUENCE,
+    "(recurrent (term|product)|what the reset gate multiplies|candidate's (part|recurrent|product)).*(initial_hidden_state|of the first step|initial state|before the loop)",
+    place="from step 1 on",
+)
+class HoistedRecurrence(Kernel):
+    """The candidate's recurrent term is that of the initial state at every step."""
+
+    def start(self, task, p):
+        self.first = super().start(task, p)
+        return self.first
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(self.first, reset, p)
+
+
+@wrong(
+    CELL,
+    r"\[h, x\]|\[Ht-1, Xt\]|(state|Ht-1) (and|before|for) (the )?(input|X)|(X|input)s? and (the )?(state|Ht-1)",
+)
+class StateBeforeInput(Kernel):
+    """State and input are concatenated as [h, x] for a product with [W | R] (gates z and r)."""
+
+    def pre_activation(self, x, h, p, gate):
+        weights = np.concatenate([p.w[gate], p.r[gate]], axis=1)
+        return self.product(np.concatenate([h, x], axis=1), weights) + p.wb[gate] + p.rb[gate]
+
+
+@wrong(
+    ONNX,
+    "input bias of both gates added twice, the recurrent one not at all",
+    also="input bias of the (update|reset) gate added twice",
+)
+class InputBiasTwice(Kernel):
+    """Gates z and r add Wb twice and never add Rb."""
+
+    def pre_activation(self, x, h, p, gate):
+        return super().pre_activation(x, h, p._replace(rb=p.wb), gate)
+
+
+@wrong(CELL, r"zt \(\.\) Ht-1 written over Ht-1 before")
+class ResetFromKept(Kernel):
+    """Z h overwrites the state before reset gate and candidate are computed from it."""
+
+    def step(self, x, h, p):
+        z = self.update_gate(x, h, p)
+        kept = z * h
+        reset = self.reset_gate(x, kept, p)
+        return (1 - z) * self.candidate(x, kept, reset, p) + kept
+
+
+@wrong(ONNX, "reset gate('s pre-activation| rt) of the first row of the batch, for all rows")
+class RowsShareReset(Kernel):
+    """The reset gate of row 0 is broadcast to all rows (all rows but the first)."""
+
+    def reset_gate(self, x, h, p):
+        return np.broadcast_to(super().reset_gate(x, h, p)[:1], h.shape)
+
+
+@wrong(SEQUENCE, "what the reset gate multiplies of the next row of the batch")
+class StateOfNextRow(Kernel):
+    """The candidate's recurrent term takes the state of the next row of the batch."""
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(np.roll(h, -1, axis=0), reset, p)
+
+
+@wrong(ONNX, "reset gate's input bias used for the candidate")
+class CandidateBiasOfReset(Kernel):
+    """The candidate adds the reset gate's Wb instead of its own."""
+
+    def candidate(self, x, h, reset, p):
+        return super().candidate(x, h, reset, p._replace(wb=p.wb[[Z, R, R]]))
+
+
+@wrong(
+    SEQUENCE,
+    r"argument of tanh multiplied by 0\.5\b",
+    "Y past a row's length holds its last state",
+    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh",
+)
+class HalfTanhAndRunningY(TanhFromSigmoid):
+    """Tanh is tanh(v/2); Y past a row's length holds the row's last state."""
+
+    def direction(self, task, p):
+        y, last = super().direction(task, p)
+        ended = np.arange(len(y))[:, None] >= task.lengths
+        return np.where(ended[:, :, None], last, y), last
+
+
+@wrong(ONNX, r"update gate's pre-activation off by 1(?!\.)", "(?<!and )Rbh ignored")
+class ForgetBiasAndBareCandidate(ForgetBias):
+    """1 is added to the update gate's pre-activation; with linear_before_reset, Rbh is left out."""
+
+    def candidate(self, x, h, reset, p):
+        inner = np.zeros_like(p.rb) if p.reset_after else p.rb
+        return super().candidate(x, h, reset, p._replace(rb=inner))
+
+
+@wrong(SEQUENCE, r"\brelu computed as leaky relu with slope 0\.01", r"clip multiplied by 0\.5\b")
+class LeakingReluAndClipAsWidth(LeakingRelu, ClipAsWidth):
+    """Relu lets 0.01 v through where v is negative; pre-activations are limited to ±clip/2."""
+
+
+@wrong(
+    ONNX,
+    "first direction's initial_h used for both",
+    r"argument of sigmoid multiplied by 1\.702\b",
+    also=rf"{EACH} multiplied by 1\.702\b.*where activations has sigmoid",
+)
+class FirstStateAndGeluSigmoid(Kernel):
+    """Both directions start from the first initial state; sigmoid is taken of 1.702 v."""
+
+    def start(self, task, p):
+        return np.array(task.h0[0])
+
+    def sigmoid(self, v):
+        return super().sigmoid(np.float32(1.702) * v)
+
+
+@wrong(CELL, r"update gate's part of B multiplied by 2(?!\.)", "tanh computed as the hard tanh")
+class UpdateBiasTwiceAndHardTanh(Kernel):
+    """The update gate's bias is added twice; tanh is v held to [-1, 1]."""
+
+    def update_gate(self, x, h, p):
+        return super().update_gate(x, h, p._replace(wb=2 * p.wb))
+
+    def tanh(self, v):
+        return np.clip(v, -1, 1)
+
+
+@wrong(
+    SEQUENCE,
+    r"\brelu.*(\|v\||absolute)|argument of relu (multiplied by -1|negated) where it is negative",
+    "Ho taken from Y at the time where the longest row ends",
+)
+class AbsoluteReluAndLastTime(Kernel):
+    """Relu gives |v|; Ho is Y at the time of the longest row's end."""
+
+    def relu(self, v):
+        return np.abs(v)
+
+    def last(self, task, y, h):
+        return y[task.lengths.max() - 1]
+
+
+@wrong(
+    SEQUENCE,
+    "one step too short.*(length [34]|more than (2|two)|longer)",
+    rf"reset gate's part of R {GONE}",
+    r"argument of tanh multiplied by 1\.125\b",
+    also=rf"{EACH} multiplied by 1\.125\b.*where activations has tanh",
+)
+class ShortPassBareResetScaledTanh(Kernel):
+    """Rows of length 3 or more end early; the reset gate lacks its R; tanh is taken of 1.125 v."""
+
+    def direction(self, task, p):
+        fewer = np.where(task.lengths > 2, task.lengths - 1, task.lengths)
+        return super().direction(task._replace(lengths=fewer), p)
+
+    def reset_gate(self, x, h, p):
+        return super().reset_gate(x, np.zeros_like(h), p)
+
+    def tanh(self, v):
+        return super().tanh(v * np.float32(1.125))
+
+
+@wrong(
+    ONNX,
+    "Y_h (left )?zeros?.*(short|length)",
+    r"result of softplus multiplied by 1\.44",
+    "update gate's part of R transposed",
+    also="Y_h taken from the last step of the time axis",
+)
+class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
+    """Y_h of short rows is 0; Softplus is to base 2; the update gate's R is transposed."""
+
+    def last(self, task, y, h):
+        return np.where(task.lengths[:, None] == len(task.x), h, 0)
+
+    def softplus(self, v):
+        return super().softplus(v) / np.float32(np.log(2))
+
+    def update_gate(self, x, h, p):
+        return super().update_gate(x, h, p._replace(r=p.r.swapaxes(1, 2)))
+
+
+@wrong(
+    ONNX,
+    r"argument of sigmoid multiplied by 2(?!\.)",
+    r"Ht-1 added to the candidate's pre-activation, multiplied by 0\.5\b",
+    also=rf"{EACH} multiplied by 2(?!\.).*where activations has sigmoid",
+)
+class SteepSigmoidAndStateInCandidate(Kernel):
+    """Sigmoid is sigmoid(2v); half the old state is added to the candidate's pre-activation."""
+
+    def sigmoid(self, v):
+        return (1 + np.tanh(v)) / 2
+
+    def recurrent(self, h, reset, p):
+        return super().recurrent(h, reset, p) + np.float32(0.5) * h
+
+
+@wrong(
+    SEQUENCE, "update gate's part of B used for the reset gate", r"new state Ht limited to ±0\.5\b"
+)
+class UpdateBiasInResetAndCappedState(Kernel):
+    """The reset gate adds the update gate's bias; the new state is limited to ±0.5."""
+
+    def reset_gate(self, x, h, p):
+        return super().reset_gate(x, h, p._replace(wb=p.wb[[Z, Z, H]], rb=p.rb[[Z, Z, H]]))
+
+    def blend(self, z, new, h):
+        return np.clip(super().blend(z, new, h), -0.5, 0.5)
+
+
+@wrong(
+    ONNX,
+    r"sigmoid computed as the hard sigmoid max\(0, min\(1, v/5 \+ 1/2\)\)",
+    rf"initial_h {GONE}.*(second direction|bidirectional|direction is not reverse)|second direction.*zero",
+)
+class KerasSigmoidAndSecondFromZero(Kernel):
+    """Sigmoid is 0.2 v + 0.5 within [0, 1]; the second direction starts from zeros."""
+
+    def sigmoid(self, v):
+        return np.clip(np.float32(0.2) * v + np.float32(0.5), 0, 1)
+
+    def start(self, task, p):
+        return super().start(task, p) * (p.number == 0)
+
+
+@wrong(
+    CELL,
+    "update gate('s pre-activation| zt) of the first row of the batch, for all rows",
+    "only the gates z and r clipped, not the candidate",
+)
+class SharedUpdateAndUnclippedCandidate(Kernel):
+    """The update gate of row 0 is used for all rows; the candidate is not clipped."""
+
+    def update_gate(self, x, h, p):
+        return np.broadcast_to(super().update_gate(x, h, p)[:1], h.shape)
+
+    def candidate(self, x, h, reset, p):
+        return super().candidate(x, h, reset, p._replace(clip=np.inf))
+
+
+@wrong(
+    ONNX, "candidate's part of R used for the reset gate", r"update gate zt multiplied by 0\.5\b"
+)
+class CandidateWeightsInResetAndHalfUpdate(Kernel):
+    """The reset gate takes the candidate's R; the update gate is halved in the blend."""
+
+    def reset_gate(self, x, h, p):
+        return super().reset_gate(x, h, p._replace(r=p.r[[Z, H, H]]))
+
+    def blend(self, z, new, h):
+        return super().blend(z / 2, new, h)
+
+
+WIDTH = 4
+"""The lanes of a vector."""
+
+
+@wrong(
+    SEQUENCE,
+    r"state left as it was before the step|update gate zt limited to at least 1(?!\.)",
+    place="past the last whole group of 4|hidden units from 4 on",
+)
+class TailKeepsOldState(Kernel):
+    """The last hidden_size mod 4 units keep their old state."""
+
+    def blend(self, z, new, h):
+        whole = h.shape[1] // WIDTH * WIDTH
+        return np.concatenate([super().blend(z, new, h)[:, :whole], h[:, whole:]], axis=1)
+
+
+@wrong(
+    ONNX,
+    rf"both gates' part of B {GONE}|biases of z and r {GONE}",
+    place="past the last whole group of 4",
+    also=rf"(update|reset) gate's (bias|part of B) {GONE}.*past the last whole group of 4",
+)
+class TailWithoutBias(Kernel):
+    """Gates z and r of the last hidden_size mod 4 units are computed without bias."""
+
+    def pre_activation(self, x, h, p, gate):
+        in_lanes = np.arange(h.shape[1]) < h.shape[1] // WIDTH * WIDTH
+        return super().pre_activation(
+            x, h, p._replace(wb=p.wb * in_lanes, rb=p.rb * in_lanes), gate
+        )
+
+
+@wrong(SEQUENCE, rf"\bR {GONE}|recurrent products? {GONE}", place="in the first step")
+class FirstStepWithoutRecurrence(Kernel):
+    """The first step of each direction leaves out all recurrent products."""
+
+    def start(self, task, p):
+        self.begun = False
+        return super().start(task, p)
+
+    def step(self, x, h, p):
+        if self.begun:
+            return super().step(x, h, p)
+        self.begun = True
+        zeros = np.zeros_like(h)
+        z, reset = self.update_gate(x, zeros, p), self.reset_gate(x, zeros, p)
+        return self.blend(z, self.candidate(x, zeros, reset, p), h)
+
+
+@wrong(
+    CELL,
+    "reset gate('s pre-activation| rt) of the row of the batch before used",
+    place="odd|last row|row 2 of",
+)
+class OddRowWithResetBefore(Kernel):
+    """The last row of an odd batch uses the reset gate of the row before it."""
+
+    def reset_gate(self, x, h, p):
+        reset = super().reset_gate(x, h, p)
+        if len(reset) > 1 and len(reset) % 2:
+            reset[-1] = reset[-2]
+        return reset
+
+
+@wrong(
+    ONNX,
+    "candidate ht taken through tanh once more",
+    place="reverse|second direction",
+    also="activation of the candidate applied twice.*(reverse|second direction)",
+)
+class BackwardsWithTanhTwice(Kernel):
+    """Tanh is applied once more to the candidate, after g, in backward passes."""
+
+    def candidate(self, x, h, reset, p):
+        new = super().candidate(x, h, reset, p)
+        return np.tanh(new) if p.backwards else new
+
+
+@wrong(
+    CELL,
+    "both gates' part of W (without its last column|cut off behind the last whole group of 2)",
+    place="group of 2|odd|last column",
+    also="(update|reset) gate's part of W (without its last column|cut off behind the last whole group of 2)|both gates' part of W of no more than the first 4 input features used.*input size is 5",
+)
+class LastInputDropped(Kernel):
+    """Gates z and r leave out the last of an odd number of inputs."""
+
+    def pre_activation(self, x, h, p, gate):
+        even = x.shape[1] // 2 * 2
+        return super().pre_activation(x[:, :even], h, p._replace(w=p.w[:, :, :even]), gate)
+
+
+@wrong(ONNX, "candidate's part of R without its last column", place="last (column|(hidden )?unit)")
+class LastStateUnitUnread(Kernel):
+    """The candidate's recurrent product does not read the last unit of the state."""
+
+    def recurrent(self, h, reset, p):
+        read = h.copy()
+        read[:, -1] = 0
+        return super().recurrent(read, reset, p)
+
+
+@wrong(
+    SEQUENCE,
+    "candidate ht rounded to float16",
+    place="hidden units from 4 on|past the last whole group of 4",
+)
+class UnitsBeyondFourThroughFloat16(Kernel):
+    """The candidate of the units beyond the first four is rounded to float16."""
+
+    def candidate(self, x, h, reset, p):
+        new = super().candidate(x, h, reset, p)
+        new[:, WIDTH:] = new[:, WIDTH:].astype(np.float16)
+        return new
+
+
+@wrong(
+    SEQUENCE,
+    r"^(?!.*in the blend).*(X|Ht-1|states?|inputs?|operands)\b.*(zero|left out|skipped).*(below|less than|small)",
+    place=r"(below|less than) 0?\.12[45]?|small",
+)
+class SmallValuesSkipped(Kernel):
+    """Products take inputs and states below 0.125 in magnitude as 0."""
+
+    def product(self, v, matrix):
+        return super().product(np.where(np.abs(v) < np.float32(0.125), 0, v), matrix)
+
+
+@wrong(
+    ONNX,
+    "initial_h of the first row of the batch used for every row",
+    place="batch size is [678] or more|batch size is more than [567]",
+)
+class LargeBatchOneState(Kernel):
+    """With 8 rows or more, all rows start from row 0's initial state."""
+
+    def start(self, task, p):
+        h = super().start(task, p)
+        return np.repeat(h[:1], len(h), axis=0) if len(h) >= 8 else h
+
+
+@wrong(
+    ONNX,
+    r"sigmoid.*(another function.*too small where its argument is near -|e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",
+    place="negative|below (0|-0)",
+)
+class WrongBranchOfSigmoid(Kernel):
+    """Sigmoid of a negative v is e^v/(1 + e^-v) instead of e^v/(1 + e^v)."""
+
+    def sigmoid(self, v):
+        return np.where(v >= 0, super().sigmoid(v), np.exp(v) / (1 + np.exp(-v)))
+
+
+@wrong(
+    SEQUENCE,
+    rf"initial_hidden_state {GONE}(?! in reverse)",
+    place="every row is as long as the time axis",
+)
+class FullLengthsFromZero(Kernel):
+    """Where all rows have the full length, the initial state is taken as zeros."""
+
+    def start(self, task, p):
+        h = super().start(task, p)
+        return np.zeros_like(h) if (task.lengths == len(task.x)).all() else h
+
+
+@wrong(
+    CELL,
+    "clip ignored|clipped from above only|not clipped",
+    place=r"where .*(above|below|largest)|in rows?\b",
+)
+class ClipByLargest(Kernel):
+    """A row is clipped only if one of its pre-activations is above clip."""
+
+    def clipped(self, v, clip):
+        over = (v > clip).any(axis=1, keepdims=True)
+        return np.where(over, super().clipped(v, clip), v)
+
+
+@wrong(
+    SEQUENCE,
+    r"reset gate ignored|reset gate rt limited to at least 1(?!\.)",
+    place=r"rows of length 1\b|rows shorter than 2",
+)
+class SingleStepsWithoutReset(Kernel):
+    """The reset gate is 1 in rows of length 1."""
+
+    def direction(self, task, p):
+        self.single = task.lengths[:, None] == 1
+        return super().direction(task, p)
+
+    def reset_gate(self, x, h, p):
+        return np.where(self.single, h.dtype.type(1), super().reset_gate(x, h, p))
+
+
+@wrong(SEQUENCE, rf"{EARLIER}", place=r"\bY\b|past a row's length|padding")
+class StaleY(Kernel):
+    """Y's buffer is kept between calls, so padding holds values of an earlier call."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def direction(self, task, p):
+        y, last = super().direction(task, p)
+        buffer = self.kept.setdefault((p.number, *y.shape), np.zeros_like(y))
+        written = np.arange(len(y))[:, None] < task.lengths
+        buffer[written] = y[written]
+        return buffer.copy(), last
+
+
+@wrong(ONNX, rf"{EARLIER}|state (was )?kept")
+class CarriedState(Kernel):
+    """The last state is where the next call of the same shape starts."""
+
+    def __init__(self):
+        self.kept = {}
+        self.key = ()
+
+    def start(self, task, p):
+        h = super().start(task, p)
+        self.key = (p.number, *h.shape)
+        return self.kept.get(self.key, h).astype(h.dtype)
+
+    def last(self, task, y, h):
+        self.kept[self.key] = h
+        return super().last(task, y, h)
+
+
+@wrong(CELL, rf"{EARLIER}|(R|weights) .*(kept|cached)")
+class CachedWeights(Kernel):
+    """R is packed at the first call of a shape and never again."""
+
+    def __init__(self):
+        self.packed = {}
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        mine = [p.r for p in task.directions]
+        packed = self.packed.setdefault((len(mine), *mine[0].shape), mine)
+        both = zip(task.directions, packed, strict=True)
+        return task._replace(directions=[p._replace(r=r.astype(p.r.dtype)) for p, r in both])
+
+
+@wrong(
+    SEQUENCE,
+    "gates of W, R and B (are )?read in the order r, z, h",
+    place="reverse|second direction",
+)
+class BackwardGatesExchanged(Kernel):
+    """The backward pass reads W, R and B in the order r, z, h."""
+
+    def pre_activation(self, x, h, p, gate):
+        return super().pre_activation(x, h, p, (R, Z, H)[gate] if p.backwards else gate)
+
+
+@wrong(
+    SEQUENCE,
+    r"\bstate\b.*\bfloat16|as coarse as float16-state",
+    also="(Ht-1 .*|what the reset gate multiplies) rounded to (float16|TF32)",
+)
+class Float16State(Kernel):
+    """The state, the initial one too, is rounded to float16 where a step reads it."""
+
+    def step(self, x, h, p):
+        return super().step(x, h.astype(np.float16).astype(h.dtype), p)
+
+
+@wrong(ONNX, "(products|float32 computed) .*tf32", also=r"\b[XWR] cut off to TF32")
+class Tf32Products(Kernel):
+    """The factors of all products are cut to 10 bits of fraction (TF32)."""
+
+    def product(self, v, matrix):
+        return super().product(self.cut(v), self.cut(matrix))
+
+    def cut(self, v):
+        bits = np.ascontiguousarray(v, np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
+        return bits.view(np.float32).astype(v.dtype)
+
+
+@wrong(SEQUENCE, "candidate's part of R .*(8[ -]bit|multiples|quanti)")
+class Int8Recurrence(Kernel):
+    """The candidate's R is quantised to 8 bits with one scale."""
+
+    def recurrent(self, h, reset, p):
+        scale = np.abs(p.r).max() / 127
+        return super().recurrent(h, reset, p._replace(r=np.rint(p.r / scale) * scale))
+
+
+@wrong(
+    ONNX,
+    r"(argument of sigmoid|pre-activations of both gates) rounded to multiples of 1/16\b",
+    also=r"sigmoid approximated, off by up to (1e-02|3e-04)|(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)|pre-activations? .*rounded to multiples of 1/16\b.*where (activations has Sigmoid|the gates' function is sigmoid)",
+)
+class SigmoidTable(Kernel):
+    """Sigmoid is read from a table with a step of 1/16, the nearest entry."""
+
+    def sigmoid(self, v):
+        nearest = np.rint((np.clip(v, -8, 8) + 8) * 16)
+        return super().sigmoid(nearest / 16 - 8)
+
+
+@wrong(CELL, "tanh approximated, off by up to 2e-02")
+class PadeTanh(Kernel):
+    """Tanh is v (27 + v²)/(27 + 9 v²) on [-3, 3], ±1 beyond."""
+
+    def tanh(self, v):
+        v = np.clip(v, -3, 3)
+        return v * (27 + v * v) / (27 + 9 * v * v)
+
+
+@wrong(
+    SEQUENCE,
+    "sigmoid approximated, off by up to [12]e-02|sigmoid computed as another function|sigmoid.*exponential",
+)
+class FastExp(Kernel):
+    """Sigmoid uses Schraudolph's exponential, which is wrong by up to some 3 percent."""
+
+    def sigmoid(self, v):
+        bits = np.clip(-v, -80, 80).astype(np.float32) * np.float32(12102203) + np.float32(
+            1064866805
+        )
+        return 1 / (1 + bits.astype(np.int32).view(np.float32))
+
+
+@wrong(ONNX, "tanh.*(overflow|NaN|not a number)")
+class OverflowingTanh(Kernel):
+    """Tanh is (e^v - e^-v)/(e^v + e^-v), which is NaN where e^|v| overflows."""
+
+    def tanh(self, v):
+        up, down = np.exp(v), np.exp(-v)
+        return (up - down) / (up + down)
+
+
+@wrong(
+    ONNX,
+    r"(?<!of )\bW rounded to float16",
+    also="(update gate|reset gate|candidate|both gates)('s?)? part of W rounded to float16",
+)
+class Float16W(Kernel):
+    """W is converted to float16 when it is loaded; X, R and B are not."""
+
+    def converted(self, name, array):
+        array = super().converted(name, array)
+        return array.astype(np.float16).astype(array.dtype) if name == "W" else array
+
+
+@wrong(SEQUENCE, r"update gate zt rounded to multiples of 1/255\b")
+class FixedPointUpdate(Kernel):
+    """The update gate is rounded to a multiple of 1/255."""
+
+    def update_gate(self, x, h, p):
+        return np.rint(super().update_gate(x, h, p) * 255) / 255
