@@ -48,8 +48,7 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
 def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
     """Print the script of one case for the runtime called `name`."""
     from ..reports.show import find_case
-    from ..scripts.observing import observed_lines
-    from ..scripts.script import refuse_large, script
+    from ..scripts.script import observed_lines, refuse_large, script
 
     block, _ = find_case(vectors, wanted)
     case = block.case(0)

@@ -2,32 +2,85 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pprint import pformat
+
+import numpy as np
 
 from ...cases.commands.no_command import no_command_in_source
 from ...cases.commands.terminal import escaped
-from ...cases.dtypes import Array
-from ...cases.errors import GrucibleError
+from ...cases.conversion import NotExpressible, ask
+from ...cases.dtypes import Array, Arrays
+from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.onnx import GRU
 from ...cases.operators.readings import STORED, about
+from ...cases.question import Question
 from ...gen.asked_for import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
-from .asked_case import AskedCase, asked_by
-from .bodies import body_of
-from .body import SECONDS, Body
-from .numbers import WIDTH, array_text
-from .verbatim import Verbatim
+from ..observed.isolated import IsolatedRuntime
+from ..one_case import judge
+from ..runtimes.posed import ONNX_FILES, OPENVINO, decline, openvino_operator
+from ..runtimes.runtime import Unsupported, registered_runtime
+from . import standalone
+from .bodies import ScriptBody, body_of, dtype_text
 
 MOST_NUMBERS = 20_000
-"""A script of more numbers is nothing that anybody reads: it has some 300 kB."""
-_COMPARING = "check/scripts/comparing.py"
-_APART = "GRUCIBLE_ASKED"
-"""What is in the environment of the process that asks, where it is one of its own."""
+"""Maximum numbers in a script; of more, some 300 kB, nobody reads it."""
+_WIDTH = 98
+"""Maximum width of a line of comment, without its mark."""
+
+
+@dataclass(frozen=True)
+class PosedCase:
+    """A case, the question that a runtime is asked for it, and accepted outputs with their tolerances.
+
+    The question may be of another operator than the case, and ask for outputs of which none is expected.
+    """
+
+    case: Case
+    question: Question
+    accepted: Mapping[tuple[str, ...], tuple[Arrays, Arrays]]
+
+
+def pose(case: Case, name: str) -> PosedCase:
+    """Return the case as the runtime called `name` is asked it; `onnx` is any that reads ONNX files.
+
+    Raises GrucibleError where it is not asked that, RuntimeNotUsable where nothing is called so.
+    """
+    operator = OPERATORS[case.operator]
+    if name in ONNX_FILES:
+        operator = GRU
+    elif name in OPENVINO:
+        operator = openvino_operator(case.question)
+    elif ":" not in name:
+        registered_runtime(name)  # raises where there is none
+        raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
+    required = REQUIRED[case.dtype]
+    accepted = {names: (a.outputs, a.tolerances[required]) for names, a in case.answers.items()}
+    question = case.question
+    if operator.name != case.operator:
+        try:
+            asked = ask(question, operator)
+        except NotExpressible as reason:
+            raise GrucibleError(f"{case.id} cannot be asked as {operator.name}: {reason}") from None
+        question = asked.question
+        accepted = {
+            names: (asked.expected(outputs), asked.expected(tolerances))
+            for names, (outputs, tolerances) in accepted.items()
+        }
+    try:
+        decline(name, question)
+    except Unsupported as reason:
+        raise GrucibleError(f"{name} is not asked {case.id}: {reason}") from None
+    return PosedCase(case, question, accepted)
 
 
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
-    """A script that asks `case` of the runtime called `name`, compares, prints a verdict and exits 0, 1 or 2.
+    """Return a script that asks `case` of the runtime called `name` and exits 0, 1 or 2.
 
     It needs numpy and what the runtime needs. `name` may also be `onnx`: then it saves a test of ONNX's
     in a folder. `observed` are lines about what came when the script was made, `made_by` the command that
@@ -35,23 +88,29 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     RuntimeNotUsable where there is none.
     """
     refuse_large(case)
-    asked = asked_by(case, name)
-    verbatim = Verbatim()
-    body = body_of(asked, name, verbatim)
-    data = list(_data(asked, body, verbatim))
-    parts = [*body.definitions, *_asking(asked, body, verbatim)]
-    head = [f"# {line}".rstrip() for line in _head(asked, body, observed, made_by)]
-    whole = ["\n".join([*head, "", *_imports(verbatim), "", *data]), *parts]
-    return no_command_in_source("\n\n\n".join(whole) + "\n")
-
-
-def _imports(verbatim: Verbatim) -> Iterator[str]:
-    """The imports; where one that is not Python's own fails, the script ends with status 2."""
-    verbatim.uses("import sys")
-    own, others = verbatim.import_groups()
-    yield from (own, "", "try:")
-    yield textwrap.indent(others, "    ")
-    yield from ("except ImportError as error:", '    print(f"not run: {error}")', "    sys.exit(2)")
+    posed = pose(case, name)
+    body = body_of(case, posed.question, name)
+    parts = ["\n".join(_data(posed, judged=body.judge))]
+    if body.judge:
+        numbers = range(len(posed.accepted))
+        pairs = [f"({_number('expected', n)}, {_number('tolerance', n)})" for n in numbers]
+        signed = case.tier == "nonportable"
+        uses = "answer_of(" in body.lines[-1]
+        parts += [
+            *map(inspect.getsource, [standalone.judge, standalone.compare]),
+            *map(inspect.getsource, [standalone.answer_of, standalone.lines_of] if uses else []),
+            "\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)]),
+            f"sys.exit(judge(ask, [{', '.join(pairs)}], signed_zero={signed}))",
+        ]
+    else:
+        parts.append("\n".join(body.lines))
+    program = "\n\n\n".join(part.strip("\n") for part in parts)
+    head = "\n".join(f"# {line}".rstrip() for line in _head(posed, body, observed, made_by))
+    imports = "import sys\n"
+    if body.judge:
+        imports += "import traceback\nfrom typing import Any\n"
+    imports += "\nimport numpy as np\n" + "import ml_dtypes\n" * (case.dtype == "bfloat16")
+    return no_command_in_source(f"{head}\n\n{imports}\n{program}\n")
 
 
 def refuse_large(case: Case) -> None:
@@ -67,17 +126,24 @@ def refuse_large(case: Case) -> None:
         )
 
 
-def _head(asked: AskedCase, body: Body, observed: Sequence[str], made_by: str) -> Iterator[str]:
-    """What is asked, as a person reads it."""
-    case, question = asked.case, asked.question
-    yield from _told("case", case.id)
-    yield from _told("operator", f"{case.operator}, {OPERATORS[case.operator].source}")
-    if asked.converted:
-        yield from _told("asked as", f"{question.operator}, which can ask the same")
-    yield from _told("needs", f"numpy, {body.needs}")
-    yield from _told("tells", body.tells)
-    if made_by:
-        yield from _told("made by", made_by)
+def _head(
+    posed: PosedCase, body: ScriptBody, observed: Sequence[str], made_by: str
+) -> Iterator[str]:
+    """Yield what is asked, as a person reads it."""
+    case, question = posed.case, posed.question
+    facts = {
+        "case": case.id,
+        "operator": f"{case.operator}, {OPERATORS[case.operator].source}",
+        "asked as": ""
+        if question is case.question
+        else f"{question.operator}, which can ask the same",
+        "needs": f"numpy, {'ml_dtypes, ' * (case.dtype == 'bfloat16')}{body.needs}",
+        "tells": body.tells,
+        "made by": made_by,
+    }
+    for word, text in facts.items():
+        if text:
+            yield from _wrap(text, f"{word:10}", " " * 10)
     yield ""
     yield "It asks for"
     yield from (f"  {line}" for line in equation_lines(question))
@@ -85,85 +151,88 @@ def _head(asked: AskedCase, body: Body, observed: Sequence[str], made_by: str) -
     yield "Attributes"
     yield from (f"  {escaped(line)}" for line in attribute_lines(question))
     yield ""
-    yield from textwrap.wrap(
+    yield from _wrap(
         f"Expected is the exact result, rounded once to {case.dtype}. An element may be off by what "
-        f"{REQUIRED[case.dtype]} arithmetic may lose there.", WIDTH
-    )  # fmt: skip
+        f"{REQUIRED[case.dtype]} arithmetic may lose there."
+    )
     if case.tier == "nonportable":
         yield "It is not portable: another result is no fault."
     if observed:
         yield ""
-        yield from (escaped(line) for line in observed)
+        yield from observed
 
 
-def _told(word: str, text: str) -> list[str]:
-    """A word and what is said of it, indented."""
+def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
     return textwrap.wrap(
-        escaped(text), WIDTH, initial_indent=f"{word:10}", subsequent_indent=" " * 10,
+        escaped(text), _WIDTH, initial_indent=indent, subsequent_indent=more,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
 
-def _data(asked: AskedCase, body: Body, verbatim: Verbatim) -> Iterator[str]:
-    """The inputs, and what is accepted."""
-    verbatim.uses("import numpy as np")
-    if asked.case.dtype == "bfloat16":
-        yield ""
-        yield "\n\n\n".join(verbatim.definitions(_COMPARING, "bfloat16"))
-        yield ""
-        yield ""
-    yield from _dict("inputs", asked.question.inputs)
-    if asked.case.dtype == "bfloat16" and body.own_bfloat16:
-        verbatim.uses("import ml_dtypes")
-        for name, array in asked.question.inputs.items():
-            if array.dtype.itemsize == 2:
-                yield f'inputs["{name}"] = inputs["{name}"].view(ml_dtypes.bfloat16)'
-    for number, (reading, one) in enumerate(asked.accepted.items(), 1):
+def _data(posed: PosedCase, *, judged: bool) -> Iterator[str]:
+    """Yield the inputs, and what is accepted."""
+    yield "nan, inf = np.nan, np.inf"
+    yield from _dict("inputs", posed.question.inputs)
+    for place, (reading, (outputs, tolerances)) in enumerate(posed.accepted.items()):
         if reading != STORED:
             yield f"# also accepted: {escaped(about(reading))}"
-        yield from _dict(_numbered("expected", number), one.outputs)
-        if body.judges:
-            yield from _dict(_numbered("tolerance", number), one.tolerances)
+        yield from _dict(_number("expected", place), outputs)
+        if judged:
+            yield from _dict(_number("tolerance", place), tolerances)
 
 
-def _numbered(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}_{number}"
+def _number(word: str, place: int) -> str:
+    return f"{word}_{place + 1}" if place else word
 
 
 def _dict(name: str, arrays: Mapping[str, Array]) -> Iterator[str]:
     yield f"{name} = {{"
-    yield from (f'    "{key}": {array_text(array, "    ")},' for key, array in arrays.items())
+    yield from (f'    "{key}": {array_text(array)},' for key, array in arrays.items())
     yield "}"
 
 
-def _asking(asked: AskedCase, body: Body, verbatim: Verbatim) -> list[str]:
-    """The function that asks and, where it judges, the verdict; else the lines alone."""
-    if not body.judges:
-        return ["\n".join(body.asking)]
-    lines = [f"    {line}".rstrip() for line in body.asking]
-    ask = "\n".join(["def ask():", '    """The outputs by name."""', *lines])
-    pairs = [
-        f"({_numbered('expected', number)}, {_numbered('tolerance', number)})"
-        for number in range(1, len(asked.accepted) + 1)
-    ]
-    signed = ", signed_zero=True" if asked.case.tier == "nonportable" else ""
-    judged = f"verdict(ask, [{', '.join(pairs)}]{signed}"
-    definitions = verbatim.definitions(_COMPARING, "named", "verdict")
-    if not body.apart:
-        return [*definitions, ask, f"print({body.version})\nsys.exit({judged}))"]
-    verbatim.uses("import atexit", "import os")
-    definitions += verbatim.definitions("check/scripts/own_process.py", "asked_apart", "hand_over")
-    last = [
-        'if __name__ == "__main__":',
-        f'    place = os.environ.pop("{_APART}", "")',
-        "    if not place and os.path.isfile(sys.argv[0]):  # what came through a pipe cannot be read again",
-        f'        sys.exit(asked_apart("{_APART}", {SECONDS}))',
-        f"    print({body.version})",
-        "    found = []",
-        "    if place:",
-        "        atexit.register(hand_over, place, found, os.getpid())",
-        f"    found.append({judged}, say=found.append if place else print))",
-        "    if not place:",
-        "        sys.exit(found[0])",
-    ]
-    return [*definitions, ask, "\n".join(last)]
+def array_text(array: Array) -> str:
+    """Return an expression that makes this array, bit for bit but for the bits of a NaN."""
+    flat = [shortest(value) for value in array.ravel()]
+    lines = pformat(flat, width=80, compact=True).replace("\n", "\n       ")
+    shape = "" if array.ndim == 1 else f".reshape({', '.join(map(str, array.shape))})"
+    return f"np.array({lines}, {dtype_text(array.dtype)}){shape}"
+
+
+def shortest(value: np.generic) -> float | int:
+    """Return the number of fewest digits that rounds to this one in its dtype."""
+    if isinstance(value, np.integer):
+        return int(value)
+    short = float(str(value))
+    return short if value.dtype.type(short) == value else float(value)  # type: ignore[arg-type]
+
+
+def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
+    """Return lines about what the runtime called `name` gives for `case` now, or why it gives nothing.
+
+    It runs in a process of its own, for at most `timeout` seconds. Raises GrucibleError where the case is
+    not asked of it.
+    """
+    pose(case, name)
+    try:
+        runtime = IsolatedRuntime(name, timeout)
+        try:
+            runtime.ready()
+            reply = runtime.answer(case.question)
+        finally:
+            runtime.close()
+    except RuntimeNotUsable as error:
+        return _wrap(f"Not observed when this was made: {error}", more="  ")
+    who = f"{runtime.name} {runtime.version}".strip()
+    if reply.status != "ok":
+        return _wrap(
+            f"{who} gave no outputs when this was made: {reply.status}, {reply.message}", more="  "
+        )
+    found = judge(case, reply.outputs)
+    if found.verdict == "error":
+        return _wrap(f"{who} gave no outputs when this was made: error, {found.message}", more="  ")
+    word = "right" if found.passed else "wrong"
+    lines = _wrap(f"{who} gave this when the script was made, {word}: {found.sentence}", more="  ")
+    for key, array in reply.outputs.items():
+        lines += _wrap(f"{key}: {' '.join(map(str, array.ravel()))}", more="  ")
+    return lines

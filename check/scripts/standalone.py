@@ -1,0 +1,116 @@
+"""Functions that stand in scripts as they stand here; they need numpy and the standard library alone."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import numpy as np
+
+
+def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
+    """Ask, print the worst element and the verdict, and return the exit status.
+
+    `accepted` are pairs of expected outputs and their tolerances, any of which is right.
+    """
+    try:
+        given = ask()
+        if not hasattr(given, "keys"):
+            raise TypeError(f"returned a {type(given).__name__}; expected a dict")
+        observed = {name: np.asarray(given[name]) for name in given}
+    except BaseException as error:
+        traceback.print_exc()
+        missing = isinstance(error, ImportError)
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        print("not run:" if missing else "refused:", ascii(said)[1:-1])
+        return 2 if missing else 1
+    forms = [
+        {name: (array.dtype.newbyteorder("="), array.shape) for name, array in arrays.items()}
+        for arrays in (accepted[0][0], observed)
+    ]
+    if forms[0] != forms[1]:
+        wanted, got = (ascii({n: f"{d} {s}" for n, (d, s) in form.items()}) for form in forms)
+        print(f"wrong: expected {wanted}, got {got}")
+        return 1
+    wrong, worst = min(compare(*pair, observed, signed_zero) for pair in accepted)
+    print(f"{worst}: WRONG" if wrong else worst)
+    number = sum(array.size for array in observed.values())
+    if wrong:
+        print(f"wrong: {wrong} of {number} elements are off by more than their tolerance")
+        return 1
+    print(f"right: all of {number} elements are within their tolerance")
+    return 0
+
+
+def compare(expected: Any, tolerance: Any, observed: Any, signed_zero: bool) -> tuple[int, str]:
+    """Return how many elements are wrong, and the worst in words."""
+    wrong, most, worst = 0, -1.0, ""
+    for name, array in expected.items():
+        e, got = array.astype(np.float64), observed[name].astype(np.float64)
+        with np.errstate(all="ignore"):
+            off = np.abs(got - e)
+            off[(got == e) | (np.isnan(got) & np.isnan(e))] = 0
+            ratio = off / tolerance[name].astype(np.float64)
+        never = ~np.isfinite(off)
+        if signed_zero:
+            never |= (e == 0) & (got == 0) & (np.signbit(e) != np.signbit(got))
+        ratio[off == 0] = 0
+        ratio[never | ~(ratio >= 0)] = np.inf
+        wrong += int((ratio > 1).sum())
+        if ratio.size and ratio.max() > most:
+            most = ratio.max()
+            at = np.unravel_index(ratio.argmax(), ratio.shape)
+            place, digits = ", ".join(str(int(i)) for i in at), 17 if array.itemsize == 8 else 9
+            worst = (
+                f"{name}[{place}]: expected {e[at]:.{digits}g}, got {got[at]:.{digits}g}; "
+                f"off by {off[at]:.3g}, tolerance {tolerance[name][at]:.3g}"
+            )
+    return wrong, worst
+
+
+def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> dict[str, Any]:
+    """Return the outputs that a program gives for one question of the protocol.
+
+    Raises ImportError where the program does not start or says no hello, and ValueError for an
+    answer that is none.
+    """
+    import io
+    import subprocess
+
+    try:
+        asked = {"input": header.encode() + data, "timeout": seconds}
+        said = subprocess.run(command, stdout=subprocess.PIPE, check=False, **asked).stdout
+    except OSError as error:
+        raise ImportError(f"the program does not start: {error}") from error
+    except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
+        said = late.stdout or b""
+    stream = io.BytesIO(said)
+    hello = lines_of(stream)
+    if not hello or not hello[0].startswith("grucible "):
+        raise ImportError(f"the program does not say hello: {hello[:1]}")
+    lines = lines_of(stream)
+    if lines[:1] != ["ok"]:
+        raise ValueError(f"no outputs: {lines[:1]}")
+    if {line for line in lines if line.startswith("question ")} - {*header.splitlines()}:
+        raise ValueError("the answer is to another question")
+    outputs: dict[str, Any] = {}
+    for line in lines:
+        if line.startswith("output "):
+            _, name, dtype, shape, size = line.split(" ")
+            content = stream.read(int(size))
+            axes = [] if shape == "scalar" else [int(axis) for axis in shape.split("x")]
+            if name in outputs:
+                raise ValueError(f"two outputs are called {name}")
+            outputs[name] = np.frombuffer(content, dtype).reshape(axes)
+    return outputs
+
+
+def lines_of(stream: Any) -> list[str]:
+    """Return the lines of the next header, without its `end`."""
+    lines = []
+    for line in stream:
+        text = line.decode(errors="backslashreplace").rstrip("\n")
+        if text == "end":
+            return lines
+        lines.append(ascii(text)[1:-1])
+    raise ValueError(f"a header without end: {lines[:1]}")
