@@ -24,15 +24,10 @@ def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         print("not run:" if missing else "refused:", ascii(said)[1:-1])
         return 2 if missing else 1
-    forms = [
-        {name: (array.dtype.newbyteorder("="), array.shape) for name, array in arrays.items()}
-        for arrays in (accepted[0][0], observed)
-    ]
-    if forms[0] != forms[1]:
-        wanted, got = (ascii({n: f"{d} {s}" for n, (d, s) in form.items()}) for form in forms)
-        print(f"wrong: expected {wanted}, got {got}")
+    if other := differing_forms(accepted[0][0], observed):
+        print(f"wrong: {other}")
         return 1
-    wrong, worst = min(compare(*pair, observed, signed_zero) for pair in accepted)
+    wrong, worst = min(compare(e, t, observed, signed_zero) for e, t in accepted)
     print(f"{worst}: WRONG" if wrong else worst)
     number = sum(array.size for array in observed.values())
     if wrong:
@@ -40,6 +35,15 @@ def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
         return 1
     print(f"right: all of {number} elements are within their tolerance")
     return 0
+
+
+def differing_forms(expected: Any, observed: Any) -> str:
+    """Return how names, dtypes or shapes of outputs differ; "" where they do not."""
+    forms = [
+        {name: f"{array.dtype.newbyteorder('=')} {array.shape}" for name, array in arrays.items()}
+        for arrays in (expected, observed)
+    ]
+    return "" if forms[0] == forms[1] else ascii(f"expected {forms[0]}, got {forms[1]}")[1:-1]
 
 
 def compare(expected: Any, tolerance: Any, observed: Any, signed_zero: bool) -> tuple[int, str]:
@@ -78,8 +82,13 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
     import subprocess
 
     try:
-        asked = {"input": header.encode() + data, "timeout": seconds}
-        said = subprocess.run(command, stdout=subprocess.PIPE, check=False, **asked).stdout
+        said = subprocess.run(
+            command,
+            input=header.encode() + data,
+            stdout=subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        ).stdout
     except OSError as error:
         raise ImportError(f"the program does not start: {error}") from error
     except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
@@ -107,7 +116,7 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
 
 def lines_of(stream: Any) -> list[str]:
     """Return the lines of the next header, without its `end`."""
-    lines = []
+    lines: list[str] = []
     for line in stream:
         text = line.decode(errors="backslashreplace").rstrip("\n")
         if text == "end":

@@ -99,7 +99,7 @@ def test_scripts_are_python_that_a_linter_passes_and_name_nothing_of_grucible(
             compile(text, str(file), "exec")
             assert not re.search(r"^\s*(import|from) (grucible|\.)", text, re.M)
     linted = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", tmp_path],
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select=F,E9", tmp_path],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert linted.returncode == 0, linted.stdout
@@ -387,7 +387,7 @@ def test_the_command_says_what_was_observed_or_why_nothing_was(
     (tmp_path / "odd.py").write_text("def run(question):\n    return {}\n")
     for name, said in {
         f"{HERE / 'numpy_gru.py'}:run": r"gave this when the script was made, right: .*# Ho: -?\d",
-        f"{tmp_path / 'odd.py'}:run": "gave no outputs when this was made: error, ",
+        f"{tmp_path / 'odd.py'}:run": "gave other outputs when this was made: expected ",
         f"exec: {tmp_path / 'nothing'}": "# Not observed when this was made: ",
     }.items():
         made = command("show", CELL_CASE, "--script", name)
