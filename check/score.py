@@ -13,7 +13,7 @@ from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.value_type import value_text
 from ..cases.selection import selected
-from ..gen.tolerances.vacuity import vacuous_rows
+from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import Limits, can_be_caught, catches
 from ..gen.variants.variant import Variant
@@ -55,7 +55,7 @@ class Caught:
 class Score:
     """What vectors catch: by operator and variant, a `Caught` per dtype; `values` are those that any
     case of the operator has. `cases` counts them by operator and dtype, `undeciding` those whose required
-    tolerances say too little to decide (gen.tolerances.vacuity), `left_out` those that are too large to be
+    tolerances say too little to decide (gen.tolerances.gate), `left_out` those that are too large to be
     computed under variants (gen.variants.work): they count as catching none."""
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)

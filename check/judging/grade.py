@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.readings import STORED
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...gen.tolerances.vacuity import MOST_VACUOUS, infinite, vacuous
+from ...gen.tolerances.gate import MOST_VACUOUS, infinite, vacuous
 from ...vectors.block import Block
 from .criterion import Criterion
 
@@ -23,7 +23,7 @@ class Grade:
     `compared` counts them, `holds` those within the tolerances of each class. `worst` is the
     largest ratio to the `required` tolerance, `worst_id` and `worst_where` its case and element.
     `elements` and `vacuous` count, by vector file, the expected elements and those of them that say
-    nothing (gen.tolerances.vacuity); `undeciding` the compared cases that say too little to decide.
+    nothing (gen.tolerances.gate); `undeciding` the compared cases that say too little to decide.
     """
 
     dtype: str

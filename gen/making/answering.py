@@ -22,10 +22,8 @@ from ..gru import gru
 from ..stacks import Stack
 from ..tolerances.chains import chain_bytes
 from ..tolerances.classes import CLASSES
-from ..tolerances.conditioning import objections
-from ..tolerances.march import ErrorBounds, error_bounds
-from ..tolerances.stored import tolerances
-from ..tolerances.vacuity import vacuous_rows
+from ..tolerances.gate import objections, vacuous_rows
+from ..tolerances.march import ErrorBounds, error_bounds, tolerances
 
 STACK_BYTES = 16 << 20
 UNROUNDED = "an output could not be rounded at the highest precision"

@@ -21,7 +21,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.function import Break, Shape
 from ..float64 import rows_by_function
-from .units import Units
+from .classes import Units
 
 
 @lru_cache(maxsize=1024)

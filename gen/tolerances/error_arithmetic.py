@@ -15,8 +15,8 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
 from ..float64 import Float64
 from .activation_error import Curves
+from .classes import Units
 from .error_values import IDENTITY, NONE, Bound, Bounded, Product, Sum, wide
-from .units import Units
 
 
 @dataclass(frozen=True, slots=True)

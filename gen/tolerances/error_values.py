@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from .units import Units
+from .classes import Units
 
 Bound = Any
 """A bound (n, rows, classes, m), or NONE."""

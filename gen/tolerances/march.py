@@ -3,8 +3,9 @@
 One forward march over stacked cases, all classes of arithmetic at once: each step of the GRU is taken
 in the arithmetic of errors, which says how the error of the state before it goes on (its signed linear
 part) and what the step adds at most (its source: all rounding, and all that is not linear); `Chains`
-carries that through time. See TOLERANCES.md for the derivation, and for what is rigorous and what is
-fitted.
+carries that through time. In the end a bound becomes a tolerance: against the rounded answer, rounded up,
+and at least that of a better class. TOLERANCES.md derives all of it, and says what is rigorous and what
+is fitted.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import FLOAT_TYPES, Array, FloatType
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import DirectionWeights, gru, in_order, processing_order, step
 from .chains import Chains
-from .classes import ArithmeticClass
+from .classes import CHAINS, CLASSES, ArithmeticClass, Units
 from .error_arithmetic import ErrorArithmetic
 from .error_values import Bounded, wide
-from .units import Units
+
+_SLACK = 1.0 + 2.0**-20
+"""More than the float64 rounding of the bounds themselves."""
 
 
 class ErrorBounds(NamedTuple):
@@ -123,3 +126,52 @@ class March:
         zero = self.semantics.empty_row == "zeros"
         ho = np.where(empty & zero, 0.0, self.e)
         return y.reshape(self.y.shape).swapaxes(-1, -2), ho.swapaxes(-1, -2)
+
+
+def tolerances(x: Array, bounds: Array, answer: Array, dtype: str) -> dict[str, Array]:
+    """By class name, the admissible deviation of each element of a stored, rounded `answer`.
+
+    `x` are the values in float64 and `bounds` their errors in each of the dtype's CLASSES (along
+    the last axis). The result is float32, of the answer's shape; conforming is
+    |observed - answer| ≤ tolerance, in float64.
+    """
+    kind = FLOAT_TYPES[dtype]
+    found: dict[str, Array] = {}
+    for chain in CHAINS[dtype]:
+        least = np.zeros(answer.shape, np.float32)
+        for one in chain:
+            bound = bounds[..., CLASSES[dtype].index(one)]
+            limit = against_answer(x, bound, answer, one, kind)
+            least = found[one.name] = np.maximum(limit, least)
+    return found
+
+
+def against_answer(
+    x: Array, e: Array, answer: Array, one: ArithmeticClass, kind: FloatType
+) -> Array:
+    """What |observed - answer| may be where |computed - x| ≤ e and `answer` is x, rounded once.
+
+    Where the class computes wider than the dtype and rounds its output once, the two ends of x ± e
+    are rounded; elsewhere the answer's own rounding is added. An e of 0 (padding) admits nothing.
+    """
+    value = answer.astype(np.float64)
+    e = e * _SLACK
+    with np.errstate(over="ignore", invalid="ignore"):
+        if max(one.unit, one.state, one.elementwise) < 2.0**-kind.precision:
+            limit = np.maximum(kind.nearest(x + e) - value, value - kind.nearest(x - e))
+        else:
+            limit = e + 2.0**-kind.precision * np.abs(value) + 2.0 ** (kind.least_exponent - 1)
+        limit = np.where(np.isfinite(limit), limit, np.inf)  # NaN where bounds overflow
+    return round_up(np.where(e == 0.0, 0.0, limit))
+
+
+def round_up(limit: Array) -> Array:
+    """Rounded up to 8 significant bits and to at least 2^-149, as float32; 0 stays 0.
+
+    The last bits of a bound depend on the BLAS that computed it; rounded ones do not.
+    """
+    _, exponent = np.frexp(limit)
+    step = np.maximum(exponent - 8, -149)
+    rounded = np.ldexp(np.ceil(np.ldexp(limit, -step)), step)
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(limit), rounded, np.inf).astype(np.float32)

@@ -16,10 +16,9 @@ from grucible.cases.operators.semantics import StackedSemantics
 from grucible.gen.gru import DirectionWeights, Step, step
 from grucible.gen.tolerances import chains as error_chains
 from grucible.gen.tolerances.chains import Chains, window
-from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass
+from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass, Units
 from grucible.gen.tolerances.error_arithmetic import ErrorArithmetic
 from grucible.gen.tolerances.error_values import IDENTITY, Linear
-from grucible.gen.tolerances.units import Units
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 Array = Any

@@ -30,12 +30,12 @@ from grucible.gen.tolerances.classes import (
     FLOAT32,
     FLOAT64,
     ArithmeticClass,
+    Units,
+    function_error,
+    underflow_growth,
 )
 from grucible.gen.tolerances.error_arithmetic import blend_rounding
-from grucible.gen.tolerances.function_error import function_error, underflow_growth
-from grucible.gen.tolerances.march import error_bounds
-from grucible.gen.tolerances.stored import against_answer, round_up
-from grucible.gen.tolerances.units import Units
+from grucible.gen.tolerances.march import against_answer, error_bounds, round_up
 from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information

@@ -21,7 +21,7 @@ from grucible.gen.making.chunks import ATTEMPTS, make_chunk
 from grucible.gen.making.inputs import SMALLER, draw_inputs
 from grucible.gen.making.undrawn import Undrawn
 from grucible.gen.tolerances.classes import CLASSES
-from grucible.gen.tolerances.conditioning import GATE, GATE_FLOOR, objections
+from grucible.gen.tolerances.gate import GATE, GATE_FLOOR, objections
 from grucible.gen.tolerances.march import ErrorBounds
 
 SPEC = """\

@@ -1,0 +1,162 @@
+"""The quality gate: a draw that no correct kernel can be held to, or that decides nothing, is not made.
+
+A draw is conditioned well enough if float32 arithmetic is proven to be near the exact value for most
+elements, and if no pre-activation may be on either side of where a guarded function breaks, in the class
+that is required. It decides something if most tolerances of that class are smaller than the values:
+elsewhere zero would be admitted in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.readings import ReadingNames
+from ...vectors.case import REQUIRED, Answer
+from .classes import CLASSES
+from .march import ErrorBounds
+
+GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
+"""The float32 bound is below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
+MOST_VACUOUS = 0.5
+"""Maximum share of elements in a deciding case whose required tolerance is no smaller than the value; and
+none has an infinite tolerance."""
+
+
+def objections(
+    under: Mapping[ReadingNames, ErrorBounds], roles: Collection[str], dtype: str
+) -> dict[int, str]:
+    """By row, why a stacked case is too ill-conditioned to judge anything by; good rows are left out.
+
+    `under` has the bounds by the readings followed, in the classes of `dtype`; `roles` are those of the
+    outputs that count.
+    """
+    found: dict[int, str] = {}
+    for reading, bounds in under.items():
+        for row, why in (
+            *_straddling(bounds, dtype),
+            *_unsharp(bounds, roles, dtype),
+            *_vacuous_bounds(bounds, roles, dtype),
+        ):
+            found.setdefault(row, why + _under(reading))
+    return found
+
+
+def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, str]:
+    """By row, why a stacked case says too little to decide; good rows are left out.
+
+    `under` has the answers by the readings followed.
+    """
+    found: dict[int, str] = {}
+    name = REQUIRED[dtype]
+    for reading, answer in under.items():
+        limits = answer.tolerances[name]
+        nothing, elements = vacuous(answer, limits)
+        boundless = infinite(answer, limits)
+        for row in np.flatnonzero((boundless > 0) | (nothing > MOST_VACUOUS * elements)).tolist():
+            why = _admits_more(dtype, nothing[row], elements[row])
+            if boundless[row]:
+                why = f"{name} arithmetic has no bound; take fewer steps, smaller sizes or a smaller draw"
+            found.setdefault(row, why + _under(reading))
+    return found
+
+
+def vacuous(answer: Answer, limits: Mapping[str, Array]) -> tuple[Array, Array]:
+    """(n,) how many elements of each stacked case say nothing under `limits`, and how many there are.
+
+    Padding, which is zero and where no class admits anything but zero, is not counted. A case of padding
+    alone counts as one element, which says nothing where something else is admitted.
+    """
+    nothing, elements, admitted = (
+        np.zeros(len(next(iter(limits.values()))), int) for _ in range(3)
+    )
+    for name, limit in limits.items():
+        computed = _computed(answer, name)
+        size = np.abs(answer.outputs[name].astype(np.float64))
+        with np.errstate(invalid="ignore"):  # of a signalling NaN
+            says_nothing = (limit > 0) & ~(limit < size) | ~np.isfinite(size)
+        nothing += _count(computed & says_nothing)
+        elements += _count(computed)
+        admitted += _count(says_nothing)
+    padding = elements == 0
+    return np.where(padding, admitted > 0, nothing), np.where(padding, 1, elements)
+
+
+def infinite(answer: Answer, limits: Mapping[str, Array]) -> Array:
+    """(n,) how many elements of each stacked case have an infinite tolerance under `limits`."""
+    return np.asarray(sum(_count(_computed(answer, n) & ~np.isfinite(limits[n])) for n in limits))
+
+
+def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
+    for row in np.flatnonzero(bounds.straddles[:, _place(dtype, REQUIRED[dtype])]).tolist():
+        yield (
+            row,
+            f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its "
+            "activation breaks; take smaller sizes or other parameters",
+        )
+
+
+def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterator[tuple[int, str]]:
+    for role in (role for role in ("y", "ho") if role in roles):
+        values, computed, limit = _flat(bounds, role, _place(dtype, "float32"))
+        with np.errstate(invalid="ignore"):
+            sharp = computed & (limit < GATE * np.maximum(values, GATE_FLOOR))
+        count = computed.sum(axis=1)
+        shares = np.where(count > 0, sharp.sum(axis=1) / np.maximum(count, 1), 1.0)
+        for row in np.flatnonzero(shares < GATE_SHARE).tolist():
+            yield (
+                row,
+                f"float32 arithmetic is proven to be within {GATE:g} of the value for only "
+                f"{100 * shares[row]:.0f} % of the elements of {role}; take fewer steps, smaller "
+                "sizes or a smaller draw",
+            )
+
+
+def _vacuous_bounds(
+    bounds: ErrorBounds, roles: Collection[str], dtype: str
+) -> Iterator[tuple[int, str]]:
+    """Rows whose tolerances, which are no smaller than these bounds, will say nothing: they need no exact
+    answer to be refused."""
+    nothing, elements = (np.zeros(len(bounds.y), int) for _ in range(2))
+    for role in roles:
+        values, computed, limit = _flat(bounds, role, _place(dtype, REQUIRED[dtype]))
+        nothing += (computed & ~(limit < values)).sum(axis=1)
+        elements += computed.sum(axis=1)
+    for row in np.flatnonzero(nothing > MOST_VACUOUS * elements).tolist():
+        yield row, _admits_more(dtype, nothing[row], elements[row])
+
+
+def _flat(bounds: ErrorBounds, role: str, place: int) -> tuple[Array, Array, Array]:
+    """(n, elements) each: absolute values, which of them are computed, bounds in the class at `place`."""
+    values, errors = bounds.of(role)
+    limit = errors[..., place].reshape(len(values), -1)
+    return np.abs(values).reshape(limit.shape), limit > 0, limit
+
+
+def _place(dtype: str, name: str) -> int:
+    return [one.name for one in CLASSES[dtype]].index(name)
+
+
+def _under(reading: ReadingNames) -> str:
+    return f", under {' and '.join(reading)}" if reading else ""
+
+
+def _admits_more(dtype: str, nothing: int, elements: int) -> str:
+    return (
+        f"{REQUIRED[dtype]} arithmetic admits more than the value for {100 * nothing / elements:.0f} % of "
+        "the elements; take fewer steps, smaller sizes or a smaller draw"
+    )
+
+
+def _computed(answer: Answer, name: str) -> Array:
+    """Which elements are no padding: they have a value, or a class of arithmetic admits something else."""
+    found = np.asarray(answer.outputs[name] != 0)
+    for limits in answer.tolerances.values():
+        found |= limits[name] > 0
+    return found
+
+
+def _count(elements: Array) -> Array:
+    return np.asarray(np.count_nonzero(elements, axis=tuple(range(1, elements.ndim))))
