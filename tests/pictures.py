@@ -1,7 +1,4 @@
-"""The picture of a report as HTML that stands in README: `python tests/pictures.py`, with Chromium installed.
-
-The report is that of README's own runtime with a mistake, the one whose text report README shows.
-"""
+"""Take the walkthrough's pictures, with Chromium installed: python tests/pictures.py."""
 
 from __future__ import annotations
 
@@ -13,38 +10,34 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from check.browser import BROWSER, browser  # noqa: E402
-from check.readme_bugs import RECURRENT  # noqa: E402
+from check.browser import browser  # noqa: E402
 
-PICTURE = ROOT / "check" / "reports" / "html" / "page.png"
-WRONG = "(r * h) @ Rh.T + (rbh[0] if rbh else 0)"
-WIDTH, HEIGHT, SCALE = 1120, 2300, 0.58
+PICTURES = ROOT / "tests" / "walked"
+CASE = "openvino.GRUSequence-5/plain/float32/bidirectional"
+STATE = 'x["initial_hidden_state"][row, d]'
 
 
 def main() -> None:
-    """Make the report, look at it, and write the picture."""
-    if BROWSER is None:
-        raise SystemExit("no Chromium is installed (Debian: apt install chromium)")
-    code = (
-        (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1].partition("```")[0]
-    )
-    assert code.count(RECURRENT) == 1
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        here = Path(folder)
-        (here / "my_gru.py").write_text(code.replace(RECURRENT, WRONG), encoding="utf-8")
-        check = ("check", "--runtime", "my_gru:run", "--report", "html=page.html")
-        subprocess.run(
-            [sys.executable, "-m", "grucible", *check],
-            cwd=here,
-            check=False,
-            stdout=subprocess.DEVNULL,
-        )
-        with browser(here / "profile") as tab:
-            tab.look(WIDTH, 900)
-            tab.open(here / "page.html")
-            tab.ask("document.querySelector('details.text').remove()")
-            tab.picture(PICTURE, WIDTH, HEIGHT, SCALE)
-    print(f"{PICTURE}: {PICTURE.stat().st_size} bytes")
+    """Make the report of the walkthrough's mistake, and look at it and at one case."""
+    code = (ROOT / "check" / "examples" / "my_gru.py").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "my_gru.py").write_text(code.replace(STATE, STATE.replace("d]", "0]")))
+        check = ("check", "--runtime", "./my_gru.py:run", "--report", "html=report.html")
+        select = ("--select", "openvino.GRUSequence-5/*")
+        command = [sys.executable, "-m", "grucible", *check, *select]
+        subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
+        with browser(folder / "profile") as tab:
+            tab.look(1120, 900)
+            tab.open(folder / "report.html")
+            tab.picture(PICTURES / "report.png", 1120, 1500, 0.7)
+            tab.open(folder / "report.html", f"#case={CASE}")
+            tab.until("document.getElementById('case').open")
+            tab.ask(
+                "[...document.querySelectorAll('#case h3')]"
+                ".find(one => one.textContent.startsWith('Where it leaves')).scrollIntoView()"
+            )
+            tab.picture(PICTURES / "case.png", 1120, 900, 0.7)
 
 
 if __name__ == "__main__":

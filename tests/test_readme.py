@@ -1,9 +1,10 @@
-"""README and FORMAT.md do what they say: their code and commands are run here."""
+"""The pages do what they say: their code and commands are run here."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,140 +13,148 @@ from pathlib import Path
 import pytest
 from shipped import expanded
 
+from grucible.__main__ import _COMMANDS
+
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-FORMAT = (ROOT / "vectors" / "FORMAT.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "check" / "examples" / "my_gru.py"
 
 
-def block(text: str, language: str, holding: str) -> str:
-    found = [b for b in re.findall(rf"```{language}\n(.*?)```", text, re.S) if holding in b]
-    assert len(found) == 1
-    return str(found[0])
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-def grucible(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-m", "grucible", *map(str, arguments)]
+def block(name: str, language: str, containing: str = "") -> str:
+    """Return the one block of a page in this language that contains the text."""
+    found = re.findall(rf"```{language}\n(.*?)```", page(name), re.S)
+    [only] = [one for one in found if containing in one]
+    return str(only)
+
+
+def commands(name: str, beginning: str) -> list[list[str]]:
+    """List the words of a page's commands that begin so."""
+    lines = re.findall(rf"^    ({beginning}.*?)(?:  #.*)?$", page(name), re.M)
+    return [shlex.split(line) for line in lines]
+
+
+def grucible(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return _run([sys.executable, "-m", "grucible", *arguments], cwd)
+
+
+def _run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONPATH": f"{cwd}:{ROOT.parent}"}
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, env=environment, check=False
     )
 
 
-@pytest.fixture
-def runtime(tmp_path: Path) -> Path:
-    code = block(README, "python", "def run(question)")
-    assert code.count("\n") < 30
-    file = tmp_path / "my_gru.py"
-    file.write_text(code)
-    return file
+def test_the_first_example_fails_as_shown_and_conforms_when_mended(tmp_path: Path) -> None:
+    [command] = commands("README.md", "grucible check --runtime gru_cell")
+    shown, mended = re.findall(r"```text\n(.*?)```", page("README.md"), re.S)
+    wrong, right = re.findall(
+        r"`(.*?)` is PyTorch's formula. GRUCell-3 wants `(.*?)`", page("README.md")
+    )[0]
+    code = block("README.md", "python")
+    assert code.count(wrong) == 1
+    for text, status, says in ((code, 1, shown), (code.replace(wrong, right), 0, mended)):
+        (tmp_path / "gru_cell.py").write_text(text)
+        result = grucible(*command[1:], cwd=tmp_path)
+        assert result.returncode == status, result.stderr
+        assert result.stdout.startswith(says)
 
 
-def test_the_numpy_runtime_passes_both_ways_of_naming_it(runtime: Path) -> None:
-    for name, asked, says in (
-        ("my_gru:run", (), "where supported: 913 of 1905 cases passed, 992 unsupported"),
-        ("./my_gru.py:run", ("--select", "openvino.GRUCell-3/core/*"), ": 248 of 248 cases passed"),
-    ):
-        result = grucible("check", "--runtime", name, *asked, cwd=runtime.parent)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert result.stdout.splitlines()[0].removeprefix("conforms").lstrip() == says
+def test_the_example_beside_it_answers_all_that_openvino_asks(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLE, tmp_path)
+    result = grucible("check", "--runtime", "my_gru:run", "--quiet", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    first, _, reach, *_ = result.stdout.splitlines()
+    assert first.startswith("conforms where supported: ")
+    assert "supported: openvino.GRUCell-3, openvino.GRUSequence-5;" in reach
 
 
-def test_the_page_of_two_runtimes_is_of_cases_that_the_kernel_answers(runtime: Path) -> None:
-    """The command's own selection, as far as it is cases of `plain`."""
-    page = (ROOT / "check" / "README.md").read_text(encoding="utf-8")
-    ((name, select),) = re.findall(r"check --runtime (\S+) --runtime \S+ --select '(\S+)'", page)
-    asked = f"{select}/plain/float32/default"
-    result = grucible("check", "--runtime", name, "--select", asked, cwd=runtime.parent)
-    assert result.stdout.startswith("conforms: 2 of 2 cases passed"), result.stdout
-
-
-def test_tests_of_one_s_own_pass_and_one_mistake_fails_them(runtime: Path) -> None:
-    page = (ROOT / "check" / "README.md").read_text(encoding="utf-8")
-    (runtime.parent / "test_gru.py").write_text(block(README, "python", "vectors.parametrize"))
-    (runtime.parent / "test_more.py").write_text(block(page, "python", "vectors.parametrize"))
-    (runtime.parent / "known.yaml").write_text("[]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    environment = os.environ | {"PYTHONPATH": f"{runtime.parent}:{ROOT.parent}"}
-    right = runtime.read_text()
-    mistake = right.replace(
-        "r * (h @ Rh.T + rbh[0]) if rbh else (r * h) @ Rh.T",
-        "(r * h) @ Rh.T + (rbh[0] if rbh else 0)",
-    )
+def test_tests_of_one_s_own_pass_and_one_mistake_fails_them(tmp_path: Path) -> None:
+    (tmp_path / "test_gru.py").write_text(block("check/README.md", "python", "vectors.parametrize"))
+    right = EXAMPLE.read_text(encoding="utf-8")
+    recurrent = "r * (h @ Rh.T + rbh[0]) if rbh else (r * h) @ Rh.T"
+    mistake = right.replace(recurrent, "(r * h) @ Rh.T + (rbh[0] if rbh else 0)")
     assert mistake != right
     for code, status, says in (
-        (right, 0, r"^\d+ passed in"),
-        (mistake, 1, r"^\d+ failed, \d+ passed in"),
+        (right, 0, r"^\d+ passed"),
+        (mistake, 1, r"^\d+ failed, \d+ passed"),
     ):
-        runtime.write_text(code)
-        result = subprocess.run(
-            command,
-            cwd=runtime.parent,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        (tmp_path / "my_gru.py").write_text(code)
+        result = _run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], tmp_path)
         assert result.returncode == status, result.stdout[-2000:]
         assert re.search(says, result.stdout.splitlines()[-1])
-    assert "see: grucible show openvino.GRUCell-3/" in result.stdout
 
 
-def test_exchanging_two_gates_fails_with_cases(runtime: Path) -> None:
-    code = runtime.read_text()
-    assert code.count("(Wz, Wr, Wh)") == 1
-    runtime.write_text(code.replace("(Wz, Wr, Wh)", "(Wr, Wz, Wh)"))
-    asked = ("--select", "openvino.*/core/float32/*", "--select", "openvino.GRUCell-3/plain/*")
-    result = grucible("check", "--runtime", "my_gru:run", *asked, cwd=runtime.parent)
-    assert result.returncode == 1
-    first, *rest = result.stdout.splitlines()
-    assert first.startswith("does not conform: ")
-    assert "  openvino.GRUCell-3/plain/float32/default" in rest
-    assert any(re.search(r"Ho\[\d, \d\]: expected .*, got .*; off by", line) for line in rest)
-    assert rest[-1].startswith("start with: grucible show openvino.GRU")
+def test_the_expectations_shown_are_a_list_that_check_takes(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLE, tmp_path)
+    (tmp_path / "known.yaml").write_text(block("check/README.md", "yaml", "reason"))
+    asked = ("--select", "openvino.GRUCell-3/plain/*", "--expect", "known.yaml", "--allow-stale")
+    result = grucible("check", "--runtime", "my_gru:run", *asked, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_the_case_spec_makes_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "my_theme.yaml").write_text(block(README, "yaml", "sequence_lengths"))
-    listed = grucible("cases", "my_theme.yaml", "--list", cwd=tmp_path)
-    assert listed.returncode == 0, listed.stderr
-    ids = listed.stdout.split()
-    assert len(ids) == 2 * (3 * 2 * 2 - 2 + 1)
-    assert "openvino.GRUSequence-5/my_theme/float16/reverse-lbr-relu_tanh" in ids
+def test_the_case_spec_shown_makes_cases(tmp_path: Path) -> None:
+    (tmp_path / "my_theme.yaml").write_text(block("CONTRIBUTING.md", "yaml", "sequence_lengths"))
     made = grucible("gen", "my_theme.yaml", "-o", "my_out", cwd=tmp_path)
-    assert "made 1 file with 22 cases in my_out" in made.stdout
+    assert made.returncode == 0, made.stderr
+    listed = grucible("cases", "my_theme.yaml", "--list", cwd=tmp_path).stdout.split()
+    assert f"made 1 file with {len(listed)} cases in my_out" in made.stdout
+    assert "openvino.GRUSequence-5/my_theme/float16/reverse-lbr-relu_tanh" in listed
 
 
 def test_the_format_s_program_writes_outputs_that_conform(tmp_path: Path) -> None:
     shutil.copy(ROOT / "vectors" / "openvino" / "gru_cell" / "core.h5", tmp_path / "vectors.h5")
-    code = block(FORMAT, "python", "grucible outputs")
+    code = block("vectors/FORMAT.md", "python", "grucible outputs")
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     result = grucible("check", "vectors.h5", "--outputs", "outputs.h5", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.startswith("conforms: 248 of 248 cases passed\nmine: ")
+    assert result.stdout.startswith("conforms: 248 of 248 cases passed\n")
 
 
-def test_readme_names_the_counts_of_today() -> None:
+def test_counts_are_those_of_today() -> None:
     count = sum(len(cases) for _, cases in expanded())
-    assert f"{count:,} cases" in README
+    assert f"{count:,} cases" in page("README.md")
     core = sum(len(cases) for spec, cases in expanded() if spec.theme.startswith(("core", "plain")))
-    assert f"{core} core cases" in README
+    assert f"{core} core cases" in page("README.md")
 
 
-def test_readme_links_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", *ROOT.glob("*/README.md"), ROOT / "vectors" / "FORMAT.md"]
-    assert len(pages) >= 6
-    for page in pages:
-        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-            assert (page.parent / target).exists(), (page, target)
+def test_links_lead_somewhere() -> None:
+    pages = [
+        ROOT / "README.md",
+        *ROOT.glob("*.md"),
+        *ROOT.glob("c*/**/*.md"),
+        *ROOT.glob("[gv]*/**/*.md"),
+    ]
+    headings = {
+        one: {_anchor(h) for h in re.findall(r"^#+ (.*)", one.read_text(), re.M)} for one in pages
+    }
+    for one in pages:
+        text = re.sub(r"```.*?```", "", one.read_text(encoding="utf-8"), flags=re.S)
+        for target in re.findall(r"\]\((?!<?https?:)([^)]+)\)", text):
+            name, _, anchor = target.partition("#")
+            other = (one.parent / name).resolve() if name else one
+            assert other.exists(), (one, target)
+            if anchor and other.suffix == ".md":
+                assert anchor in headings[other], (one, target)
 
 
-COMMANDS = [[], *([word] for word in ("cases", "gen", "check", "compare", "probe", "run", "ask", "show", "trace", "shrink", "score",
-                                      "export", "import", "answer", "runtimes"))]  # fmt: skip
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_every_help_fits_80_columns() -> None:
-    for command in COMMANDS:
-        result = grucible(*command, "--help", cwd=ROOT.parent)
-        assert result.returncode == 0
-        assert max(map(len, result.stdout.splitlines())) <= 80
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
+def test_every_command_that_pages_name_has_its_options(command: str) -> None:
+    """And its help fits 80 columns."""
+    result = grucible(*command.split(), "--help", cwd=ROOT.parent)
+    assert result.returncode == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    named = [
+        (name, words)
+        for name in ("README.md", "CONTRIBUTING.md", "check/README.md", "check/MEASURED.md")
+        for words in commands(name, f"grucible {command} ")
+    ]
+    for name, words in named if command else []:
+        options = [word for word in words[2:] if word.startswith("--")]
+        assert all(re.search(rf"{option}\b", result.stdout) for option in options), (name, words)

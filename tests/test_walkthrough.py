@@ -1,53 +1,73 @@
-"""The page of the way from a red build to the line holds what its commands print."""
+"""The walkthrough's commands, run in their order, print what the page shows."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from walkthrough import PAGE, PICTURES, RIGHT, ROOT, WORKFLOW, WRONG, kernel, page, run, steps, walk
+import yaml
 
 pytest.importorskip("jinja2", reason="the report as HTML needs jinja2")
-NUMBER = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "check" / "WALKTHROUGH.md").read_text(encoding="utf-8")
+PIECES = re.compile(r"^```(diff|text|python)\n(.*?)^```$|^    ([^\n]+)$", re.S | re.M)
+ALONE = (
+    "import runpy, sys; sys.modules['grucible'] = None; sys.argv = sys.argv[1:]; "
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+"""Runs a script where grucible cannot be imported."""
+NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-def test_the_page_is_what_the_commands_print_now(tmp_path: Path) -> None:
-    """Up to the digits of wrong numbers, which another BLAS may give otherwise."""
-    found = walk(tmp_path)
-    now = [NUMBER.sub("#", line) for line in page(found)]
-    assert now == [NUMBER.sub("#", line) for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    before, after = ([ran.status for _, ran in found[when]] for when in ("before", "after"))
-    assert (before, after) == ([0, 0, 0], [1, 1])
-    assert [found[one].status for one in ("trace", "shrink", "script", "bug")] == [1, 0, 0, 1]
-    assert "used for both" in found["summary"]
-    assert (tmp_path / "junit.xml").read_text().count("<failure") == 133
+def run(command: str, folder: Path) -> tuple[str, int]:
+    """Run a command; `grucible` is this one, and `python` has no grucible."""
+    for name, words in (("grucible", "-m grucible"), ("python", f'-c "{ALONE}"')):
+        script = folder / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        script.chmod(0o755)
+    own = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "COLUMNS": "80"}
+    own |= {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=folder, check=False, capture_output=True, text=True, env=os.environ | own,
+    )  # fmt: skip
+    return ended.stdout, ended.returncode
+
+
+def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
+    file = tmp_path / "my_gru.py"
+    file.write_text((ROOT / "check" / "examples" / "my_gru.py").read_text())
+    printed, status, shown = "", 0, 0
+    for kind, text, command in PIECES.findall(PAGE):
+        if command:
+            printed, status = run(command, tmp_path)
+        elif kind == "diff":
+            old, new = (line[1:] for line in text.splitlines())
+            assert file.read_text().count(old) == 1
+            file.write_text(file.read_text().replace(old, new))
+        elif kind == "text":
+            *lines, last = text.splitlines()
+            ends = re.match(r"\[exit status (\d+)\]", last)
+            for line in lines if ends else [*lines, last]:
+                assert NUMBER.sub("#", line) in NUMBER.sub("#", printed), printed
+            assert status == (int(ends[1]) if ends else 0)
+            shown += 1
+    assert shown == 6
+    assert "used for both" in (tmp_path / "summary.md").read_text()
+    assert "<failure" in (tmp_path / "junit.xml").read_text()
     assert (tmp_path / "report.html").stat().st_size < 3 << 20
 
 
-def test_the_page_ends_with_the_line_that_was_planted() -> None:
-    """Also what it needs outside of GitHub Actions is shown, before it is used."""
-    text = PAGE.read_text(encoding="utf-8")
-    ends = text.rpartition("## 7. ")[2]
-    (number,) = re.findall(r"Line (\d+) of `my_gru.py`", ends)
-    lines = kernel((ROOT / "README.md").read_text(encoding="utf-8")).splitlines()
-    assert lines[int(number) - 1].strip() == RIGHT
-    assert f"```python\n            {WRONG}\n```" in ends
-    assert re.search(r"wrong by themselves:\n  reverse, rows 0-2: step 0, every unit\n", text)
-    assert text.index("    export GITHUB_STEP_SUMMARY=") < text.index("--report github")
-
-
-def test_python_on_the_way_has_no_grucible(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text("import grucible\n")
-    assert "ModuleNotFoundError" in run("python one.py", tmp_path).printed
-
-
-def test_the_page_shows_the_workflows_own_commands_and_pictures_that_there_are() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    for step in steps():
-        for line in step["run"].strip().splitlines():
-            assert f"    {line}" in text
-    assert "ci/github.yml" in text
-    assert WORKFLOW.exists()
-    for name in re.findall(r"\(\.\./tests/walked/(\S+?)\)", text):
-        assert (PICTURES / name).stat().st_size > 10_000
+def test_the_workflow_runs_the_page_s_commands() -> None:
+    workflow = yaml.safe_load((ROOT / "check" / "ci" / "github.yml").read_text(encoding="utf-8"))
+    [job] = workflow["jobs"].values()
+    commands = " ".join(step.get("run", "") for step in job["steps"])
+    commands = " ".join(commands.replace("\\\n", " ").split())
+    for command in ("grucible check --runtime", "grucible compare", "cp now.json"):
+        [line, *_] = [line for line in PAGE.splitlines() if line.startswith(f"    {command}")]
+        assert line.strip() in commands

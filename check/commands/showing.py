@@ -119,7 +119,7 @@ def _limits(rtol: float | None, atol: float | None, *, pairs: bool) -> Limits | 
 def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
-    What each can do, feature by feature: `grucible profile`, and check/RUNTIMES.md.
+    What each can do, feature by feature: `grucible profile`.
     """
     from ..observed.registered import described_runtimes
 

@@ -1,5 +1,4 @@
-"""README's numpy runtime with one mistake each: what to replace in its text, by what it should be
-diagnosed as. The diagnosis shares no code with these."""
+"""Mistakes in check/examples/my_gru.py: what to replace in its text, by the misreading it makes."""
 
 from __future__ import annotations
 
@@ -12,14 +11,12 @@ TIMES = "for t in sorted(range(length), reverse=backwards):"
 
 BUGS: dict[str, tuple[tuple[str, str], ...]] = {
     "gate-order-rzh": (
-        (
-            "(Wz, Wr, Wh), (Rz, Rr, Rh), (bz, br, bh, *rbh)",
-            "(Wr, Wz, Wh), (Rr, Rz, Rh), (br, bz, bh, *rbh)",
-        ),
+        ("(Wz, Wr, Wh), (Rz, Rr, Rh)", "(Wr, Wz, Wh), (Rr, Rz, Rh)"),
+        ("bz, br, bh, *rbh", "br, bz, bh, *rbh"),
     ),
     "W-gate-order-rzh": (("(Wz, Wr, Wh)", "(Wr, Wz, Wh)"),),
     "R-gate-order-zhr": (("(Rz, Rr, Rh)", "(Rz, Rh, Rr)"),),
-    "B-gate-order-hzr": (("(bz, br, bh, *rbh)", "(bh, bz, br, *rbh)"),),
+    "B-gate-order-hzr": (("bz, br, bh, *rbh", "bh, bz, br, *rbh"),),
     "Rbh-outside": ((RECURRENT, "r * (h @ Rh.T) + rbh[0] if rbh else (r * h) @ Rh.T"),),
     "Rbh-ignored": ((RECURRENT, "r * (h @ Rh.T) if rbh else (r * h) @ Rh.T"),),
     "lbr-ignored": ((RECURRENT, "(r * h) @ Rh.T + (rbh[0] if rbh else 0)"),),

@@ -14,7 +14,7 @@ from grucible.vectors.find import CORE
 from .conftest import HERE, Command
 
 ROOT = HERE.parents[1]
-PAGE = (ROOT / "check" / "AUDIT.md").read_text(encoding="utf-8")
+MEASURED = (ROOT / "check" / "MEASURED.md").read_text(encoding="utf-8")
 
 
 def column(page: str, suite: str) -> dict[str, int]:
@@ -31,7 +31,7 @@ def some_node_tests(package: ModuleType) -> None:
         import_module(f"{package.__name__}.{name}")
 
 
-def test_the_page_s_figures_of_onnx_are_made_by_its_command(
+def test_the_headline_figure_of_onnx_is_made_by_its_command(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     onnx = pytest.importorskip("onnx")
@@ -42,9 +42,10 @@ def test_the_page_s_figures_of_onnx_are_made_by_its_command(
     assert command("audit", f"{vectors}:1e-3:1e-7", "-o", page).status == 0
     made = page.read_text(encoding="utf-8")
     assert "| onnx-node-tests | onnx.GRU-14 | 6 | 1e-07 + 0.001 × value | conforms: 6 of 6" in made
-    found, told = column(made, "onnx-node-tests"), column(PAGE, "onnx-node-tests")
+    found = column(made, "onnx-node-tests")
     assert len(found) > 160
-    assert found == {name: told[name] for name in found}, onnx.__version__
+    assert "84 of 171" in made, onnx.__version__
+    assert "ONNX's node tests noticed 84 of 171" in MEASURED
     assert found["R transposed"] == 0
     again = command("audit", f"{vectors}:1e-3:1e-7")
     assert again.out == made

@@ -1,4 +1,4 @@
-"""README's numpy runtime with a bug gets the sentence that says so first, and without one none."""
+"""The numpy example with a bug gets the sentence that says so first, and without one none."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from .numpy_gru import run
 from .readme_bugs import BUGS
 
 Array = npt.NDArray[Any]
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+EXAMPLE = Path(__file__).parents[2] / "check" / "examples" / "my_gru.py"
 FLOAT32 = ("openvino.*/float32/*",)
 
 
 def readme_runtime(*changes: tuple[str, str]) -> Callable[[Question], dict[str, Array]]:
-    """README's numpy runtime with some of its text replaced."""
-    start = README.index("```python\nimport numpy as np") + len("```python\n")
-    code = README[start : README.index("```", start)]
+    """Run the example with some of its text replaced."""
+    code = EXAMPLE.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in code, old
         code = code.replace(old, new)

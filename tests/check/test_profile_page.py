@@ -1,26 +1,23 @@
-"""Profiles side by side: the page says what the profiles do, and check/RUNTIMES.md what runtimes do today."""
+"""Profiles side by side: the page says what the profiles do."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import grucible
 from grucible import GrucibleError
 from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.page import TITLE, page_lines
 from grucible.check.profiling.profile import profile
 from grucible.check.profiling.row import AGAIN, Profile
-from grucible.check.runtimes.runtime import describe_runtime, load_runtime
+from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command
 from .numpy_gru import MISTAKES, run
 
-PAGE = Path(grucible.__file__).parent / "check" / "RUNTIMES.md"
 SELECT = ("openvino.GRUSequence-5/plain/float*/[bcdr]*",)
 
 
@@ -100,24 +97,3 @@ def test_a_text_of_a_runtime_cannot_break_the_page() -> None:
     page = "\n".join(page_lines([_profile("odd", odd)], "grucible profile"))
     assert "\x1b" not in page
     assert "<script>" not in page
-
-
-@pytest.mark.rows(2)
-@pytest.mark.parametrize("name", ["onnxruntime", "onnx-reference", "tract", "opencv"])
-def test_the_page_says_what_they_do_today(name: str) -> None:
-    """Of ONNX's own operator; the others are asked as that."""
-    pytest.importorskip({"onnx-reference": "onnx", "opencv": "cv2"}.get(name, name))
-    page = PAGE.read_text(encoding="utf-8")
-    runtime = load_runtime(name)
-    [version] = re.findall(rf"^\| {name} \| (.*?) \|", page, re.M)
-    if runtime.version != version:
-        pytest.skip(f"the page is about {version}, installed is {runtime.version}")
-    select = ("onnx.GRU-14/plain*/float32/[!b]*",)
-    found = _profile(name, runtime.run, select)
-    table = dict(_tables(page))["onnx.GRU-14"][name]
-    checked = 0
-    for row in found.rows:
-        if row.feature in table and row.feature != AGAIN:
-            assert table[row.feature].strip("*").split("*")[0] == row.status, row.feature
-            checked += 1
-    assert checked > 30

@@ -145,18 +145,6 @@ def test_a_refusal_is_the_last_line_and_its_traceback_is_shown(tmp_path: Path) -
     assert "Traceback" in result.stderr
 
 
-def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
-    needs("tract")
-    page = (HERE.parents[1] / "check" / "README.md").read_text(encoding="utf-8")
-    name, said = re.findall(
-        r"show (\S+) --script tract > clip.py\n    python clip.py\n\n```text\n(.*?)```", page, re.S
-    )[0]
-    assert (
-        ended(script(cases()[name], "tract"), tmp_path).stdout.splitlines()[2:]
-        == (said.splitlines()[2:])
-    )
-
-
 def test_the_model_of_a_script_is_the_model_that_grucible_makes() -> None:
     """But for the domain, whose default the text writes out."""
     pytest.importorskip("onnx")

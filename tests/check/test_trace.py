@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -28,7 +27,6 @@ from grucible.check.tracing.states import Place
 from .conftest import HERE, Command, bad_usage, strict_json
 
 Array = npt.NDArray[Any]
-PAGE = (HERE.parent.parent / "check" / "README.md").read_text(encoding="utf-8")
 BOTH = "openvino.GRUSequence-5/plain/float32/bidirectional"
 RAGGED = "openvino.GRUSequence-5/plain/float32/ragged"
 QUANTITIES = {"a_z", "a_r", "a_h", "z", "r", "t", "u", "state"}
@@ -482,25 +480,6 @@ def test_npz_has_every_array(command: Command, tmp_path: Path) -> None:
     np.savez(other.with_suffix(".npz"), notes=np.zeros(3))
     bad_usage(command("trace", BOTH, "--npz", other.with_suffix(".npz")), "name another place")
     assert set(np.load(other.with_suffix(".npz"))) == {"notes"}
-
-
-@pytest.mark.usefixtures("in_this_process")
-def test_the_page_shows_what_is_printed(command: Command, here: Path) -> None:
-    (here / "my_gru.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import MISTAKES\n"
-        "run = MISTAKES['h0 ignored']\n"
-    )
-    [shown] = [line for line in PAGE.splitlines() if line.startswith("    grucible trace ")]
-    ended = command(*shown.split()[1:])
-    assert ended.status == 1
-    [text] = [b for b in re.findall(r"```text\n(.*?)```", PAGE, re.S) if "leaves the exact" in b]
-    for part in text.split("  …\n"):
-        assert part in ended.out
-    [code] = [b for b in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "case.trace" in b]
-    said: list[tuple[Any, ...]] = []
-    names = {"case": case_of(RAGGED), "my_gru": Kernel(), "print": lambda *of: said.append(of)}
-    exec(code, names)
-    assert [said[0][0], said[0][2].shape, *said[1]] == ["forward", (3, 6), True, (), ()]
 
 
 @pytest.mark.parametrize(
