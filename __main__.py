@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-
-# Ctrl-C ends the imports below as it ends a program in C: without a traceback
-if _OURS := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
 import gc
-import os
+import io
 import sys
 import warnings
 from importlib import import_module
@@ -36,11 +30,10 @@ _COMMANDS = {
     "audit": ("check", "Show what other suites, imported, would never notice."),
     "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
 }
-MOST_SAID = 2000
-"""So many characters of an error are said."""
-COLLECTED = (100_000, 50, 100)
-"""The collector of circles runs when there are so many new objects more than have gone, and looks at old ones
-after so many times. Modules and catalogues stay: walking them is an eighth of a small check."""
+MOST_ERROR = 2000
+"""Maximum characters of a printed error; a file may bring texts of any length into it."""
+_THRESHOLDS = (100_000, 50, 100)
+"""When Python looks for circles of objects; the defaults take an eighth of a small check."""
 
 
 class _Rooms(click.Group):
@@ -52,9 +45,6 @@ class _Rooms(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        from .cases.commands.early_end import look_out_for_exit
-
-        look_out_for_exit()
         room, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(
             import_module(f".{room}.cli", __package__), f"{cmd_name}_command"
@@ -69,7 +59,11 @@ class _Rooms(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would exit with 1, as if it were a verdict
-            _end_interrupted()
+            from .cases.console import say
+            from .cases.process import interruption_status
+
+            say("interrupted", err=True)
+            raise SystemExit(interruption_status()) from None
 
 
 @click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,89 +85,49 @@ def grucible() -> None:
     """
 
 
-def main(**extra: Any) -> None:
-    """Run the command. Whatever the user can act on is one line on stderr and exit status 2; any
-    other exception is grucible's own error, one line too, and exit status 70. Nothing else ends it with the
-    status of a verdict.
+def main(**extra: Any) -> NoReturn:
+    """Run the command, and exit with its status. `extra` goes to click.
 
-    `extra` goes to click.
+    An error that the user can act on is one line on stderr, and status 2; any other exception prints its
+    traceback, and the status is 70. So no error ends with the status of a verdict.
     """
-    from .cases.commands.early_end import never_a_verdict
-
-    with never_a_verdict():
-        _run(extra)
-
-
-def _run(extra: dict[str, Any]) -> NoReturn:
-    if 0 < gc.get_threshold()[0] < COLLECTED[0]:
-        gc.set_threshold(*COLLECTED)
-    from .cases.commands.interrupts import acted_on, remember_interrupts, was_interrupted
-    from .cases.commands.memory import lacks_memory
-    from .cases.commands.own_error import uncaught, where_nothing_is
-    from .cases.commands.terminal import say, stand_in
+    from .cases.console import OWN_ERROR, format_own_error, say, shorten
     from .cases.errors import GrucibleError
+    from .cases.process import catch_terminations
 
-    stand_in()
-    for name in ("HDF5_DRIVER", "HDF5_DRIVER_CONFIG"):  # another driver may crash the HDF5 library
-        os.environ.pop(name, None)
-    warnings.simplefilter("ignore")  # of libraries, for who develops with them
-    sys.warnoptions.append("ignore")  # in processes that are started, too: the last one counts
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would hide how a process ended
-    if _OURS:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        remember_interrupts()
+    gc.set_threshold(*_THRESHOLDS)
+    warnings.simplefilter("ignore")  # those of libraries are for people who develop with them
+    sys.warnoptions.append("ignore")  # in child processes, too
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    catch_terminations()
     try:
-        raise SystemExit(grucible(prog_name="grucible", standalone_mode=False, **extra) or 0)
+        status = grucible(prog_name="grucible", standalone_mode=False, **extra) or 0
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        raise SystemExit(error.exit_code) from None
+        status = error.exit_code
     except click.ClickException as error:
         say(f"grucible: {_usage_error(error)}", err=True)
-        raise SystemExit(error.exit_code) from None
+        status = error.exit_code
     except GrucibleError as error:
-        said = " ".join(str(error).splitlines())
-        if len(said) > MOST_SAID:
-            said = f"{said[: MOST_SAID // 2]} … {said[-MOST_SAID // 2 :]}"
-        say(f"grucible: {said}{where_nothing_is()}", err=True)
-        raise SystemExit(2) from None
+        say(f"grucible: {shorten(str(error), MOST_ERROR)}", err=True)
+        status = 2
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"grucible: {place}{error.strerror or error}", err=True)
+        status = 2
     except Exception as error:
-        if was_interrupted() and not (isinstance(error, OSError) or lacks_memory(error)):
-            _end_interrupted()
-        acted_on()
-        said, status = uncaught(error)
-        say(f"grucible: {said}", err=True)
-        raise SystemExit(status) from None
-
-
-def _end_interrupted() -> NoReturn:
-    """Say that Ctrl-C ended it, and exit with the status of that, whoever presses it again. Where OpenBLAS
-    did, for lack of threads, that is said."""
-    from .cases.commands.interrupts import (
-        NO_THREADS,
-        acted_on,
-        interruption_status,
-        was_for_lack_of_threads,
-    )
-    from .cases.commands.terminal import say
-
-    acted_on()
-    if was_for_lack_of_threads():
-        say(f"grucible: {NO_THREADS}", err=True)
-        raise SystemExit(2) from None
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    status = interruption_status()
-    # where Ctrl-C arrived in a text that Python executed, as for a dataclass, it would end by the signal all
-    # the same; executing another text makes it forget that
-    exec("")
-    say("interrupted", err=True)
-    raise SystemExit(status) from None
+        say(f"grucible: no verdict, for an error of its own: {format_own_error(error)}", err=True)
+        status = OWN_ERROR
+    raise SystemExit(status)
 
 
 def _usage_error(error: click.ClickException) -> str:
-    """What click finds wrong with a command line, in one line that says where to read on."""
-    said = " ".join(error.format_message().split()).removesuffix(".")
+    """Put what click finds wrong in one line that says where to read on."""
+    problem = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
-    return f"{said}; see: {context.command_path} --help" if context else said
+    return f"{problem}; see: {context.command_path} --help" if context else problem
 
 
 if __name__ == "__main__":

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .commands.given_path import GivenPath
-from .commands.no_command import json_text
-from .commands.terminal import put, say
+from .console import put, say
+from .strict_json import format_json
 
 if TYPE_CHECKING:
     from .expansion.case_spec import CaseSpec
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("cases")
-@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=GivenPath())
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
 )
@@ -105,7 +104,7 @@ def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_jso
     cases = [case for _, members in expanded for case in members]
     coverage = pair_coverage(cases)
     if as_json:
-        put(json_text(_summary(cases, coverage)))
+        put(format_json(_summary(cases, coverage)))
         return
     _print_themes(expanded)
     say()

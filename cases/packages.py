@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from .commands.interrupts import stop_if_interrupted
-from .commands.others_words import error_sentence
+from .console import format_error
 from .errors import GrucibleError
 
 _INSTALLED = (
@@ -34,16 +33,13 @@ def needing(package: str, extra: str, what: str) -> Iterator[None]:
     except (GrucibleError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        stop_if_interrupted()  # an import may make another error of it
         raise GrucibleError(f"{what} needs {package}{_remedy(package, extra, error)}") from None
 
 
 def _remedy(package: str, extra: str, error: BaseException) -> str:
     if missing(error) == package:
         return f": pip install 'grucible[{extra}]'"
-    return (
-        f", which does not import ({error_sentence(error)}); {reinstalling(extra, error, package)}"
-    )
+    return f", which does not import ({format_error(error)}); {reinstalling(extra, error, package)}"
 
 
 def missing(error: BaseException) -> str:

@@ -1,5 +1,4 @@
-"""JSON that is refused where Python's reader would guess: a key stands twice, a number is none of JSON's, or
-too large."""
+"""JSON without guesses: no key twice, no number beyond JSON's or float64's; infinities are texts."""
 
 from __future__ import annotations
 
@@ -10,9 +9,11 @@ from typing import Any, NoReturn
 
 
 def strict_json(text: str | bytes, key: str = "a key") -> Any:
-    """The value of a JSON text. Raises ValueError for what is none, for a key that stands twice in an
-    object (the message calls it `key`), for NaN and Infinity, and for a number beyond float64; RecursionError
-    for what is nested too deep."""
+    """Read the value of a JSON text.
+
+    Raises ValueError for what is no JSON, for a key that an object has twice (the message calls it `key`),
+    for NaN and Infinity, and for a number beyond float64; RecursionError for deep nesting.
+    """
 
     def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -22,11 +23,21 @@ def strict_json(text: str | bytes, key: str = "a key") -> Any:
         return found
 
     return json.loads(
-        text, object_pairs_hook=each_once, parse_float=_within_float64, parse_constant=_refused
+        text, object_pairs_hook=each_once, parse_float=_within_float64, parse_constant=_refuse
     )
 
 
-def _refused(constant: str) -> NoReturn:
+def format_json(value: Any) -> str:
+    """Write plain data as a JSON text of several lines. Raises ValueError for an infinity or NaN."""
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def encode_number(value: float) -> float | str:
+    """Make a number fit for JSON: an infinity or NaN becomes the text "inf", "-inf" or "nan"."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
 

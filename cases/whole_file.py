@@ -197,3 +197,14 @@ def _runs(process: int) -> bool:
     except (OSError, OverflowError):
         return True  # another user's
     return True
+
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a regular file is one of HDF5. Raises OSError where it cannot be read."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_HDF5)) == _HDF5

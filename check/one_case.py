@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.commands.arguments import expected, texts
-from ..cases.commands.terminal import escaped
+from ..cases.arguments import expected, texts
+from ..cases.console import escape
 from ..cases.errors import GrucibleError
 from ..cases.operators.readings import STORED, ReadingNames
 from ..vectors.block import Block, block_of
@@ -75,13 +75,13 @@ class Judgment:
     def text(self) -> str:
         """The case and what was found of it, as `grucible check` says it, in the width of the terminal."""
         lines = [self.id, *wrapped(self.sentence, indent=2)]
-        return "\n".join(map(escaped, [*lines, f"  see: {self.show}"] if self.show else lines))
+        return "\n".join(map(escape, [*lines, f"  see: {self.show}"] if self.show else lines))
 
     def __bool__(self) -> bool:
         raise TypeError("a judgment is neither true nor false: assert judgment.passed")
 
     def __repr__(self) -> str:
-        return f"<Judgment {escaped(f'{self.id}: {self.verdict}, {self.sentence}')}>"
+        return f"<Judgment {escape(f'{self.id}: {self.verdict}, {self.sentence}')}>"
 
 
 def judge(

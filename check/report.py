@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..cases.commands.interrupts import INTERRUPTED
-from ..cases.commands.terminal import escaped
+from ..cases.console import escape
 from ..cases.operators.readings import ReadingNames
+from ..cases.process import INTERRUPTED
 from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
 from .expecting.use import Use
@@ -68,7 +68,7 @@ class Report:
         counts = self.counts
         told = [f"{counts['passed']} of {counts.total()} cases passed"]
         told += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
-        return f"<Report {escaped(self.runtime)}: {self.verdict}, {', '.join(told)}>"
+        return f"<Report {escape(self.runtime)}: {self.verdict}, {', '.join(told)}>"
 
     def text(self) -> str:
         """What `grucible check` prints of it, in lines of the terminal's width, 80 without one.
@@ -78,7 +78,7 @@ class Report:
         """
         from .. import report_lines
 
-        return "\n".join(map(escaped, report_lines(self)))
+        return "\n".join(map(escape, report_lines(self)))
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cases.commands.arguments import several, texts
-from ..cases.commands.interrupts import stop_if_interrupted, was_interrupted
-from ..cases.commands.own_error import own_error
+from ..cases.arguments import several, texts
+from ..cases.console import format_own_error
 from ..cases.errors import GrucibleError
 from ..cases.selection import nothing_selected
 from ..vectors.find import case_tiers, find_vectors
@@ -113,7 +112,6 @@ def judge(
     try:
         for part in observations(files, source, select, advance):
             seen.see(part)
-            stop_if_interrupted()
         if isinstance(source, Ending):
             seen.see_the_end(source)
         if strict:
@@ -155,8 +153,6 @@ def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: b
     except (GrucibleError, OSError):
         raise  # a runtime or a file: the user can mend it
     except Exception as error:  # ours: the verdict stands without what explains it
-        if was_interrupted():
-            raise
         found = _broken_off(failing, error)
     results, mixed = one_reading(seen.results)
     deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
@@ -180,7 +176,7 @@ def _broken_off(failing: Failing, error: Exception) -> Diagnosis:
     """The diagnosis of failures that ended by an error of its own: nothing explains them."""
     ids = [case_id for part in failing.parts for case_id in part.block.ids]
     ids += [case_id for _, case_id in failing.left_out]
-    told = f"the diagnosis broke off, and the verdict stands: {own_error(error)}"
+    told = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
     return Diagnosis((), len(ids), frozenset(ids), (told,), broke_off=told)
 
 

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..cases.commands.given_number import GivenWhole
-from ..cases.commands.given_path import GivenPath
-from ..cases.commands.terminal import say
-from ..cases.commands.text_file import (
-    DIGESTS,
-    check_apart,
-    check_replaceable,
-    digests_of,
-    replace_text,
-)
-from ..cases.commands.usable_cpus import usable_cpus
+from ..cases.console import say
 from ..cases.errors import GrucibleError
+from ..cases.files import check_apart, check_replaceable, write_whole
+from ..cases.process import count_cpus
 from ..cases.whole_file import leaving_no_empty_folder, writing_to
 
 if TYPE_CHECKING:
     from ..cases.expansion.case_spec import CaseSpec
     from .making.files import MadeFile, Plan
 
+DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
+"""What a list of digests begins with, of whatever files."""
+
+
+def digests_of(files: Iterable[str]) -> re.Pattern[bytes]:
+    """What a list of digests begins with that names some of these files, and no others."""
+    names = b"|".join(re.escape(os.fsencode(name)) for name in files)
+    return re.compile(rb"(?:[0-9a-f]{64}  (?:%b)\n)+[^\n]*\Z" % names)
+
 
 @click.command("gen")
-@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=GivenPath())
-@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False),
+@click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
               help="Directory for the vector files.")  # fmt: skip
 @click.option(
     "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
@@ -39,13 +41,13 @@ if TYPE_CHECKING:
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
-@click.option("--seed", default=0, show_default=True, type=GivenWhole(0, 2**63 - 1),
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
-@click.option("--jobs", default=usable_cpus, show_default="the usable CPUs", metavar="N",
-              type=GivenWhole(1), help="Processes to use.")  # fmt: skip
-@click.option("--digests", type=GivenPath(dir_okay=False),
+@click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
+              type=click.IntRange(1), help="Processes to use.")  # fmt: skip
+@click.option("--digests", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
-@click.option("--tolerance-digests", type=GivenPath(dir_okay=False),
+@click.option("--tolerance-digests", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the digests of the tolerances here.")  # fmt: skip
 @click.option("--verify", is_flag=True,
               help="Exit with status 1 unless every digest equals the published one.")  # fmt: skip
@@ -94,7 +96,7 @@ def gen_command(
             if place:
                 sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
                 lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
-                replace_text(place, "".join(lines), ours)
+                write_whole(place, "".join(lines), mark=ours)
         if verify and equal < len(files):
             raise SystemExit(1)
 
@@ -123,8 +125,8 @@ def _made_or_found(
 ) -> list[MadeFile]:
     """Make the files that are missing or would come out otherwise, and say so; with `remake`, those too
     whose bytes are not what their digests say, or, of `whole` specs, whose digests are not as published."""
-    from ..cases.commands.interrupts import acted_on
-    from ..cases.commands.progress import progress_over
+    from ..cases.console import show_progress
+    from ..cases.process import interruption_status
     from .making.files import make_files, standing
 
     standing_files = [file for plan in plans if (file := standing(plan))]
@@ -138,7 +140,7 @@ def _made_or_found(
     made: list[MadeFile] = []
     try:
         with (
-            progress_over("generating", sum(len(plan.cases) for plan in missing)) as progress,
+            show_progress("generating", sum(len(plan.cases) for plan in missing)) as progress,
             contextlib.closing(make_files(missing, jobs, progress.advance)) as files,
         ):
             for file in files:
@@ -148,10 +150,9 @@ def _made_or_found(
                         f"{file.content_sha256[:16]}  {out / file.relative}  {file.cases} cases"
                     )
     except KeyboardInterrupt:
-        acted_on()
         standing_now = len(found) + len(made)
         say(f"interrupted; {standing_now} of {len(plans)} files in {out} are whole", err=True)
-        raise SystemExit(130) from None
+        raise SystemExit(interruption_status()) from None
     count = sum(file.made for file in made)
     say(
         f"made {count} file{'s' * (count != 1)} with {sum(file.cases for file in made)} "

@@ -25,9 +25,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are CPUs: some tests wait for what must not come."""
-    from grucible.cases.commands.usable_cpus import usable_cpus
+    from grucible.cases.process import count_cpus
 
-    return usable_cpus() + 1
+    return count_cpus() + 1
 
 
 def pytest_collection_finish() -> None:

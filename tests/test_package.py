@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-
 import grucible
-from grucible.__main__ import COLLECTED, main
 
 ROOT = Path(__file__).parent.parent
 INSTALLED = Path(grucible.__file__).parent
@@ -58,18 +54,3 @@ def test_importing_and_help_load_nothing_heavy() -> None:
 
 def test_typed() -> None:
     assert (INSTALLED / "py.typed").exists()
-
-
-def test_the_command_walks_what_stays_no_more_than_it_must() -> None:
-    before = gc.get_threshold()
-    try:
-        gc.set_threshold(700, 10, 10)
-        with pytest.raises(SystemExit):
-            main(args=["--version"])
-        assert gc.get_threshold() == COLLECTED
-        gc.set_threshold(0)
-        with pytest.raises(SystemExit):
-            main(args=["--version"])
-        assert gc.get_threshold()[0] == 0, "who has turned it off has done so"
-    finally:
-        gc.set_threshold(*before)

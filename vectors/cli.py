@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..cases.commands.given_path import GivenPath
-from ..cases.commands.terminal import say
+from ..cases.console import say
 
 if TYPE_CHECKING:
     from .exchange.manifest import Contents, Layout
@@ -18,9 +17,9 @@ _LAYOUTS = ("raw", "npz", "onnx", "openvino", "webnn")
 
 
 @click.command("export")
-@click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
+@click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
 @click.option("--to", "layout", required=True, type=click.Choice(_LAYOUTS), help="The format.")
-@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False),
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
               help="A new folder for the export.")  # fmt: skip
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
@@ -51,7 +50,7 @@ def export_command(
     All have a manifest.json that lists the cases, and SHA256SUMS, which
     `sha256sum -c` verifies. `grucible import` reads them back.
     """
-    from ..cases.commands.progress import progress_over
+    from ..cases.console import show_progress
     from .exchange.export import check_place, export_vectors
     from .find import case_ids
 
@@ -62,7 +61,7 @@ def export_command(
         contents = "questions" if questions else "answers"
     check_place(out)
     total = sum(1 for _ in case_ids(vectors, select)) if sys.stderr.isatty() else 0
-    with progress_over("exporting", total) as progress:
+    with show_progress("exporting", total) as progress:
         done = export_vectors(
             vectors, out, layout, select=select, contents=contents, advance=progress.advance
         )

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cases.commands.arguments import texts
-from ..cases.commands.command_line import command_line
+from ..cases.arguments import texts
+from ..cases.console import format_command
 from ..cases.dtypes import Array
 from ..cases.errors import VectorFileError
-from ..cases.files_below import MOST_NAMES, files_below
+from ..cases.files import MOST_NAMES, files_below
 from ..cases.selection import PLAIN, may_select, nothing_selected, selected
 from .block import Block
 from .case import Case
@@ -199,7 +199,7 @@ def _files(root: Path) -> list[tuple[Path, str]]:
 
 
 def _made_by(root: Path) -> str:
-    return command_line("gen", (), ["-o", root])
+    return format_command("gen", (), ["-o", root])
 
 
 def _plain_first(file: Path) -> tuple[bool, Path]:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..commands.command_line import command_line
+from ..console import format_command
 from ..errors import SpecError
 from ..specs.factors import factors, key
 from ..specs.spec_file import CaseSpecFile
@@ -33,7 +33,7 @@ def rows_of(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
         raise spec.document.error(
             ("cases", index, "rows"),
             f"miss {len(missing)} pairs, such as {a}: {u} with {b}: {v}; "
-            f"run: {command_line('cases', (), ['--extend', spec.document.name])}",
+            f"run: {format_command('cases', (), ['--extend', spec.document.name])}",
         )
     return rows
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ..case_id import why_no_theme
 from ..errors import SpecError
-from ..files_below import MOST_NAMES, files_below
+from ..files import MOST_NAMES, files_below
 from ..operators.known import OPERATORS
 from .factors import factors
 from .spec_model import SpecModel, shown, spec_model
@@ -71,7 +71,7 @@ def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """The spec files at `path`, each with its path below the root of its specs, without suffix."""
     if path.is_dir():
-        found = files_below(path, ".yaml", ".yml", follow=False, most=MOST_NAMES)
+        found = files_below(path, ".yaml", ".yml", most=MOST_NAMES)
         files = sorted(found)
         if not files:
             raise SpecError(f"{path}: holds no case spec (*.yaml)")

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.terminal import say
+from ...cases.console import format_command, say
 from ...cases.selection import options_of
 from .options import SELECT, VECTORS, progress_over_cases
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("ask")
 @VECTORS
-@click.option("-o", "--out", required=True, type=GivenPath(file_okay=False), metavar="DIR",
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Directory for the files of questions; the answers belong there, too.")  # fmt: skip
 @SELECT
 def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> None:
@@ -47,7 +45,7 @@ def _say_what_next(
 ) -> None:
     """Say how a file is answered, and what judges the answers."""
     selects = [word for option in options_of(select) for word in option]
-    judged = command_line("check", [vectors] if vectors else [], ["--outputs", out, *selects])
+    judged = format_command("check", [vectors] if vectors else [], ["--outputs", out, *selects])
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)
         say("answer it with a program (see check/protocol/README.md):")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_number import given_number
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.terminal import say
-from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
+from ...cases.console import format_command, say
+from ...cases.files import check_replaceable, write_whole
 
 if TYPE_CHECKING:
     from ..reports.audit import Suite
 
+_PAGE = rb"# Other people's suites\n"
+"""The start of the page, by which an earlier one is known."""
+
 
 @click.command("audit")
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True)
-@click.option("-o", "--out", type=GivenPath(dir_okay=False),
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the page here, instead of printing it.")  # fmt: skip
 def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     """Show what other people's suites would never notice, as a page.
@@ -33,12 +33,12 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     from ..reports.audit import audit_lines, audited
 
     if out:
-        check_replaceable(out, PAGE)
+        check_replaceable(out, _PAGE)
     found = [audited(_suite(text)) for text in suites]
-    command = command_line("audit", (Path(text).name for text in suites))
+    command = format_command("audit", (Path(text).name for text in suites))
     lines = list(audit_lines(found, command))
     if out:
-        replace_text(out, "".join(f"{line}\n" for line in lines), PAGE)
+        write_whole(out, "".join(f"{line}\n" for line in lines), mark=_PAGE)
         return
     for line in lines:
         say(line)
@@ -52,7 +52,7 @@ def _suite(text: str) -> Suite:
         return Suite(Path(text))
     name, rtol, atol = text.rsplit(":", 2)
     try:
-        pair = Pair(given_number(rtol), given_number(atol))
+        pair = Pair(float(rtol), float(atol))
     except ValueError:
         raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL") from None
     if not all(math.isfinite(number) and number >= 0 for number in pair):

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.given_number import GivenNumberWithin
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.interrupts import interruption_status, remember_terminations
+from ...cases.process import interruption_status
 from .criteria import judged_by
 from .expecting import expected
 from .option_values import share
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 @VECTORS
 @click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
               help=f"{RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
-@click.option("--outputs", type=GivenPath(), metavar="PATH",
+@click.option("--outputs", type=click.Path(path_type=Path), metavar="PATH",
               help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
 @judged_by
@@ -39,15 +37,15 @@ if TYPE_CHECKING:
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--strict", is_flag=True,
               help="Ask what must be refused, too: accepting it is a failure.")  # fmt: skip
-@click.option("--expect", type=GivenPath(), metavar="FILE",
+@click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
               help="YAML list of {cases: GLOB, reason, …}: cases that may fail, and how.")  # fmt: skip
-@click.option("--write-expect", type=GivenPath(dir_okay=False), metavar="FILE",
+@click.option("--write-expect", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write such a list of all that fails now; what is there and holds stays.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
               help="Entries of --expect that are of no use any more do not make it fail.")  # fmt: skip
 @written
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
-@click.option("--recompute", type=GivenNumberWithin(0, 1, min_open=True), metavar="SHARE",
+@click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               callback=share,
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 is the proof for a file from elsewhere.")  # fmt: skip
@@ -85,7 +83,6 @@ def check_command(
     """
     to.check_takes(len(runtimes), write_expect)
     expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
-    remember_terminations()
     with to.told_at_the_end() as reports:
         for runtime in runtimes or (None,):
             with (

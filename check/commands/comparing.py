@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.no_command import json_text
-from ...cases.commands.terminal import put, say
+from ...cases.console import put, say
+from ...cases.strict_json import format_json
 from ..reports.wrapping import wrapped
 
 _MAX_SHOWN = 10
@@ -21,8 +20,8 @@ _MAX_TEXT = 300
 
 
 @click.command("compare")
-@click.argument("before", metavar="BEFORE", type=GivenPath())
-@click.argument("after", metavar="AFTER", type=GivenPath())
+@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
+@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def compare_command(before: Path, after: Path, as_json: bool) -> None:
     """Show what changed between two reports, as by an upgrade.
@@ -43,7 +42,7 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 
     found = compare(read_report(before), read_report(after))
     if as_json:
-        put(json_text(found))
+        put(format_json(found))
     else:
         for line in _format_lines(found):
             say(line)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.given_number import GivenNumber
 from .gathered import gathered
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ judged_by = gathered(
     _criteria,
     click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
                  help="Demand this class of arithmetic, such as float16=float32. Repeatable."),
-    click.option("--rtol", type=GivenNumber(), help="Relative tolerance instead, for all dtypes."),
-    click.option("--atol", type=GivenNumber(), help="Absolute tolerance instead, for all dtypes."),
-    click.option("--ulp", type=GivenNumber(), help="Units in the last place instead, for all dtypes."),
+    click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes."),
+    click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes."),
+    click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
 )  # fmt: skip
 """Gives a command those options; it gets what they choose, by dtype, as `criteria`."""

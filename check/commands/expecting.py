@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.terminal import say
+from ...cases.console import say
 
 if TYPE_CHECKING:
     from ..judging.expectations import Expectation

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ...cases.commands.given_number import GivenNumberWithin, GivenWhole
-from ...cases.commands.given_path import GivenPath
 from ...cases.selection import of_dtypes
 from .option_values import seconds, size_in_bytes
 
 if TYPE_CHECKING:
-    from ...cases.commands.progress import Progress
+    from ...cases.console import Progress
 
 Command = TypeVar("Command", bound=Callable[..., object])
-VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=GivenPath())
+VECTORS = click.argument(
+    "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
+)
 _DTYPES = "grucible.dtypes"
 """Where `--dtype` leaves what it was given, for `--select`, which is looked at after it."""
 
@@ -56,9 +56,9 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 SELECT = selection()
 TIMEOUT_SECONDS = 120.0
 TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
-                       type=GivenNumberWithin(min=0, min_open=True), callback=seconds,
+                       type=click.FloatRange(min=0, min_open=True), callback=seconds,
                        help="How long the runtime may take over one case.")  # fmt: skip
-JOBS = click.option("--jobs", type=GivenWhole(1), metavar="N",
+JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                     "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
 MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,
@@ -74,11 +74,11 @@ def progress_over_cases(
     what: str, vectors: Path | None, select: tuple[str, ...]
 ) -> contextlib.AbstractContextManager[Progress]:
     """The progress over the selected cases of the vectors; they are counted where it is drawn."""
-    from ...cases.commands.progress import progress_over
+    from ...cases.console import show_progress
     from ...cases.selection import selected
     from ...vectors.find import case_ids
 
     total = (
         sum(selected(i, select) for i in case_ids(vectors, select)) if sys.stderr.isatty() else 0
     )
-    return progress_over(what, total)
+    return show_progress(what, total)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.interrupts import acted_on
-from ...cases.commands.terminal import put, say
-from ...cases.commands.text_file import PAGE, check_replaceable, replace_text
+from ...cases.console import format_command, put, say
+from ...cases.files import check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
 
 if TYPE_CHECKING:
     from ..profiling.row import Profile
+
+_PAGE = rb"# What runtimes can do\n"
+"""The start of the page, by which an earlier one is known."""
 
 
 @click.command("profile")
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @selection(FEATURES)
 @click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.option("--page", type=GivenPath(dir_okay=False), metavar="FILE",
+@click.option("--page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write a page that shows them side by side, in Markdown; only what is not right "
               "is printed then.")  # fmt: skip
 @TIMEOUT
@@ -58,7 +58,7 @@ def profile_command(
     from ..profiling.summary import summary_lines
 
     if page:
-        check_replaceable(page, PAGE)
+        check_replaceable(page, _PAGE)
     found: list[Profile] = []
     try:
         for number, name in enumerate(runtimes):
@@ -70,7 +70,6 @@ def profile_command(
             for line in ["", *told][number == 0 :]:
                 say(line)
     finally:  # whatever ends it, what was found is written
-        acted_on()
         if found:
             command = _command(vectors, runtimes[: len(found)], select, page) if page else ""
             _finish(found, page, command, as_json=as_json)
@@ -82,7 +81,7 @@ def _finish(found: Sequence[Profile], page: Path | None, command: str, *, as_jso
     from ..profiling.page import page_lines
 
     if page:
-        replace_text(page, "".join(f"{line}\n" for line in page_lines(found, command)), PAGE)
+        write_whole(page, "".join(f"{line}\n" for line in page_lines(found, command)), mark=_PAGE)
         say(f"{page}: written", err=as_json)
     if as_json:
         put(profiles_json(found))
@@ -94,4 +93,4 @@ def _command(
     """The command that makes a page again."""
     words = [word for name in runtimes for word in ("--runtime", name)]
     words += [word for option in options_of(select) for word in option]
-    return command_line("profile", [vectors] if vectors else [], [*words, "--page", page.name])
+    return format_command("profile", [vectors] if vectors else [], [*words, "--page", page.name])

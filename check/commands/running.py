@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from ...cases.commands.given_path import GivenPath
 from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
 
 
 @click.command("run")
 @VECTORS
 @click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
-@click.option("-o", "--out", required=True, type=GivenPath(), metavar="OUTPUTS",
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="OUTPUTS",
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
 @SELECT
 @TIMEOUT

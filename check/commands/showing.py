@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_number import GivenNumberWithin
-from ...cases.commands.no_command import json_text
-from ...cases.commands.terminal import put, say
+from ...cases.console import format_command, put, say
 from ...cases.selection import FEATURES, options_of
+from ...cases.strict_json import format_json
 from .case_words import CASE_WORDS, vectors_and_case
 from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases, selection
 
@@ -54,7 +52,7 @@ def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
     case = block.case(0)
     refuse_large(case)
     words = [vectors] if vectors else []
-    made_by = command_line("show", [*words, case.id], ["--script", name])
+    made_by = format_command("show", [*words, case.id], ["--script", name])
     put(script(case, name, observed_lines(case, name, TIMEOUT_SECONDS), made_by))
 
 
@@ -62,9 +60,9 @@ def _put_script(vectors: Path | None, wanted: str, name: str) -> None:
 @VECTORS
 @click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.option("--rtol", type=GivenNumberWithin(0), help="With --atol: by this pair instead, as a "
+@click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
               "suite does that knows no better.")  # fmt: skip
-@click.option("--atol", type=GivenNumberWithin(0), help="Absolute part of the pair.")
+@click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
 @click.option(
     "--pairs", is_flag=True, help="By the pair of each case, as an export to onnx has it."
 )
@@ -130,7 +128,7 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
         raise click.UsageError(f"{option} goes with --profile: it says what to ask")
     if as_json:
         keys = ("name", "version", "about")
-        put(json_text([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
+        put(format_json([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
         return
     for one in described_runtimes():
         say(f"{one.name}  {one.not_here or one.version or 'no version'}")

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_number import GivenNumberWithin
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.interrupts import acted_on, interruption_status, remember_terminations
-from ...cases.commands.terminal import put, say
+from ...cases.console import format_command, put, say
+from ...cases.process import interruption_status
 from .case_words import CASE_WORDS, vectors_and_case
 from .criteria import judged_by
 from .option_values import seconds as in_seconds
@@ -31,10 +28,11 @@ if TYPE_CHECKING:
 @click.command("shrink")
 @CASE_WORDS
 @click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
-@click.option("-o", "--out", default="shrunk.h5", show_default=True, type=GivenPath(dir_okay=False),
-              metavar="FILE", help="Vector file for the smaller case.")  # fmt: skip
+@click.option("-o", "--out", default="shrunk.h5", show_default=True, metavar="FILE",
+              type=click.Path(dir_okay=False, path_type=Path),
+              help="Vector file for the smaller case.")  # fmt: skip
 @click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
-              type=GivenNumberWithin(0, min_open=True), callback=in_seconds,
+              type=click.FloatRange(0, min_open=True), callback=in_seconds,
               help="How long to look for something smaller.")  # fmt: skip
 @judged_by
 @TIMEOUT
@@ -68,11 +66,8 @@ def shrink_command(
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
     prepare_for_imported(out, block.operator, SHRUNK)
-    remember_terminations()
     with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
         found = shrink(block, pool, criteria, seconds, _draw, interruptible=True)
-        if found.interrupted:
-            acted_on()
         _erase()
         name = f"{pool.name} {pool.version}".strip()
     question = found.question
@@ -112,7 +107,7 @@ def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[st
     yield from wrapped(
         f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
     )
-    yield f"see: {command_line('show', [out, '*'])}"
+    yield f"see: {format_command('show', [out, '*'])}"
 
 
 def _told(left_out: Sequence[str]) -> list[str]:

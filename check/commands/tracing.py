@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.given_number import GivenWhole
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.terminal import put, say
+from ...cases.console import put, say
 from .case_words import CASE_WORDS, vectors_and_case
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT
 
@@ -26,15 +24,15 @@ if TYPE_CHECKING:
 @click.command("trace")
 @CASE_WORDS
 @click.option("--runtime", metavar="NAME", help=f"Against what it gives. {RUNTIME_HELP}")
-@click.option("--against", type=GivenPath(), metavar="OUTPUTS",
+@click.option("--against", type=click.Path(path_type=Path), metavar="OUTPUTS",
               help="Against outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
 @click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this one.")
-@click.option("--row", type=GivenWhole(0), metavar="N", help="Only this row of the batch.")
-@click.option("--step", type=GivenWhole(0), metavar="N",
+@click.option("--row", type=click.IntRange(0), metavar="N", help="Only this row of the batch.")
+@click.option("--step", type=click.IntRange(0), metavar="N",
               help="Only this step, in the order of processing.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every row, step and number.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.option("--npz", type=GivenPath(dir_okay=False), metavar="FILE",
+@click.option("--npz", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write all arrays into an .npz file, and print no steps.")  # fmt: skip
 @TIMEOUT
 @MEMORY
@@ -66,7 +64,7 @@ def trace_command(
     grucible trace onnx.GRU-14/plain/float32/lbr1 --row 0 --step 1
     grucible trace openvino.GRUCell-3/plain/float32/lbr --runtime my_gru:run
     """
-    from ...cases.commands.text_file import check_replaceable
+    from ...cases.files import check_replaceable
     from ..reports.show import find_case
     from ..tracing.observing import Traced, traced_against
     from ..tracing.part import Part
@@ -91,10 +89,10 @@ def trace_command(
 
 
 def _write(traced: Traced, npz: Path, *, err: bool) -> None:
-    from ...cases.commands.text_file import replace_data
+    from ...cases.files import write_whole
     from ..tracing.values import LIKE, npz_bytes
 
-    replace_data(npz, npz_bytes(traced), LIKE)
+    write_whole(npz, npz_bytes(traced), mark=LIKE)
     say(f"{npz}: written", err=err)
 
 

@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ...cases.commands.interrupts import acted_on, held_back
-from ...cases.commands.terminal import SUMMARY, put, say
-from ...cases.commands.text_file import (
-    append_text,
-    check_apart,
-    check_appendable,
-    check_replaceable,
-    replace_text,
-)
-from ...cases.errors import GrucibleError
+from ...cases.console import SUMMARY, put, say
+from ...cases.files import check_apart, check_replaceable, write_whole, writing_to
+from ...cases.process import ignoring_interrupts
 from .gathered import gathered
 
 if TYPE_CHECKING:
@@ -46,8 +39,6 @@ class Written:
                 f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
                 f"write the summary to a file: --report {ON_GITHUB}=FILE"
             )
-        if self._annotate:
-            _check_summary()
         self._files = [_report_file(text) for text in reports if text != ON_GITHUB]
 
     def check_takes(self, runtimes: int, write_expect: Path | None) -> None:
@@ -71,7 +62,6 @@ class Written:
         try:
             yield reports
         finally:
-            acted_on()
             if reports:
                 self.tell(reports)
 
@@ -88,7 +78,7 @@ class Written:
 
     def _write(self, reports: Sequence[Report]) -> None:
         """The reports to files, each whatever becomes of the others; who presses Ctrl-C gets them all."""
-        with held_back(), contextlib.ExitStack() as stack:
+        with ignoring_interrupts(), contextlib.ExitStack() as stack:
             for form, file in reversed(self._files):
                 stack.callback(_write, reports, form, file)
 
@@ -137,25 +127,19 @@ def _guard() -> Iterator[None]:
         put(f"::{word}::\n")
 
 
-def _check_summary() -> None:
-    """Raise GrucibleError where nothing can be added to the job summary."""
-    try:
-        check_appendable(Path(os.environ[SUMMARY]))
-    except GrucibleError as error:
-        raise GrucibleError(f"--report {ON_GITHUB}: {SUMMARY}: {error}") from None
-
-
 def _annotate(report: Report) -> None:
     """Annotate the run, on standard error, and add to its job summary."""
     from ..reports.github import summary, workflow_commands
 
     for line in workflow_commands(report):
         put(f"{line}\n", err=True)
-    append_text(Path(os.environ[SUMMARY]), summary(report))
+    place = Path(os.environ[SUMMARY])
+    with writing_to(place), place.open("a", encoding="utf-8") as file:
+        file.write(summary(report))
 
 
 def _write(reports: Sequence[Report], form: Format, file: Path) -> None:
-    replace_text(file, form.text(reports), form.begins)
+    write_whole(file, form.text(reports), mark=form.begins)
 
 
 def _report_file(text: str) -> tuple[Format, Path]:

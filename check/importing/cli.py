@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.given_path import GivenPath
-from ...cases.commands.terminal import say
+from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.packages import needing
 
@@ -23,10 +21,10 @@ _SHOWN = 20
 
 
 @click.command("import")
-@click.argument("folder", metavar="[DIR]", required=False, type=GivenPath())
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--from", "source", type=click.Choice(["onnx", "npz", "webnn"]),
               help="The format, where DIR is no export of grucible.")  # fmt: skip
-@click.option("-o", "--out", required=True, type=GivenPath(),
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
               help="The vector file (*.h5), or a directory.")  # fmt: skip
 @click.option("--operator", metavar="NAME", help="With npz: the operator of all cases.")
 @click.option("--attributes", metavar="JSON", help="With npz: the attributes of all cases.")
@@ -52,12 +50,12 @@ def import_command(
     Their inputs stay, the answers are grucible's own and exact. What they
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
-    from ...cases.commands.progress import progress_over
+    from ...cases.console import show_progress
     from .importing import check_place, outputs_place, write_suite
 
     check_place(out)
     suite = _suite(folder, source, operator, attributes)
-    with progress_over("answering", len(suite.cases)) as progress:
+    with show_progress("answering", len(suite.cases)) as progress:
         made = write_suite(suite, out, progress.advance)
     for line in _left_out(suite.left_out):
         say(line)
@@ -67,7 +65,7 @@ def import_command(
     for one in made:
         say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
     if any(one.outputs for one in made):
-        judged = command_line("check", [out], ["--outputs", outputs_place(out)])
+        judged = format_command("check", [out], ["--outputs", outputs_place(out)])
         say(f"what they expect: {judged}")
 
 
@@ -111,12 +109,12 @@ def _suite(
 
 
 @click.command("answer")
-@click.argument("inputs", metavar="INPUTS.npz", type=GivenPath(dir_okay=False))
+@click.argument("inputs", metavar="INPUTS.npz", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--operator", required=True, metavar="NAME",
               help="The operator, such as openvino.GRUCell-3.")  # fmt: skip
 @click.option("--attributes", default="{}", metavar="JSON",
               help='The attributes written out, such as {"hidden_size": 4}.')  # fmt: skip
-@click.option("-o", "--out", type=GivenPath(dir_okay=False),
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path),
               help="Write outputs and tolerances to this .npz file.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every number.")
 def answer_command(

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
-from ...cases.files_below import files_below
+from ...cases.files import files_below
 from ...cases.operators.known import OPERATORS, operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose

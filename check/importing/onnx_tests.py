@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import numpy_helper
 
 from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
-from ...cases.files_below import files_below
+from ...cases.files import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.file_model import check_parts
-from ...cases.files_below import files_below
+from ...cases.files import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question

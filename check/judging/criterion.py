@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...cases.commands.others_words import shortened
+from ...cases.console import shorten
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
@@ -104,7 +104,7 @@ def chosen_criteria(
         value = numbers[option]
         if not 0 <= _number(value) < np.inf:
             raise GrucibleError(
-                f"{option} is {shortened(repr(value))}; expected a finite number, not negative"
+                f"{option} is {shorten(repr(value))}; expected a finite number, not negative"
             )
     if ulp is not None and len(given) > 1:
         raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...cases.commands.no_command import no_command_in_source
-from ...cases.commands.text_file import check_replaceable, replace_text
 from ...cases.errors import GrucibleError, SpecError
+from ...cases.files import check_replaceable, write_whole
 from ...cases.specs.yaml_source import Document, parse, read_text
 from ..expecting.reading import expectations_of
 from ..foretold import foretold, left_out
@@ -18,7 +17,7 @@ from ..judging.sayable import HOW
 from ..report import Report
 from .groups import Group, groups, refused_not
 
-_ANYTHING = re.compile(b"")
+_ANYTHING = b""
 _COMMENT = re.compile(r"#.*")
 _END = re.compile(r"^\.\.\.[ \t]*", re.MULTILINE)
 _WIDTH = 100
@@ -102,7 +101,7 @@ def write_listed(
             f"{path}: was changed while the check ran, and stays as it is; check again to write the list"
         )
     if text != old.read:
-        replace_text(path, text, _ANYTHING)
+        write_whole(path, text, mark=_ANYTHING)
     added = len(before) + len(after)
     placed = expectations_of(parse(str(path), text, list))
     return Written(placed, added, len(old.entries) - len(kept))
@@ -215,7 +214,7 @@ def _joined(parts: Sequence[str], newline: str) -> str:
 def _head(report: Report) -> str:
     version = f" {report.runtime_version}" if report.runtime_version else ""
     name = "".join(c if c.isprintable() else " " for c in f"{report.runtime}{version}")[:_WIDTH]
-    return no_command_in_source(
+    return (
         f"# What {name} is known to do otherwise.\n"
         "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
     )
@@ -229,7 +228,7 @@ def _entry(one: Expectation, newline: str) -> str:
             value = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
             lines.append(f"  {field}: {value}")
     lines += [f"  reason: {_quoted(one.reason)}", '  link: ""']
-    return no_command_in_source(newline.join(lines) + newline)
+    return newline.join(lines) + newline
 
 
 def _quoted(text: str) -> str:

@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...cases.commands.others_words import one_line
+from ...cases.console import join_lines
 from ...cases.errors import VectorFileError
-from ...cases.files_below import MOST_NAMES, files_below
+from ...cases.files import MOST_NAMES, files_below
 from ...cases.question import Question
 from ...vectors.block import Block
 from ...vectors.reader import VectorFile
@@ -113,9 +113,9 @@ class _Answers:
             why = "ends before its hello does; expected the line `grucible 1` first"
             raise VectorFileError(f"{self._path}: {why}") from None
         except ProtocolError as error:
-            raise VectorFileError(f"{self._path}: {one_line(str(error))}") from None
+            raise VectorFileError(f"{self._path}: {join_lines(str(error))}") from None
         if hello.unusable:
-            raise VectorFileError(f"{self._path}: {one_line(hello.unusable)}")
+            raise VectorFileError(f"{self._path}: {join_lines(hello.unusable)}")
         return hello
 
     def _follow(self, questions: Sequence[Question]) -> None:
@@ -145,10 +145,10 @@ class _Answers:
             return f"the answers end in the middle of this one ({which})"
         except OtherQuestion as error:
             raise VectorFileError(
-                f"{self._path}: is not made for these questions: {one_line(str(error))} ({which})"
+                f"{self._path}: is not made for these questions: {join_lines(str(error))} ({which})"
             ) from None
         except ProtocolError as error:
-            return f"the answers break the protocol: {one_line(str(error))} ({which})"
+            return f"the answers break the protocol: {join_lines(str(error))} ({which})"
         return ""
 
     def reply(self, number: int, question: Question) -> Reply:

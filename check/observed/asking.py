@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...cases.commands.text_file import check_replaceable
 from ...cases.errors import GrucibleError
+from ...cases.files import check_replaceable
 from ...cases.selection import nothing_selected
 from ...cases.whole_file import prepare_place, replacing, writing_to
 from ...vectors.find import find_vectors

@@ -13,8 +13,7 @@ import time
 from collections.abc import Sequence
 
 from ...cases.commands import watchdog
-from ...cases.commands.others_words import one_line
-from ...cases.commands.terminal import say
+from ...cases.console import join_lines, say
 from ...cases.errors import GrucibleError
 from ..protocol.channel import Channel
 from .threads import start_thread
@@ -124,7 +123,7 @@ class Child:
     @property
     def last_line(self) -> str:
         """The last line that the process wrote to standard error, shortened; "" where there is none."""
-        lines = one_line(
+        lines = join_lines(
             self._last.decode("utf-8", "backslashreplace").rstrip().rpartition("\n")[2]
         )
         return lines if len(lines) <= MOST_TOLD else f"… {lines[-MOST_TOLD:]}"
@@ -154,7 +153,7 @@ class Child:
         if not line or self._shown > MOST_SHOWN:
             return
         self._shown += len(self.name) + len(line)
-        text = one_line(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
+        text = join_lines(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
         if self._shown > MOST_SHOWN:
             text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
         say(f"{self.name}: {text}", err=True)

@@ -17,8 +17,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.others_words import bounded, one_line
+from ...cases.console import MOST_MESSAGE, format_command, shorten
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.channel import Channel, Closed, LateError
@@ -135,7 +134,7 @@ class IsolatedRuntime:
             raise RuntimeNotUsable(hello.unusable)
         if differs := self._greeted.differs(hello):
             self._drop()
-            said = f"its hello is another than that of its first process: {bounded(differs)}"
+            said = f"its hello is another than that of its first process: {shorten(differs, MOST_MESSAGE)}"
             self._gone = Reply(
                 "error", {}, f"the runtime broke the protocol: {said}", Fault("malformed")
             )
@@ -197,9 +196,7 @@ class IsolatedRuntime:
         if self._late >= self._patience.late and not self._answered:
             why = f"the runtime never answered, {self._patience.late} times"
             if self._spec.startswith(EXEC):
-                why += (
-                    f"; is its standard output flushed? {command_line('probe', [self._spec])} tells"
-                )
+                why += f"; is its standard output flushed? {format_command('probe', [self._spec])} tells"
             return why
         return ""
 
@@ -221,7 +218,7 @@ class IsolatedRuntime:
             return Reply("error", {}, said, Fault("crashed"))
         except ProtocolError as error:
             self._drop()
-            said = f"the runtime broke the protocol: {bounded(one_line(str(error)))}"
+            said = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
             return Reply("error", {}, said, Fault("malformed"))
 
     def finish(self) -> dict[str, Reply]:

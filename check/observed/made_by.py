@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...cases.commands.others_words import one_line
+from ...cases.console import join_lines
 from ...cases.errors import VectorFileError
 
 _MOST_SHOWN = 60
@@ -34,5 +34,5 @@ class OfOneRuntime:
 
 
 def _shown(name: str, version: str) -> str:
-    said = one_line(f"{name} {version}".rstrip())
+    said = join_lines(f"{name} {version}".rstrip())
     return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}…"

@@ -15,8 +15,8 @@ from concurrent.futures import Future
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from ...cases.commands.usable_cpus import usable_cpus
 from ...cases.errors import RuntimeNotUsable
+from ...cases.process import count_cpus
 from ...cases.question import Question
 from ...vectors.block import Block, canonical_json
 from ...vectors.reader import VectorFile
@@ -85,7 +85,7 @@ class RuntimePool:
     def jobs(self) -> int:
         """How many children there may be."""
         if self._wanted is None:  # to ask the system takes a millisecond
-            self._wanted = usable_cpus() if self._first.parallel else 1
+            self._wanted = count_cpus() if self._first.parallel else 1
         return self._wanted
 
     @property

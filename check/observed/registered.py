@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...cases.commands.others_words import one_line
+from ...cases.console import join_lines
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
 from ..runtimes.runtime import registered_runtimes
@@ -61,7 +61,7 @@ def _describe(points: Sequence[tuple[str, str]]) -> Iterator[Registered]:
             except ProtocolError as error:
                 why = f"while loading, {error}"
             else:
-                version, about = (one_line(said.get(key, "")) for key in ("version", "about"))
+                version, about = (join_lines(said.get(key, "")) for key in ("version", "about"))
                 yield Registered(
                     name, version, about, f"not {said['not']}" if "not" in said else ""
                 )

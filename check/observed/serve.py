@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from ...cases.commands.others_words import error_sentence
+from ...cases.console import format_error
 from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ...cases.question import Question
 from ..protocol.header import (
@@ -96,7 +96,7 @@ def describe(points: str) -> None:
 
 def _interrupts(error: KeyboardInterrupt) -> str:
     """What is said of a runtime that raises what Ctrl-C does, which does not get here."""
-    return f"does not load: {error_sentence(error)}{raised_at(error)}"
+    return f"does not load: {format_error(error)}{raised_at(error)}"
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:

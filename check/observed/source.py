@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...cases.commands.others_words import bounded, error_sentence, text_of
+from ...cases.console import MOST_MESSAGE, format_error, format_message, shorten
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
 from ..protocol.program import AnswerHead
@@ -150,9 +150,7 @@ class FromRuntime:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
-            return Reply(
-                "error", {}, error_sentence(error), Fault("crashed", traceback_lines(error))
-            )
+            return Reply("error", {}, format_error(error), Fault("crashed", traceback_lines(error)))
         finally:
             if here:
                 os.chdir(here)  # the next file may be named by a relative path
@@ -188,12 +186,12 @@ def returned(runtime: Runtime, question: Question) -> Reply:
             return Reply("error", {}, said, Fault("malformed"))
         return Reply("ok", outputs)
     except Unsupported as reason:
-        return Reply("unsupported", {}, text_of(reason))
+        return Reply("unsupported", {}, format_message(reason))
     except Exception as error:
         return Reply(
             "error",
             {},
-            f"{error_sentence(error)}{raised_at(error)}",
+            f"{format_error(error)}{raised_at(error)}",
             Fault("raised", traceback_lines(error)),
         )
 
@@ -227,7 +225,9 @@ def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
 def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
     """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
     problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
-    return Reply("error", {}, bounded(problem), Fault("malformed")) if problem else given
+    return (
+        Reply("error", {}, shorten(problem, MOST_MESSAGE), Fault("malformed")) if problem else given
+    )
 
 
 def _own(given: Any) -> Array:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from ...cases.commands.interrupts import NO_THREADS
-
 _T = TypeVar("_T")
 
 
@@ -18,7 +16,7 @@ def start_thread(thread: threading.Thread) -> None:
     try:
         thread.start()
     except RuntimeError:
-        raise OSError(errno.EAGAIN, NO_THREADS) from None
+        raise OSError(errno.EAGAIN, "the system gives no more threads") from None
 
 
 def all_at_a_time(calls: Iterable[Callable[[], _T]]) -> list[_T]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from ...cases.commands.given_number import GivenNumberWithin
-from ...cases.commands.terminal import say
+from ...cases.console import say
 from ..commands.option_values import seconds
 
 
 @click.command("probe")
 @click.argument("words", metavar="'exec: COMMAND'", nargs=-1, required=True)
 @click.option("--timeout", default=10.0, show_default=True, metavar="SECONDS",
-              type=GivenNumberWithin(min=0, min_open=True), callback=seconds,
+              type=click.FloatRange(min=0, min_open=True), callback=seconds,
               help="How long the program may take for each step.")  # fmt: skip
 def probe_command(words: tuple[str, ...], timeout: float) -> None:
     """Talk to a program step by step, and say what is wrong with its protocol.

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...cases.commands.others_words import one_line
+from ...cases.console import join_lines
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators.known import OPERATORS
 from ..protocol.header import VERSION
@@ -43,7 +43,7 @@ class Hello:
 def said_of_itself(lines: Lines) -> Hello:
     """What the lines of a hello name; where they name no operator, or no dtype, every one is asked."""
     told = dict(lines)
-    who = one_line(f"{told.get('name', '')} {told.get('version', '')}").strip()
+    who = join_lines(f"{told.get('name', '')} {told.get('version', '')}").strip()
     operators = [rest for keyword, rest in lines if keyword == "operator"]
     dtypes = [rest for keyword, rest in lines if keyword == "dtype"]
     unknown = [*_unknown("operator", operators, OPERATORS), *_unknown("dtype", dtypes, FLOAT_TYPES)]
@@ -72,7 +72,7 @@ def hello_step(heard: Heard, timeout: float) -> tuple[Step, Hello | None]:
         wrong = wrong_hello(heard) if heard.data else silent(heard, "hello", timeout)
         return wrong_step("hello", wrong, heard, EXPECTED), None
     if "unusable" in (told := dict(heard.hello)):
-        unusable = Cause(f"it says that it cannot be used: {one_line(told['unusable'])}", "")
+        unusable = Cause(f"it says that it cannot be used: {join_lines(told['unusable'])}", "")
         return wrong_step("hello", unusable, heard, EXPECTED), None
     hello = said_of_itself(heard.hello)
     said = (

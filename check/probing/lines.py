@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ...cases.commands.command_line import command_line
+from ...cases.console import format_command
 from .questions import core_asked
 from .step import Probed, Step
 
@@ -43,7 +43,7 @@ def end_lines(probed: Probed, runtime: str) -> Iterator[str]:
         return
     asked, total = core_asked(probed.operators, probed.dtypes)
     yield f"the protocol is right{told}. Whether the numbers are, this tells:"
-    yield f"    {command_line('check', (), ['--runtime', runtime])}"
+    yield f"    {format_command('check', (), ['--runtime', runtime])}"
     yield f"It asks {asked} of the {total} core cases."
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ...cases.commands.command_line import command_line
-from ...cases.commands.no_command import json_text
+from ...cases.console import format_command
 from ...cases.operators.known import OPERATORS
+from ...cases.strict_json import format_json
 from ..refusals.refusal import Refusal
 from ..reports.json import refusal_value
 from ..reports.messages import masked
@@ -49,7 +49,7 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     yield ""
     yield from (f"{word:11}{told}" for word, told in _LEGEND.items())
     first = next((r for r in profile.rows if r.status == "wrong"), profile.rows[0])
-    yield f"what is asked: {command_line('show', first.cases[:1])}"
+    yield f"what is asked: {format_command('show', first.cases[:1])}"
 
 
 def _refusals(found: Sequence[Refusal]) -> Iterator[str]:
@@ -132,7 +132,7 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
             for one in profiles
         ],
     }
-    return json_text(value)
+    return format_json(value)
 
 
 def _row(row: Row) -> dict[str, Any]:

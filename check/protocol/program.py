@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ...cases.commands.others_words import bounded, one_line
+from ...cases.console import MOST_MESSAGE, join_lines, shorten
 from ...cases.question import Question
 from ..runtimes.runtime import last_frames
 from .header import SPARE_BYTES, Announced, ProtocolError, announced, check_hello, parsed
@@ -69,7 +69,7 @@ class Greeted:
 @lru_cache(maxsize=16)
 def _named(names: frozenset[str]) -> str:
     """The first of what a hello names, and how many more there are."""
-    first = [one_line(name) for name in sorted(names)[:_MOST_NAMED]]
+    first = [join_lines(name) for name in sorted(names)[:_MOST_NAMED]]
     told = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name in first]
     more = len(names) - len(told)
     return ", ".join(told) + (f", and {more} more" if more else "")
@@ -94,8 +94,8 @@ def hello_of(lines: Sequence[str]) -> Hello:
         return Hello(unusable=last["unusable"])
     check_hello(told)
     return Hello(
-        name=one_line(last.get("name", "")),
-        version=one_line(last.get("version", "")),
+        name=join_lines(last.get("name", "")),
+        version=join_lines(last.get("version", "")),
         parallel=last.get("parallel") == "yes",
         prepares=last.get("prepares") == "yes",
         operators=frozenset(rest for keyword, rest in told if keyword == "operator"),
@@ -137,7 +137,7 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     if keyword != "ok":
         frames = last_frames(rest for word, rest in told if word == "traceback")
         malformed = ("fault", "malformed") in told
-        return AnswerHead(_SAID[keyword], bounded(one_line(message)), [], malformed, frames)
+        return AnswerHead(_SAID[keyword], shorten(message, MOST_MESSAGE), [], malformed, frames)
     return AnswerHead("ok", "", _outputs([r for word, r in told if word == "output"], question))
 
 

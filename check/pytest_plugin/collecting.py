@@ -9,8 +9,7 @@ from typing import Any, NoReturn, Self
 
 import pytest
 
-from ...cases.commands.others_words import text_of
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape, format_message
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ..commands.options import TIMEOUT_SECONDS
@@ -42,7 +41,7 @@ class Cases(pytest.Collector):
             vectors = load(option("grucible"), option("grucible_select"), expect=expect)
             run = self._runtime(option("grucible_runtime"))
         except GrucibleError as error:
-            raise self.CollectError(escaped(str(error))) from None
+            raise self.CollectError(escape(str(error))) from None
 
         def ask(judge: Judge) -> Any:
             __tracebackhide__ = True
@@ -178,7 +177,7 @@ def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
 def _of_a_test(error: BaseException, outcome: BaseException) -> RuntimeError:
     """What is raised in place of an error that is a test's outcome, or of a group that holds some."""
     return RuntimeError(
-        f"the runtime raised {type(error).__name__}, which is of a test ({text_of(outcome)}); "
+        f"the runtime raised {type(error).__name__}, which is of a test ({format_message(outcome)}); "
         "expected outputs, or grucible.Unsupported"
     )
 
@@ -197,7 +196,7 @@ def _answered(pool: RuntimePool, question: Question) -> Any:
 def _fail(reply: Reply, said: str) -> NoReturn:
     __tracebackhide__ = True
     lines = [*wrapped(said, indent=0), *_traceback(reply)]
-    raise Apart(said, "\n".join(map(escaped, lines)))
+    raise Apart(said, "\n".join(map(escape, lines)))
 
 
 def _traceback(reply: Reply) -> Sequence[str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
-from ...cases.commands.others_words import error_sentence, text_of
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape, format_error, format_message
 from ...cases.dtypes import Arrays
 from ...vectors.block import block_of
 from ...vectors.case import Case
@@ -85,7 +84,7 @@ def outcome(test: Test, judge: Judge, expected: Expectation | None) -> None:
     try:
         outputs = test(judge)
     except Unsupported as reason:
-        _skip(escaped(text_of(reason)))
+        _skip(escape(format_message(reason)))
     except Unjudged:
         raise
     except (AssertionError, pytest.fail.Exception) as error:
@@ -114,7 +113,7 @@ def decides(judge: Judge) -> bool:
 def paragraph(found: Judgment) -> str:
     """What is wrong with a case, the worst element first, and the command that shows it."""
     lines = [*wrapped(found.sentence, indent=0), f"see: {found.show}"]
-    return "\n".join(map(escaped, lines))
+    return "\n".join(map(escape, lines))
 
 
 def _excuse(
@@ -129,12 +128,12 @@ def _excuse(
     told = how_far_off(result)
     other = instead(judge, expected, result) if expected else ""
     if expected and not other:
-        raise AsExpected(escaped(told), pytrace=False) from error
+        raise AsExpected(escape(told), pytrace=False) from error
     if judge.case.tier not in DECIDING:
-        pytest.xfail(escaped(f"the tier {judge.case.tier} does not decide: {told}"))
+        pytest.xfail(escape(f"the tier {judge.case.tier} does not decide: {told}"))
     if other and error is not None:
-        error.add_note(escaped(other))
-    return list(map(escaped, wrapped(other, indent=0)))
+        error.add_note(escape(other))
+    return list(map(escape, wrapped(other, indent=0)))
 
 
 def instead(judge: Judge, expected: Expectation, result: CaseResult) -> str:
@@ -150,7 +149,7 @@ def instead(judge: Judge, expected: Expectation, result: CaseResult) -> str:
 
 def _result(case: Case, error: BaseException) -> CaseResult:
     """What is found of a case whose test raised an error."""
-    said = error.said if isinstance(error, Apart) else error_sentence(error)
+    said = error.said if isinstance(error, Apart) else format_error(error)
     return CaseResult(
         id=case.id, operator=case.operator, tier=case.tier, dtype=case.dtype, verdict="error",
         message=said, fault=Fault("raised"),
@@ -176,4 +175,4 @@ def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
 
 def reason_of(expected: Expectation) -> str:
     """Why a failure is expected, in a line."""
-    return escaped(f"{expected.reason} ({expected.link})" if expected.link else expected.reason)
+    return escape(f"{expected.reason} ({expected.link})" if expected.link else expected.reason)

@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from ...cases.commands.arguments import several, texts
-from ...cases.commands.command_line import command_line
+from ...cases.arguments import several, texts
+from ...cases.console import format_command
 from ...vectors.case import Case
 from ..expecting.reading import load_expectations
 from ..judging.case_result import DECIDING
@@ -230,7 +230,7 @@ class Vectors:
     def _judge(self, case_id: str) -> Judge:
         case = self._stored.case(case_id)
         vectors = [str(self._path)] if self._path else []
-        show = command_line("show", [*vectors, case_id])
+        show = format_command("show", [*vectors, case_id])
         return Judge(case, self._criteria[case.dtype], show)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...cases.commands.terminal import say
+from ...cases.console import say
 from ...cases.operators.known import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from .wrapping import wrapped

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...cases.commands.no_command import no_command
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape, escape_commands
 from ..judging.case_result import CaseResult
 from ..report import Report
 from .diagnosis import sentence
@@ -33,7 +32,10 @@ def workflow_commands(report: Report) -> Iterator[str]:
 def _command(level: str, title: str, message: str) -> str:
     """A workflow command; a runtime's message in it can start no other one."""
     data = (
-        no_command(escaped(message)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        escape_commands(escape(message))
+        .replace("%", "%25")
+        .replace("\r", "%0D")
+        .replace("\n", "%0A")
     )
     return f"::{level} title={title}::{data}"
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ...cases.commands.no_command import json_text
+from ...cases.strict_json import encode_number, format_json
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Finding
 from ..expecting.use import Use
@@ -22,7 +21,7 @@ _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
 def report_json(report: Report) -> str:
     """The report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
-    return json_text(report_value(report))
+    return format_json(report_value(report))
 
 
 def report_value(report: Report) -> dict[str, Any]:
@@ -83,7 +82,7 @@ def _grade(grade: Grade) -> dict[str, Any]:
         "compared": grade.compared,
         "holds": {one.name: grade.holds[one.name] for one in CLASSES[grade.dtype]},
         "worst": {
-            "ratio": _number(grade.worst),
+            "ratio": encode_number(grade.worst),
             "id": grade.worst_id,
             "where": grade.worst_where,
         },
@@ -111,9 +110,9 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "id": result.id,
         "tier": result.tier,
         "verdict": result.verdict,
-        "worst_ratio": _number(result.worst_ratio),
-        "worst_abs": _number(result.worst_abs),
-        "worst_ulp": _number(result.worst_ulp),
+        "worst_ratio": encode_number(result.worst_ratio),
+        "worst_abs": encode_number(result.worst_abs),
+        "worst_ulp": encode_number(result.worst_ulp),
         "where": result.where,
         "readings": [list(names) for names in result.readings],
         "arithmetic": result.arithmetic or None,
@@ -147,7 +146,3 @@ def refusal_value(one: Refusal) -> dict[str, Any]:
     del told["answered"]  # the outcome says enough
     told["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
     return told
-
-
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ...cases.commands.no_command import no_command_in_xml
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape
 from ..judging.case_result import CaseResult
 from ..refusals.refusal import Refusal
 from ..report import Report
@@ -39,7 +38,7 @@ def report_junit(report: Report) -> str:
         _count(suite)
     _count(root)
     indent(root, " ")
-    return no_command_in_xml(tostring(root, "unicode", xml_declaration=True)) + "\n"
+    return tostring(root, "unicode", xml_declaration=True) + "\n"
 
 
 def _suite(result: CaseResult) -> tuple[str, str]:
@@ -133,7 +132,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     """A text without what XML cannot hold, written out as on a terminal; `<` and `&` are escaped later."""
-    return "".join(_kept(escaped(text)))
+    return "".join(_kept(escape(text)))
 
 
 def _kept(text: str) -> Iterator[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from ...cases.commands.no_command import no_command
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape, escape_commands
 
 _SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
 """What Markdown does not show as it is; between a letter and a letter it does show an underscore."""
@@ -18,7 +17,7 @@ _LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
 def as_code(text: str) -> str:
     """A text as code, in which Markdown sees nothing else, and GitHub Actions no workflow command: between
     more backticks than follow one another."""
-    shown = no_command(escaped(text))
+    shown = escape_commands(escape(text))
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     space = " " * ("`" in shown or shown != shown.strip())
     return f"{fence}{space}{shown}{space}{fence}"
@@ -27,9 +26,9 @@ def as_code(text: str) -> str:
 def as_markdown(text: str) -> str:
     """A text as Markdown shows it, whatever a runtime or a file writes into it, in a table too. A word that
     would be a link is code."""
-    shown, done, parts = escaped(text), 0, []
+    shown, done, parts = escape(text), 0, []
     for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
-        parts += [_plain(shown[done : word.start()]), f"`{no_command(word[0])}`"]
+        parts += [_plain(shown[done : word.start()]), f"`{escape_commands(word[0])}`"]
         done = word.end()
     return "".join([*parts, _plain(shown[done:])])
 

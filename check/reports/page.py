@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...cases.commands.no_command import no_command
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape, escape_commands
 
 
 def page_head(title: str, about: str, command: str) -> Iterator[str]:
@@ -17,5 +16,5 @@ def page_head(title: str, about: str, command: str) -> Iterator[str]:
     yield ""
     yield "This page was made by"
     yield ""
-    yield f"    {no_command(escaped(command))}"
+    yield f"    {escape_commands(escape(command))}"
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ...cases.commands.command_line import command_line
+from ...cases.console import format_command
 from ..judging.case_result import CaseResult
 from ..report import CORE, Report
 from .diagnosis import sentence
@@ -44,4 +44,4 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
 def show_command(report: Report, case_id: str) -> str:
     """The command that shows a case."""
     vectors = [] if report.vectors == CORE else [report.vectors]
-    return command_line("show", [*vectors, case_id])
+    return format_command("show", [*vectors, case_id])

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from ...cases.commands.no_command import json_text
 from ...cases.operators.known import OPERATORS
+from ...cases.strict_json import format_json
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.case import REQUIRED
 from ..score import ENOUGH, Score
@@ -98,4 +98,4 @@ def score_json(found: Score) -> str:
             for operator, rows in found.caught.items()
         },
     }
-    return json_text(value)
+    return format_json(value)

@@ -6,7 +6,7 @@ import re
 import shutil
 import textwrap
 
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape
 
 _LINE_ENDS = re.compile(r"[\t\r\n]")
 USUAL, NARROWEST, WIDEST = 80, 40, 160
@@ -24,7 +24,7 @@ def wrapped(text: str, indent: int, more: int | None = None, *, cut: bool = True
     Without `cut` no word is cut, be it longer: a path stays whole. What a terminal would obey is written out.
     """
     rest = indent if more is None else more
-    shown = escaped(_LINE_ENDS.sub(" ", text))
+    shown = escape(_LINE_ENDS.sub(" ", text))
     return textwrap.wrap(
         shown, width(), initial_indent=" " * indent, subsequent_indent=" " * rest,
         drop_whitespace=True, break_long_words=cut, break_on_hyphens=cut,

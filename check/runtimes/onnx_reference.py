@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx.reference import ReferenceEvaluator
+
+import onnx
 
 from .onnx_file import ONNXSessionRuntime
 

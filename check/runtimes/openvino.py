@@ -21,6 +21,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
 import openvino as ov
 
 from ...cases.operators.openvino import OPERATORS

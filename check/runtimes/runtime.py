@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...cases.commands.others_words import error_sentence, one_line, shortened
+from ...cases.console import format_error, join_lines, shorten
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
@@ -88,7 +88,7 @@ def load_runtime(name: str) -> Runtime:
         raise
     except BaseException as error:  # SystemExit, too
         raise RuntimeNotUsable(
-            f"runtime {name}: {place} does not import: {error_sentence(error)}{raised_at(error)}"
+            f"runtime {name}: {place} does not import: {format_error(error)}{raised_at(error)}"
         ) from error
 
 
@@ -166,10 +166,10 @@ def load_registered(point: EntryPoint) -> Runtime:
         extra = point.name.partition("-")[0] if point.value.startswith("grucible.") else ""
         remedy = f"pip install 'grucible[{extra}]'" if extra else "install what it needs"
         raise RuntimeNotInstalled(
-            f"runtime {point.name} is not installed ({error_sentence(error)}); {remedy}"
+            f"runtime {point.name} is not installed ({format_error(error)}); {remedy}"
         ) from error
     except BaseException as error:
-        said = error_sentence(error)
+        said = format_error(error)
         raise RuntimeNotUsable(
             f"runtime {point.name} does not load: {said}; reinstall its package"
         ) from error
@@ -186,9 +186,9 @@ def describe_runtime(name: str, run: Any) -> Runtime:
     prepare_for = getattr(run, "prepare_for", None)
     return Runtime(
         name,
-        shortened(str(getattr(run, "version", ""))),
+        shorten(str(getattr(run, "version", ""))),
         run,
-        shortened(doc.strip().partition("\n")[0]) if isinstance(doc, str) else "",
+        shorten(doc.strip().partition("\n")[0]) if isinstance(doc, str) else "",
         getattr(run, "parallel", False) is True,
         prepare_for if callable(prepare_for) else None,
     )
@@ -205,7 +205,7 @@ def raised_at(error: BaseException) -> str:
         if not frame.filename.startswith("<")
         and not any(Path(frame.filename).is_relative_to(place) for place in _LIBRARIES)
     ]
-    return f" ({one_line(Path(found[-1].filename).name)}:{found[-1].lineno})" if found else ""
+    return f" ({join_lines(Path(found[-1].filename).name)}:{found[-1].lineno})" if found else ""
 
 
 def traceback_lines(error: BaseException) -> tuple[str, ...]:
@@ -216,4 +216,4 @@ def traceback_lines(error: BaseException) -> tuple[str, ...]:
 
 def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
     """Give the last lines of a traceback, MOST_FRAMES at most, each of bounded length."""
-    return tuple(one_line(line)[:MOST_FRAME] for line in [*lines][-MOST_FRAMES:])
+    return tuple(join_lines(line)[:MOST_FRAME] for line in [*lines][-MOST_FRAMES:])

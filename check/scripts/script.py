@@ -10,8 +10,7 @@ from pprint import pformat
 
 import numpy as np
 
-from ...cases.commands.no_command import no_command_in_source
-from ...cases.commands.terminal import escaped
+from ...cases.console import escape
 from ...cases.conversion import NotExpressible, ask
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, RuntimeNotUsable
@@ -114,7 +113,7 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     if body.judge:
         imports += "import traceback\nfrom typing import Any\n"
     imports += "\nimport numpy as np\n" + "import ml_dtypes\n" * (case.dtype == "bfloat16")
-    return no_command_in_source(f"{head}\n\n{imports}\n{program}\n")
+    return f"{head}\n\n{imports}\n{program}\n"
 
 
 def refuse_large(case: Case) -> None:
@@ -153,7 +152,7 @@ def _head(
     yield from (f"  {line}" for line in equation_lines(question))
     yield ""
     yield "Attributes"
-    yield from (f"  {escaped(line)}" for line in attribute_lines(question))
+    yield from (f"  {escape(line)}" for line in attribute_lines(question))
     yield ""
     yield from _wrap(
         f"Expected is the exact result, rounded once to {case.dtype}. An element may be off by what "
@@ -168,7 +167,7 @@ def _head(
 
 def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
     return textwrap.wrap(
-        escaped(text), _WIDTH, initial_indent=indent, subsequent_indent=more,
+        escape(text), _WIDTH, initial_indent=indent, subsequent_indent=more,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -179,7 +178,7 @@ def _data(posed: PosedCase, *, judged: bool) -> Iterator[str]:
     yield from _dict("inputs", posed.question.inputs)
     for place, (reading, (outputs, tolerances)) in enumerate(posed.accepted.items()):
         if reading != STORED:
-            yield f"# also accepted: {escaped(about(reading))}"
+            yield f"# also accepted: {escape(about(reading))}"
         yield from _dict(_number("expected", place), outputs)
         if judged:
             yield from _dict(_number("tolerance", place), tolerances)

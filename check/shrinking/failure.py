@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...cases.commands.interrupts import stop_if_interrupted
-from ...cases.commands.own_error import own_error
+from ...cases.console import format_own_error
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.known import variant_called
@@ -126,9 +125,8 @@ class Trials:
         except (GrucibleError, OSError):
             raise  # a runtime or a file: the user can mend it
         except Exception as error:
-            stop_if_interrupted()
             self.broke_off = (
-                f"the diagnosis broke off, and what was found stands: {own_error(error)}"
+                f"the diagnosis broke off, and what was found stands: {format_own_error(error)}"
             )
 
     def _judged(self, block: Block) -> tuple[CaseResult, Observed]:

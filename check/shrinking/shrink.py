@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ...cases.commands.interrupts import stop_if_interrupted
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ...gen.making.posed import answered_block
@@ -69,7 +68,6 @@ def shrink(
     interrupted = False
     try:
         while (found := _smaller(question, trials, first, passed_over, until)) is not None:
-            stop_if_interrupted()
             about, question, result = found
             left_out.append(about)
             advance(question)

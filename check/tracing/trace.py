@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...cases.commands.arguments import expected, texts
+from ...cases.arguments import expected, texts
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.commands.no_command import json_text
 from ...cases.dtypes import Array, Arrays
+from ...cases.strict_json import encode_number, format_json
 from ...gen.exact.trace import DirectionTrace
 from ...gen.gru import Step
 from ...vectors.exchange.tensors import stored_arrays
@@ -43,7 +42,7 @@ def npz_bytes(traced: Traced) -> bytes:
 
 def trace_json(traced: Traced, part: Part = WHOLE) -> str:
     """Part of a trace as a JSON text; infinities and NaN are the strings "inf", "-inf" and "nan"."""
-    return json_text(trace_value(traced, part))
+    return format_json(trace_value(traced, part))
 
 
 def trace_value(traced: Traced, part: Part = WHOLE) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def deviation_value(found: Deviation) -> dict[str, Any]:
         "verdict": result.verdict,
         "message": result.message,
         "where": result.where,
-        "worst_ratio": _number(result.worst_ratio),
+        "worst_ratio": encode_number(result.worst_ratio),
         "every_state": found.every,
         "steps": found.steps,
         "leaving": [_plain(asdict(one)) for one in found.leaving],
@@ -100,12 +99,8 @@ def deviation_value(found: Deviation) -> dict[str, Any]:
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
     """The fields of a value, those of its place among them."""
     flat = value.pop("place", {}) | value
-    return {k: _number(v) if isinstance(v, float) else v for k, v in flat.items()}
+    return {k: encode_number(v) if isinstance(v, float) else v for k, v in flat.items()}
 
 
 def _numbers(array: Array) -> list[float | str]:
-    return [_number(value) for value in array.astype(np.float64).tolist()]
-
-
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+    return [encode_number(value) for value in array.astype(np.float64).tolist()]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import grucible
 
-from ...cases.commands.interrupts import stop_if_interrupted
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.specs.spec_file import CaseSpecFile
@@ -170,7 +169,6 @@ def _write_block(
     blocks: list[Block] = []
     undrawn: list[Undrawn] = []
     for _ in range(parts):
-        stop_if_interrupted()
         chunk = next(results)
         undrawn += chunk.undrawn
         if chunk.block is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import GrucibleError
-from grucible.cases.files_below import files_below
+from grucible.cases.files import files_below
 from grucible.cases.specs.spec_file import SHIPPED, find_specs
 from grucible.check.observed.answers_file import outputs_at
 from grucible.vectors.find import find_vectors

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grucible.cases.commands.others_words import error_sentence
-from grucible.cases.commands.own_error import own_error
+from grucible.cases.console import format_error, format_own_error
 from grucible.cases.errors import GrucibleError
 from grucible.cases.packages import needing
 
@@ -35,7 +34,7 @@ def test_an_error_is_a_line_of_bounded_length_wherever_it_is_told(
         needing("h5py", "none", "this"),
     ):
         raise error
-    for said in (error_sentence(error), own_error(error), str(refused.value)):
+    for said in (format_error(error), format_own_error(error), str(refused.value)):
         assert says in said
         assert len(said) < 1000
         assert said.isprintable()

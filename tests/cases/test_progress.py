@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from grucible.cases.commands.progress import progress_over
+from grucible.cases.console import show_progress
 
 
 class Terminal(io.StringIO):
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 
 def through(cases: int) -> None:
-    with progress_over("counting", cases) as progress:
+    with show_progress("counting", cases) as progress:
         progress.advance(2)
         progress.say("a line")
         progress.advance(3)
@@ -45,6 +45,6 @@ def test_a_bar_on_a_terminal(
 def test_nothing_to_do_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Terminal()
     monkeypatch.setattr(sys, "stderr", drawn)
-    with progress_over("counting", 0) as progress:
+    with show_progress("counting", 0) as progress:
         progress.advance(1)
     assert drawn.getvalue() == ""

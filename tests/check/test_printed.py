@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from grucible.cases.commands.terminal import escaped
+from grucible.cases.console import escape
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
@@ -33,12 +33,12 @@ def harmless(text: str) -> bool:
 
 
 def test_what_moves_the_cursor_is_written_out() -> None:
-    assert escaped("rtol 1e-3 … ≤ é 日本") == "rtol 1e-3 … ≤ é 日本"
-    assert escaped("a\x1b[2Jb\nc\rd\te") == r"a\x1b[2Jb\nc\rd\te"
-    assert escaped("\x00\x7f\x9b\u202e\u2066\u2028\ufeff") == (
+    assert escape("rtol 1e-3 … ≤ é 日本") == "rtol 1e-3 … ≤ é 日本"
+    assert escape("a\x1b[2Jb\nc\rd\te") == r"a\x1b[2Jb\nc\rd\te"
+    assert escape("\x00\x7f\x9b\u202e\u2066\u2028\ufeff") == (
         r"\x00\x7f\x9b\u202e\u2066\u2028\ufeff"
     )
-    assert escaped("\udcff") == r"\udcff"
+    assert escape("\udcff") == r"\udcff"
 
 
 def test_a_runtime_that_speaks_to_the_terminal(vectors: Path, command: Command) -> None:

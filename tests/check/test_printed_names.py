@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from grucible.cases.commands.command_line import command_line
+from grucible.cases.console import format_command
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.hdf5.attributes import write_text_attribute
@@ -149,10 +149,10 @@ def test_commands_of_messages_hold_file_names_as_one_word(tmp_path: Path, comman
 
 
 def test_a_command_line_for_a_shell() -> None:
-    assert command_line("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
-    said = command_line("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
+    assert format_command("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
+    said = format_command("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
     assert said == "grucible trace 'v 1.h5' a --runtime 'exec: ./my gru'"
-    dashed = command_line("show", ["v.h5", "--script=exec: x"], ["--full"])
+    dashed = format_command("show", ["v.h5", "--script=exec: x"], ["--full"])
     assert dashed == "grucible show --full -- v.h5 '--script=exec: x'"
 
 

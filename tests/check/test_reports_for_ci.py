@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grucible import Report
-from grucible.cases.commands.no_command import no_command
-from grucible.cases.commands.terminal import escaped
+from grucible.cases.console import escape, escape_commands
 from grucible.check.observed.source import Fault
 from grucible.check.reports.github import summary, workflow_commands
 from grucible.check.reports.junit import report_junit
@@ -229,9 +228,9 @@ def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
 
 
 def test_what_makes_a_workflow_command_is_written_out() -> None:
-    assert no_command("a ::b:: ##c #[d]") == "a ::b:: ##c #[d]"
-    assert no_command("  ::error::a") == r"  \x3a:error::a"
-    assert no_command("a###[error]b ##[x]") == r"a###\x5berror]b ##\x5bx]"
+    assert escape_commands("a ::b:: ##c #[d]") == "a ::b:: ##c #[d]"
+    assert escape_commands("  ::error::a") == r"  \x3a:error::a"
+    assert escape_commands("a###[error]b ##[x]") == r"a###\x5berror]b ##\x5bx]"
 
 
 def test_elsewhere_github_needs_a_file(
@@ -281,7 +280,7 @@ def test_no_line_is_wider_than_the_terminal(
         replace(r, id=f"{r.id}{'-x' * 60}", message="\x1b[2J " * (40 if r.message else 0))
         for r in report.results
     ]
-    lines = [escaped(line) for line in report_lines(replace(report, results=results, vectors="v"))]
+    lines = [escape(line) for line in report_lines(replace(report, results=results, vectors="v"))]
     wide = [line for line in lines if len(line) > columns and not line.startswith("start with: ")]
     tables = [line for line in wide if columns == 60 and line[:1] in (" ", "f", "n", "a")]
     assert [line for line in wide if line not in tables] == []

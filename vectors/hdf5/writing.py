@@ -10,10 +10,15 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ...cases.commands.text_file import is_hdf5
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import VectorFileError
-from ...cases.whole_file import leaving_no_empty_folder, prepare_place, replace_file, writing_to
+from ...cases.whole_file import (
+    is_hdf5,
+    leaving_no_empty_folder,
+    prepare_place,
+    replace_file,
+    writing_to,
+)
 from .attributes import attribute, write_text_attribute
 from .opening import FORMAT_VERSION, not_read
 from .seal import has_seal

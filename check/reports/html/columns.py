@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....cases.commands.terminal import escaped
+from ....cases.console import escape
 from ...judging.case_result import CaseResult
 from ...judging.traits import Traits
 from ...report import Report
@@ -41,7 +41,7 @@ class Cases:
             numbers["head"].append(
                 heads.setdefault((head + slash, case.operator, case.dtype), len(heads))
             )
-            tails.append(escaped(tail))
+            tails.append(escape(tail))
             numbers["tier"].append(tiers.number(case.tier))
             number = traits.setdefault(id(case.traits), len(known))
             if number == len(known):
@@ -50,9 +50,9 @@ class Cases:
         return {
             **numbers,
             "tail": tails,
-            "heads": [list(map(escaped, one)) for one in heads],
+            "heads": [list(map(escape, one)) for one in heads],
             "tiers": tiers.all,
-            "known_traits": [{escaped(k): escaped(v) for k, v in one.items()} for one in known],
+            "known_traits": [{escape(k): escape(v) for k, v in one.items()} for one in known],
         }
 
     def of_runtime(self, report: Report) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....cases.commands.terminal import escaped
+from ....cases.console import escape
 from ....cases.dtypes import Array, Arrays
 from ....cases.operators.known import OPERATORS
 from ....cases.operators.readings import STORED
@@ -86,7 +86,7 @@ def _case(part: FailingBlock, row: int, report: Report | None) -> dict[str, Any]
     block, answer = one.block, one.block.answer
     admitted = one.criterion.admitted(block, STORED)
     off = ratios(answer.outputs, one.observed, admitted, block.dtype, signed_zero=False)
-    lines = [escaped(line) for line in asked_lines(block.case(0), full=False)]
+    lines = [escape(line) for line in asked_lines(block.case(0), full=False)]
     inputs = lines.index("inputs")
     operator = OPERATORS[block.operator]
     attributes = operator.with_defaults(block.given[0])
@@ -102,7 +102,7 @@ def _case(part: FailingBlock, row: int, report: Report | None) -> dict[str, Any]
         "steps": _steps(one),
         "readings": len(block.answers) - 1,
         "sections": [
-            {"title": section.title, "lines": [escaped(line) for line in section.lines]}
+            {"title": section.title, "lines": [escape(line) for line in section.lines]}
             for section in (more_sections(part, row, report) if report else ())
         ],
     }  # fmt: skip

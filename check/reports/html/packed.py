@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....cases.commands.terminal import escaped
+from ....cases.console import escape
 from ....cases.dtypes import Array
 
 
@@ -49,7 +49,7 @@ class Texts:
 
     def number(self, text: str) -> int:
         """The number of a text."""
-        return self._number.setdefault(escaped(text), len(self._number))
+        return self._number.setdefault(escape(text), len(self._number))
 
     @property
     def all(self) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ....cases.commands.terminal import escaped
+from ....cases.console import escape
 from ...judging.growth import Growth
 from ...report import CORE, Report
 from .columns import Cases, explanations
@@ -59,12 +59,12 @@ def _runtime(
     vectors = "" if report.vectors == CORE else report.vectors
     return {
         "name": told.name,
-        "vectors": escaped(vectors),
+        "vectors": escape(vectors),
         "number": number,
         "explanations": explanations(report),
         "unexplained": report.diagnosis.unexplained,
-        "asked": escaped(report.asked),
-        "outputs": escaped(report.outputs),
+        "asked": escape(report.asked),
+        "outputs": escape(report.outputs),
         "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
         "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},
         "details": [[cases.place[case_id], *place] for case_id, place in found.places.items()],

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....cases.commands.terminal import escaped
+from ....cases.console import escape
 from ...judging.case_result import CaseResult
 from ...report import Report
 from ..diagnosis import notes, sentence
@@ -101,23 +101,23 @@ def summary(report: Report) -> Summary:
     name = f"{report.runtime} {report.runtime_version}".strip()
     rows = _rows(report)
     return Summary(
-        name=escaped(name),
-        vectors=escaped(report.vectors),
+        name=escape(name),
+        vectors=escape(report.vectors),
         verdict=report.verdict,
         state=_STATES[report.verdict],
-        headline=escaped(headline(report).removeprefix(f"{report.verdict}: ")),
+        headline=escape(headline(report).removeprefix(f"{report.verdict}: ")),
         cases=len(report.results),
         counts=[(key, word, report.counts[key]) for key, word in VERDICTS.items()],
         findings=_findings(report),
         failed=found.failed,
         unexplained=found.unexplained,
         not_tried=found.not_tried,
-        hints=[escaped(hint) for hint in found.hints],
+        hints=[escape(hint) for hint in found.hints],
         rows=rows,
         totals=[sum(row.counts[n] for row in rows) for n in range(len(VERDICTS))],
         failures=_failures(report, wrong),
         wrong=len(wrong),
-        text="\n".join(map(escaped, report_lines(report))),
+        text="\n".join(map(escape, report_lines(report))),
     )
 
 
@@ -125,12 +125,12 @@ def _findings(report: Report) -> list[Said]:
     sentences, used = explanations(report), set(explained(report).values())
     told = []
     for finding in report.diagnosis.findings:
-        number = sentences.index(escaped(sentence(finding)))
+        number = sentences.index(escape(sentence(finding)))
         told.append(
             Said(
                 explains=finding.explains,
-                sentence=escaped(sentence(finding)),
-                notes=[escaped(note) for note in notes(finding)],
+                sentence=escape(sentence(finding)),
+                notes=[escape(note) for note in notes(finding)],
                 links=[link for link in finding.links if link.startswith("https://")],
                 number=number if number in used else None,
             )
@@ -147,7 +147,7 @@ def _rows(report: Report) -> list[Row]:
     for (decides, name), results in sorted(groups.items(), key=lambda group: not group[0][0]):
         counted = Counter(result.verdict for result in results)
         counts = [counted[verdict] for verdict in VERDICTS]  # type: ignore[index]
-        row = Row(escaped(name), decides, len(results), counts)
+        row = Row(escape(name), decides, len(results), counts)
         grade = report.grades.get(name) if decides else None
         if grade and grade.compared:
             observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
@@ -174,9 +174,9 @@ def _failures(report: Report, wrong: Sequence[CaseResult]) -> list[Failure]:
     order = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
     return [
         Failure(
-            id=escaped(result.id),
+            id=escape(result.id),
             verdict=result.verdict,
-            told=escaped(how_far_off(result)),
+            told=escape(how_far_off(result)),
             why=sentences[why[result.id]] if result.id in why else "",
         )
         for result in order[:MOST_FAILURES]

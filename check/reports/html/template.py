@@ -8,8 +8,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ....cases.commands.no_command import no_command_in_xml
-
 
 def filled(folder: Path, name: str, values: dict[str, Any]) -> str:
     """The template of this name with its values, none of which is a command to whoever shows the page."""
@@ -24,4 +22,4 @@ def _no_command(value: object) -> object:
     """A text that is to stand in the page; style and script, which are marked as safe, stay as they are."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return Markup(no_command_in_xml(escape(value)))
+    return Markup(escape(value))

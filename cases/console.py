@@ -1,0 +1,217 @@
+"""The console: printed lines, tables, progress, and other people's texts in one bounded line.
+
+Importing this module is cheap: rich is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import sys
+import traceback
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+OWN_ERROR = 70
+"""The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable of a run of GitHub Actions that names the job summary."""
+MOST_SENTENCE = 400
+"""Maximum characters of a text within a sentence; an error may quote a whole tensor."""
+MOST_MESSAGE = 2000
+"""Maximum characters of a runtime's message; every result of a report may hold one."""
+_MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of Unicode that a terminal obeys or does not draw: controls, marks that turn the direction of
+writing, halves of surrogates, separators of lines and paragraphs."""
+_WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[", re.MULTILINE)
+"""What GitHub Actions takes for a command: `::error::…` at a line's start, `##[error]…` anywhere."""
+_WIDEST = 10_000
+"""Columns of a table before its lines are cut; ids of cases are long."""
+
+
+def escape(text: str) -> str:
+    r"""Write out every character that a terminal would obey, such as \x1b or \u202e."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(character) in _MOVING
+        else character
+        for character in text
+    )
+
+
+def escape_commands(text: str) -> str:
+    r"""Write out what GitHub Actions would take for a workflow command: `::` as \x3a:, `##[` as ##\x5b."""
+    return _WORKFLOW_COMMAND.sub(
+        lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a",
+        text,
+    )
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print an escaped line to standard output or, with `err`, to standard error.
+
+    In a run of GitHub Actions it starts no workflow command.
+    """
+    shown = escape(line)
+    on_github = os.environ.get(SUMMARY) or os.environ.get("GITHUB_ACTIONS")
+    put(f"{escape_commands(shown) if on_github else shown}\n", err=err)
+
+
+def put(text: str, *, err: bool = False) -> None:
+    """Print a text that a program reads, unchanged. After its reader has closed the pipe, print nothing.
+
+    Raises OSError where standard output cannot be written, for example on a full disk.
+    """
+    stream = sys.stderr if err else sys.stdout
+    try:
+        click.echo(text, nl=False, err=err)
+    except OSError as error:
+        if not (err or isinstance(error, BrokenPipeError)):
+            raise OSError(error.errno, error.strerror, "standard output") from None
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def join_lines(text: str) -> str:
+    """Put someone else's text in one line of printable UTF-8."""
+    return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+
+
+def shorten(text: str, most: int = MOST_SENTENCE) -> str:
+    """Put a text in one line of at most about `most` characters.
+
+    A longer text keeps its head and its tail, which often names the cause.
+    """
+    line = join_lines(text)
+    return line if len(line) <= most else f"{line[: most // 4]} … {line[-(most * 3 // 4) :]}"
+
+
+def format_message(error: BaseException) -> str:
+    """Put the message of someone else's error in one bounded line."""
+    try:
+        return shorten(str(error), MOST_MESSAGE)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "an error that cannot be printed"
+
+
+def format_error(error: BaseException) -> str:
+    """Put the type and message of someone else's error in one bounded line."""
+    name, text = type(error).__name__, format_message(error)
+    return shorten(f"{name}: {text}" if text else name)
+
+
+def format_own_error(error: Exception) -> str:
+    """Print the traceback of an error of our own to standard error; return a line that asks to report it."""
+    from .. import __version__
+
+    traceback.print_exception(error)
+    return (
+        f"{format_error(error)}. Please report it in grucible's issue tracker, with the traceback, the "
+        f"whole command and version {__version__}"
+    )
+
+
+def format_command(
+    command: str, operands: Iterable[str | Path], options: Iterable[str | Path] = ()
+) -> str:
+    """Write a command of grucible's for a shell, such as `grucible show v.h5 'a b'`.
+
+    No operand is taken for an option.
+    """
+    words, given = [*map(str, operands)], [*map(str, options)]
+    dashed = any(word.startswith("-") for word in words)
+    return shlex.join(
+        ["grucible", command, *([*given, "--", *words] if dashed else [*words, *given])]
+    )
+
+
+def format_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
+) -> str:
+    """Align rows of cells under a header, two blanks apart; columns in `right` end alike.
+
+    Without a header (`()`), the rows stand alone. Cells are escaped; lines have no blanks at their ends.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=bool(header), header_style="")
+    cells = [[Text(escape(cell)) for cell in row] for row in rows]
+    for number in range(max(map(len, [header, *cells]))):
+        name = Text(escape(header[number])) if number < len(header) else ""
+        table.add_column(name, justify="right" if number in right else "left", no_wrap=True)
+    for row in cells:
+        table.add_row(*row)
+    console = Console(width=_WIDEST, color_system=None)
+    with console.capture() as printed:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+
+class Progress:
+    """The number of cases that are done, drawn as a bar on a terminal."""
+
+    def __init__(self, bar: Bar | None = None) -> None:
+        self._bar = bar
+
+    def advance(self, cases: int) -> None:
+        """Count `cases` more as done."""
+        if self._bar:
+            self._bar.advance(self._bar.task_ids[0], cases)
+
+    def say(self, line: str) -> None:
+        """Print a line to standard output; the bar goes on below it."""
+        if self._bar:
+            put("\r\033[K", err=True)
+        say(line)
+
+
+@contextlib.contextmanager
+def show_progress(what: str, cases: int) -> Iterator[Progress]:
+    """Show the progress of doing `what` to a number of cases; nothing unless stderr is a terminal."""
+    if not cases or not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0.0:.3g} cases/s")
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    bar.add_task(what, total=cases)
+    with bar:
+        yield Progress(bar)

@@ -1,0 +1,158 @@
+"""Files: read up to a limit, found below a directory, and written whole or not at all.
+
+One rule for what is there already: grucible replaces what carries the mark of what it writes itself, and
+nothing else unless it is forced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import GrucibleError
+
+MOST_NAMES = 100_000
+"""Maximum files and directories below a directory; looking through them takes a second."""
+Mark = bytes | re.Pattern[bytes]
+"""A pattern that matches the beginning of what grucible writes."""
+_BEGINNING = 4096
+"""Bytes that a mark may match."""
+_MOST_NAME = 40
+"""Maximum characters of a temporary file's name that it shares with the file; names are limited."""
+
+
+def read_limited(path: Path, most: int, error: type[GrucibleError] = GrucibleError) -> bytes:
+    """Read a regular file of at most `most` bytes. Raises `error` where that cannot be done."""
+    try:
+        if path.exists() and not path.is_file():
+            raise error(f"{path}: is no regular file")
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as why:  # ValueError: no file can have such a name
+        raise error(f"{path}: cannot be read ({_reason(why)})") from None
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
+        raise error(f"{path}: is larger than {size}")
+    return data
+
+
+def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[Path]:
+    """Find files whose names have one of the endings, in a directory and below it.
+
+    Links are followed, and each directory is entered once. Raises OSError for a directory that cannot be
+    read, and GrucibleError where more than `most` files and directories are below it.
+    """
+    seen = set()
+    left = most
+
+    def stop(error: OSError) -> None:
+        reason = f"{error.strerror}; make it readable, or name another place"
+        raise OSError(error.errno, reason, error.filename) from None
+
+    for place, below, names in os.walk(root, onerror=stop, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below.sort()
+        left -= len(below) + len(names)
+        if left < 0:
+            raise GrucibleError(
+                f"{root}: more than {most:,} files and directories are below it; name a directory of fewer"
+            )
+        yield from (Path(place, name) for name in names if name.endswith(endings))
+
+
+def write_whole(path: Path, data: bytes | str, *, mark: Mark, force: bool = False) -> None:
+    """Put `data`, a text as UTF-8, in the place of what stands at `path`, or write it to a device or pipe.
+
+    Raises GrucibleError where `check_replaceable` does, and where it cannot be written; what was there stays.
+    """
+    written = data.encode("utf-8") if isinstance(data, str) else data
+    if _is_stream(path):
+        with writing_to(path), path.open("ab") as stream:
+            stream.write(written)
+        return
+    with whole_file(path, mark=mark, force=force) as file:
+        file.write(written)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, *, mark: Mark, force: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file that replaces what stands at `path` when the block ends, and not if it raises.
+
+    Raises GrucibleError where `check_replaceable` does, and where the file cannot be written.
+    """
+    check_replaceable(path, mark, force=force)
+    place = path.resolve()  # what links lead to
+    new = place.with_name(f".{place.name[:_MOST_NAME]}.{secrets.token_hex(8)}.tmp")
+    with writing_to(path):
+        try:
+            with new.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if place.exists():
+                shutil.copymode(place, new)
+            new.replace(place)
+        finally:
+            new.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into a GrucibleError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise GrucibleError(f"{path}: cannot be written ({_reason(error)})") from None
+
+
+def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
+    """Raise GrucibleError where `path` cannot be written, before long work rather than after it.
+
+    A file that is not empty, and does not begin with the `mark`, is not replaced, unless `force`.
+    """
+    if path.is_dir():
+        raise GrucibleError(f"{path}: is a directory; expected a file")
+    if _is_stream(path):
+        return
+    if not path.resolve().parent.is_dir():
+        raise GrucibleError(f"{path}: there is no directory {path.parent}")
+    with writing_to(path):
+        if path.exists() and not force:
+            with path.open("rb") as file:
+                beginning = file.read(_BEGINNING)
+            if beginning and not re.match(mark, beginning):
+                raise GrucibleError(
+                    f"{path}: is there already, and not written by grucible; name another place, or --force"
+                )
+    if not os.access(path.resolve().parent, os.W_OK):
+        raise GrucibleError(f"{path}: cannot be written (the directory is read-only)")
+
+
+def check_apart(places: Iterable[tuple[str, Path]]) -> None:
+    """Raise GrucibleError where two of these (option, path) lead to one place, even by a link."""
+    known: dict[str, str] = {}
+    for option, path in places:
+        place = os.path.realpath(path)
+        if place in known:
+            both = " and ".join(dict.fromkeys((known[place], option)))
+            raise GrucibleError(f"{both}: {path} is named twice; name another place")
+        known[place] = option
+
+
+def _is_stream(path: Path) -> bool:
+    """Say whether a path leads to a device or a pipe, or to an open file such as /dev/stdout."""
+    return path.is_relative_to("/dev") or (path.exists() and not path.is_file())
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0]

@@ -1,0 +1,54 @@
+"""This process: the signals that interrupt it, and the CPUs that it may use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C: 128 and the number of SIGINT."""
+
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_status = INTERRUPTED
+
+
+def catch_terminations() -> None:
+    """Make SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless it ignores them."""
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, _: object) -> None:
+    global _status
+    _status = 128 + number
+    signal.signal(number, signal.SIG_IGN)  # a terminal that closes sends several
+    raise KeyboardInterrupt
+
+
+def interruption_status() -> int:
+    """Get the exit status after an interruption: 128 and the number of the signal."""
+    return _status
+
+
+@contextlib.contextmanager
+def ignoring_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C, SIGTERM and SIGHUP while reports are written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in [signal.SIGINT, *_ENDING]}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def count_cpus() -> int:
+    """Count the CPUs that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # on Linux
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
