@@ -12,9 +12,8 @@ from ..cases.operators.readings import ReadingNames
 from ..cases.process import INTERRUPTED
 from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
-from .expecting.use import Use
 from .judging.case_result import CaseResult
-from .judging.expectations import Expectation
+from .judging.expectations import Expectation, Use
 from .judging.grade import Grade
 from .judging.growth import Growth
 from .observed.origin import Origin

@@ -17,8 +17,7 @@ from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
-from .expecting.held import check_expectations
-from .foretold import foretold
+from .expecting import apply_expectations, check_expectations
 from .judging.case_result import ANSWERED, DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, must_support
@@ -124,7 +123,7 @@ def judge(
     if not seen.results and not seen.refusals:
         raise nothing_selected(select)
     report = _explained(vectors, source, seen, interruptible, interrupted)
-    found = foretold(report, expectations, vectors, select)
+    found = apply_expectations(report, expectations, vectors, select)
     return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
 
 

@@ -24,8 +24,8 @@ def expected(
     the report is held against it."""
     if runtimes > 1 and (expect or write_expect):
         raise click.UsageError("--expect and --write-expect go with one --runtime")
-    from ..expecting.reading import load_expectations
-    from ..listing.writing import listed, write_listed
+    from ..expecting import load_expectations
+    from ..listing import read_list, write_list
 
     if write_expect is None:
         return (load_expectations(expect) if expect else []), _as_it_is
@@ -36,10 +36,10 @@ def expected(
     path = write_expect
     if not path.parent.is_dir():
         raise click.UsageError(f"--write-expect {path}: there is no directory {path.parent}")
-    old = listed(path)
+    old = read_list(path)
 
     def finish(report: Report, vectors: Path | None, select: Sequence[str]) -> Report:
-        from ..foretold import foretold
+        from ..expecting import apply_expectations
 
         if report.interrupted:
             say(f"{path}: not written, for the check was interrupted", err=True)
@@ -47,9 +47,9 @@ def expected(
         if report.diagnosis.broke_off:
             say(f"{path}: not written, for the diagnosis broke off", err=True)
             return report
-        written = write_listed(path, old, report, vectors, select)
-        say(f"{path}: {written.in_words}", err=True)
-        return foretold(report, written.entries, vectors, select)
+        entries, changes = write_list(old, report, vectors, select)
+        say(f"{path}: {changes}", err=True)
+        return apply_expectations(report, entries, vectors, select)
 
     return [], finish
 

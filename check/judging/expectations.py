@@ -83,6 +83,30 @@ class Instead:
         return f"expected {self.expectation.in_words}{place}; seen instead: {self.seen}"
 
 
+@dataclass
+class Use:
+    """The use of an expectation: what it is the first to name of deciding cases, or of invalid questions.
+
+    Ids: `failed` went wrong as expected, `otherwise` in another way; `passed` did not; `unknown` are missing,
+    or were not asked. `silent` counts unsupported ones. `stale` says in words why it is of no use any more.
+    `not_judged` says that some of what it names was not judged here.
+    """
+
+    expectation: Expectation
+    failed: list[str] = field(default_factory=list)
+    otherwise: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    silent: int = 0
+    stale: str = ""
+    not_judged: bool = False
+
+    @property
+    def too_broad(self) -> bool:
+        """Whether it would excuse cases that pass today."""
+        return bool(self.failed and self.passed)
+
+
 def says(message: str, parts: Sequence[str]) -> bool:
     """Whether a message has any of the parts; spaces and line ends are alike."""
     words = " ".join(message.split())

@@ -15,7 +15,7 @@ from ...vectors.block import block_of
 from ...vectors.case import Case
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Diagnosis
-from ..expecting.held import Held
+from ..expecting import apply_expectation
 from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.expectations import Expectation
@@ -138,12 +138,12 @@ def _excuse(
 
 def instead(judge: Judge, expected: Expectation, result: CaseResult) -> str:
     """How a case went wrong, in words, where that is not as expected; "" where it is."""
-    failing = []
+    failing = None
     if result.verdict == "failed" and expected.diagnosis:
         observed = {name: array[None] for name, array in judge.outputs.items()}
-        failing = [FailingBlock(judge.block, observed, judge.criterion)]
+        failing = FailingBlock(judge.block, observed, judge.criterion), 0
     with np.errstate(all="ignore"):  # what the user set is not for what judges
-        seen = Held([expected], Diagnosis(), failing).result(result).instead
+        seen = apply_expectation(result, expected, Diagnosis(), failing).instead
     return seen.in_words if seen else ""
 
 

@@ -24,7 +24,7 @@ import pytest
 from ...cases.arguments import several, texts
 from ...cases.console import format_command
 from ...vectors.case import Case
-from ..expecting.reading import load_expectations
+from ..expecting import load_expectations
 from ..judging.case_result import DECIDING
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs

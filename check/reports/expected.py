@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..expecting.globs import covering
-from ..expecting.use import Use
+from ..globs import find_globs
 from ..judging.case_result import CaseResult
+from ..judging.expectations import Use
 from ..report import Report
 from .messages import masked
 from .wrapping import head_and_tail, width, wrapped
@@ -108,7 +108,7 @@ def _narrower(use: Use, report: Report) -> str:
         for r in report.results
         if r.decides and r.verdict != "unsupported" and r.id not in mine
     ]
-    globs, left = covering(use.failed, others, _MOST_NARROWER)
+    globs, left = find_globs(use.failed, others, _MOST_NARROWER)
     named = [*globs, *left]
     if len(named) <= _MOST_NARROWER:
         return f"narrower: {' and '.join(named)}"

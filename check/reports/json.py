@@ -9,8 +9,8 @@ from typing import Any
 from ...cases.strict_json import encode_number, format_json
 from ...gen.tolerances.classes import CLASSES
 from ..diagnosis.finding import Finding
-from ..expecting.use import Use
 from ..judging.case_result import CaseResult
+from ..judging.expectations import Use
 from ..judging.grade import Grade
 from ..refusals.refusal import Refusal
 from ..report import Report

@@ -6,9 +6,9 @@ import re
 
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 
-_VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
+VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
 
 
 def masked(message: str) -> str:
     """A message without its numbers and dtypes."""
-    return _VARYING.sub("#", message)
+    return VARYING.sub("#", message)

@@ -10,10 +10,10 @@ import pytest
 
 from grucible import Question, verify
 from grucible.cases.operators.readings import STORED, ReadingNames
-from grucible.check.foretold import foretold
+from grucible.check.expecting import apply_expectations
 from grucible.check.judging.case_result import CaseResult, CaseVerdict
 from grucible.check.judging.one_reading import one_reading
-from grucible.check.listing.groups import groups
+from grucible.check.listing import group_failures
 from grucible.check.reports.terminal import report_lines
 
 from . import bnns_page
@@ -49,15 +49,16 @@ def test_readings_chosen_by_the_id_do_not_conform(of: int) -> None:
 def test_a_list_of_it_is_written_and_holds() -> None:
     """What is said of it are our words, which no `message` names."""
     report = verify(runtime=by_hash(bnns_page.run, bnns_page.run_before, 2), select=BNNS)
-    passed = [one.id for one in report.results if one.verdict == "passed"]
     written = [
-        one for group in groups(report.results, report.diagnosis) for one in group.entries(passed)
+        replace(group.expected, cases=one)
+        for group in group_failures(report.results, report.diagnosis)
+        for one in group.ids
     ]
     assert {(one.message, one.diagnosis) for one in written} == {((), ("unexplained",))}
-    held = foretold(report, written, None, BNNS)
+    held = apply_expectations(report, written, None, BNNS)
     assert (held.exit_status, held.unexpected) == (0, [])
     said = [replace(one, message=("this case follows",), diagnosis=()) for one in written]
-    assert foretold(report, said, None, BNNS).exit_status == 1
+    assert apply_expectations(report, said, None, BNNS).exit_status == 1
 
 
 def test_each_reading_alone_conforms() -> None:

@@ -11,7 +11,7 @@ from shipped import core_cases
 
 from grucible import Question, Unsupported, verify
 from grucible.cases.operators.readings import STORED
-from grucible.check.expecting.reading import load_expectations
+from grucible.check.expecting import load_expectations
 
 from . import bnns_page
 

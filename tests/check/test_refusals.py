@@ -11,7 +11,7 @@ from printed import sentence_of
 
 from grucible import Question, verify
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.check.expecting.reading import load_expectations
+from grucible.check.expecting import load_expectations
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime

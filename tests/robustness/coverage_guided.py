@@ -49,7 +49,7 @@ def _yaml(folder: Path) -> Callable[[bytes], None]:
     from grucible.cases.errors import GrucibleError
     from grucible.cases.expansion.expand import expand
     from grucible.cases.specs.spec_file import load_spec
-    from grucible.check.expecting.reading import load_expectations
+    from grucible.check.expecting import load_expectations
 
     path = folder / "spec.yaml"
 

@@ -1,1 +1,0 @@
-"""Known findings: what is expected of cases, whether it still holds, and lists of it."""

@@ -1,0 +1,281 @@
+"""Write the list of known findings: keep the entries that still hold, add the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import reduce
+from pathlib import Path
+
+import yaml
+
+from ..cases.console import escape
+from ..cases.errors import GrucibleError, SpecError
+from ..cases.files import check_replaceable, write_whole
+from ..cases.selection import literal, matches
+from ..cases.specs.yaml_source import parse, read_text
+from ..gen.tolerances.classes import CLASSES
+from .diagnosis.finding import Diagnosis
+from .expecting import apply_expectations, find_left_out, parse_expectations
+from .globs import find_globs
+from .judging.case_result import CaseResult
+from .judging.expectations import Expectation
+from .judging.sayable import HOW, UNEXPLAINED, is_misreading
+from .refusals.refusal import Refusal
+from .report import Report
+from .reports.messages import VARYING, masked
+
+_MAX_BYTES = 4 << 20
+"""Maximum size of a list: a longer one could not be read again."""
+_MAX_GROUPS = 100
+"""Maximum groups of cases that are named by globs, each by a few; those of others by their ids."""
+_MAX_GLOBS = 8
+_MAX_ONE_BY_ONE = 20
+"""Maximum unexplained cases that are named by their ids; more are named by globs."""
+_ENDS = 40
+"""Messages are alike whose first and last characters are, but for numbers and dtypes."""
+_MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
+_MAX_TEXTS, _MAX_TEXT = 20, 600
+"""Maximum messages of a group, and characters of each, in which a common part is sought."""
+_ANY_LIST = b""
+"""The mark of a list: what it holds was checked when it was read."""
+_ENTRY = re.compile(r"^(?=-\s)", re.MULTILINE)
+_COMMENT = re.compile(r"^(?=#|\.\.\.)", re.MULTILINE)
+_EMPTY = re.compile(r"^\[\s*\][ \t]*", re.MULTILINE)
+_NAME = re.compile(r"[a-z][\w@=.-]*")
+
+
+@dataclass(frozen=True)
+class FindingList:
+    """A list as it was read: its text, "" where there is no file, and its entries."""
+
+    path: Path
+    text: str
+    entries: Sequence[Expectation]
+
+
+def read_list(path: Path) -> FindingList:
+    """Read the list at a path, an empty one where nothing or only comments are; SpecError for other files."""
+    text = read_text(path, list) if path.exists() else ""
+    check_replaceable(path, _ANY_LIST)
+    if _is_blank(text):
+        return FindingList(path, text, ())
+    document = parse(str(path), text, list)
+    entries = parse_expectations(document)
+    if len(_ENTRY.split(text)) - 1 != len(entries):
+        raise document.error(
+            (), 'cannot be added to; write each entry on a line that begins with "- "'
+        )
+    return FindingList(path, text, entries)
+
+
+def _is_blank(text: str) -> bool:
+    """Whether a text holds nothing, or comments alone."""
+    return all(line.lstrip()[:1] in ("", "#") for line in text.splitlines())
+
+
+def write_list(
+    old: FindingList, report: Report, vectors: Path | None, select: Sequence[str]
+) -> tuple[list[Expectation], str]:
+    """Write the list of all that is wrong in a report, which was made without expectations.
+
+    Entries of the `old` list that still hold stay as they stand, comments included; new ones stand before
+    them. Entries that are stale, or whose cases all fail in another way, go. Returns the entries, and what
+    changed in words. Raises GrucibleError where the list cannot be written or read again, and where somebody
+    else changed it since it was read.
+    """
+    path = old.path
+    uses = apply_expectations(report, old.entries, vectors, select).uses
+    gone = [use.expectation for use in uses if use.stale or (use.otherwise and not use.failed)]
+    keeps = [not any(one is other for other in gone) for one in old.entries]
+    kept = [one for one, keep in zip(old.entries, keeps, strict=True) if keep]
+    left = apply_expectations(report, kept, vectors, select)
+    new = _make_entries(left, find_left_out(report, vectors, select))
+    text = _edit(old, keeps, new, report)
+    try:
+        entries = parse_expectations(parse(str(path), text, list))
+    except SpecError as error:
+        raise GrucibleError(
+            f"{path}: cannot be written as a list that can be read: {error}"
+        ) from None
+    if entries != [*new, *kept] or len(text.encode("utf-8")) > _MAX_BYTES:
+        raise GrucibleError(
+            f"{path}: the new list, of {len(new) + len(kept)} entries, could not be read again; "
+            "write it into another file"
+        )
+    if read_list(path).text != old.text:
+        raise GrucibleError(
+            f"{path}: was changed while the check ran, and stays as it is; check again to write the list"
+        )
+    if text != old.text:
+        write_whole(path, text, mark=_ANY_LIST)
+    counts = f"{len(new)} new, {len(kept)} kept, {len(gone)} taken out"
+    return entries, f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}: {counts}"
+
+
+def _edit(
+    old: FindingList, keeps: Sequence[bool], new: Sequence[Expectation], report: Report
+) -> str:
+    """Edit the text of a list: entries go without the comments below them, new ones stand first."""
+    if all(keeps) and not new and not _is_blank(old.text):
+        return old.text
+    head, *pieces = _ENTRY.split(old.text or _head(report))
+    chunks = [head if old.entries else _EMPTY.sub("", head), *map(_format_entry, new)]
+    for keep, piece in zip(keeps, pieces, strict=True):
+        chunks.append(piece if keep else "".join(_COMMENT.split(piece, maxsplit=1)[1:]))
+    if not new and not any(keeps):
+        chunks.append("[]")
+    return "\n\n".join(chunk.strip("\n") for chunk in chunks if chunk.strip()) + "\n"
+
+
+def _head(report: Report) -> str:
+    name = escape(f"{report.runtime} {report.runtime_version}".rstrip())[:_MAX_MESSAGE]
+    return (
+        f"# What {name} is known to do otherwise.\n"
+        "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
+    )
+
+
+def _format_entry(one: Expectation) -> str:
+    lines = [f"- cases: {_quote(one.cases)}"]
+    for field in HOW:
+        if texts := [_quote(text) for text in getattr(one, field)]:
+            value = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            lines.append(f"  {field}: {value}")
+    return "\n".join([*lines, f"  reason: {_quote(one.reason)}", '  link: ""'])
+
+
+def _quote(text: str) -> str:
+    """Write a text as YAML: known names as they are, others in double quotes."""
+    if is_misreading(text) and _NAME.fullmatch(text):
+        return text
+    quoted: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=1 << 20)
+    return quoted.strip()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that fail in one way, which `expected` describes, but for its cases."""
+
+    expected: Expectation
+    ids: list[str]
+    by_id: bool = False
+
+
+def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
+    """Make entries for what is unexpected; none names a case that is right, expected or left out."""
+    groups = group_failures(left.unexpected, left.diagnosis)
+    right = [r.id for r in left.results if r.decides and r.verdict == "passed"]
+    right += [*left_out, *(r.id for r in left.expected_failures)]
+    made: list[Expectation] = []
+    for place, group in enumerate(groups):
+        behind = [one for later in groups[place + 1 :] for one in later.ids]
+        globs, rest = list[str](), group.ids
+        if not group.by_id and place < _MAX_GROUPS:
+            globs, rest = find_globs(group.ids, [*right, *behind], _MAX_GLOBS)
+        known = {*group.ids, *right, *behind}
+        names = [*globs, *(literal(one, known) for one in rest)]
+        made += [replace(group.expected, cases=cases) for cases in names]
+    return [*made, *_expect_accepted(left.refusals, left_out)]
+
+
+def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> Iterator[Expectation]:
+    """Expect what was wrongly accepted, by operator and defect, or by id where that names others."""
+    wrong = [one for one in refusals if one.wrong and not one.expected]
+    right = [*(one.id for one in refusals if not one.accepted), *left_out]
+    for operator, defect in dict.fromkeys((one.operator, one.defect) for one in wrong):
+        mine = [one for one in wrong if (one.operator, one.defect) == (operator, defect)]
+        glob = f"{operator}/invalid/*/{defect}"
+        clean = not any(matches(one, glob) for one in right)
+        for cases in [glob] if clean else [one.id for one in mine]:
+            yield Expectation(cases, f"accepted although it must be refused: {mine[0].about}")
+
+
+def group_failures(results: Sequence[CaseResult], diagnosis: Diagnosis) -> list[Group]:
+    """Group cases that went wrong by what is to be expected of them.
+
+    The special stands before the general: errors before wrong numbers, misreadings before coarse arithmetic,
+    and otherwise small groups before large ones.
+    """
+    kinds: list[dict[object, list[CaseResult]]] = [{}, {}, {}, {}]
+    for result in (one for one in results if one.wrong):
+        kind, key = _find_kind(result, diagnosis)
+        kinds[kind].setdefault(key, []).append(result)
+    makers = (_expect_message, _expect_diagnosis, _expect_class, _expect_unexplained)
+    groups = []
+    for maker, alike in zip(makers, kinds, strict=True):
+        for cases in sorted(alike.values(), key=len):
+            by_id = maker is _expect_unexplained and len(cases) <= _MAX_ONE_BY_ONE
+            groups.append(Group(maker(cases, diagnosis), [one.id for one in cases], by_id))
+    return groups
+
+
+def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
+    """Find the kind of a failure (message, diagnosis, class, unexplained), and what alike ones share."""
+    finding = diagnosis.by_case.get(result.id)
+    if result.verdict == "failed":
+        if finding and finding.kind != "arithmetic":
+            return 1, frozenset(finding.names)
+        if result.holds:
+            return 2, result.dtype
+        if result.message.startswith("expected "):
+            return 3, None
+    message = masked(" ".join(result.message.split()))
+    return 0, (result.verdict, message[:_ENDS], message[-_ENDS:])
+
+
+def _expect_message(cases: Sequence[CaseResult], _: Diagnosis) -> Expectation:
+    first = cases[0]
+    what = {"error": "an error", "failed": "wrong"}.get(first.verdict, first.verdict)
+    message = " ".join(first.message.split())
+    reason = f'{what}: "{message[:_MAX_REASON]}"' if message else what
+    if first.verdict == "failed":  # the message is the judge's own
+        return Expectation("*", reason, diagnosis=(UNEXPLAINED,))
+    part = find_shared_part([one.message for one in cases])
+    return Expectation("*", reason, message=(part,) if part else ())
+
+
+def _expect_diagnosis(cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Expectation:
+    finding = diagnosis.by_case[cases[0].id]
+    where = f", {finding.where}" if finding.where else ""
+    names = finding.names if all(map(is_misreading, finding.names)) else (UNEXPLAINED,)
+    return Expectation("*", f"{finding.about}{where}", diagnosis=names)
+
+
+def _expect_class(cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Expectation:
+    """Expect the best class of arithmetic that all cases hold, or else the best of each."""
+    dtype = cases[0].dtype
+    shared = [c.name for c in CLASSES[dtype] if all(c.name in one.holds for one in cases)]
+    names = (*shared[:1],) or (*dict.fromkeys(one.arithmetic for one in cases),)
+    about = (f.about for f in diagnosis.findings if f.names == names and dtype in f.about)
+    reason = next(about, f"{dtype} as near as {' or '.join(names)} arithmetic")
+    return Expectation("*", reason, observed=names)
+
+
+def _expect_unexplained(_: Sequence[CaseResult], __: Diagnosis) -> Expectation:
+    reason = "TODO: why; the numbers are wrong, and nothing explains them"
+    return Expectation("*", reason, diagnosis=(UNEXPLAINED,))
+
+
+def find_shared_part(messages: Sequence[str]) -> str:
+    """Find the longest part of all messages without numbers and dtypes, which change; "" for a short one."""
+    texts = list(dict.fromkeys(" ".join(text.split())[-_MAX_TEXT:] for text in messages))
+    common = reduce(_find_longest_in_both, texts[:_MAX_TEXTS])
+    parts = [_cut(part.strip()) for part in VARYING.split(common)]
+    usable = [part for part in parts if part.isprintable() and all(part in one for one in texts)]
+    best = max(usable, key=len, default="")
+    return best if len(best) >= _MIN_MESSAGE else ""
+
+
+def _find_longest_in_both(one: str, other: str) -> str:
+    found = SequenceMatcher(None, one, other, autojunk=False).find_longest_match()
+    return one[found.a : found.a + found.size]
+
+
+def _cut(part: str) -> str:
+    """Cut a long part at the end of a word."""
+    if len(part) <= _MAX_MESSAGE:
+        return part
+    return part[:_MAX_MESSAGE].rpartition(" ")[0] or part[:_MAX_MESSAGE]

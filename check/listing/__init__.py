@@ -1,1 +1,0 @@
-"""Writing lists of known findings, from what fails at present."""
