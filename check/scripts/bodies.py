@@ -71,7 +71,7 @@ _ONNX_RUNS = {
         print("onnxruntime", ort.__version__)
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(CONTENT, options, providers=["CPUExecutionProvider"])
         outputs = session.run(names, feeds)
         """,
     ),
@@ -89,7 +89,7 @@ _ONNX_RUNS = {
         """\
         import cv2
         print("OpenCV", cv2.__version__)
-        net = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
+        net = cv2.dnn.readNetFromONNX(np.frombuffer(CONTENT, np.uint8))
         for name, array in feeds.items():
             net.setInput(array, name)
         outputs = net.forward(names)
@@ -101,7 +101,7 @@ _ONNX_RUNS = {
         import openvino as ov
         print("openvino", ov.get_version())
         core, arrays = ov.Core(), list(feeds.values())
-        compiled = core.compile_model(core.read_model(content, b""), "CPU", EXACT)
+        compiled = core.compile_model(core.read_model(CONTENT, b""), "CPU", EXACT)
         """,
     ),
     "mnn": (
@@ -115,7 +115,7 @@ _ONNX_RUNS = {
         folder = tempfile.mkdtemp()
         words = ["mnnconvert", "-f", "ONNX", "--modelFile", f"{folder}/onnx", "--MNNModel", f"{folder}/mnn"]
         with open(f"{folder}/onnx", "wb") as file:
-            file.write(content)
+            file.write(CONTENT)
         _tools.mnnconvert([*words, "--bizCode", "gru", *OPTIONS])
         net = MNN.nn.load_module_from_file(f"{folder}/mnn", list(feeds), names)
         kinds = {name: MNN.expr.int if a.dtype == "int32" else MNN.expr.float for name, a in feeds.items()}
@@ -131,7 +131,7 @@ _ONNX_RUNS = {
         import tract
         print("tract", tract.version())
         with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-            file.write(content)
+            file.write(CONTENT)
             file.flush()
             runnable = tract.onnx().load(file.name).into_model().into_runnable()
         outputs = [tensor.to_numpy() for tensor in runnable.run(list(feeds.values()))]
@@ -157,7 +157,7 @@ _ONNX_RUNS = {
         """,
     ),
 }  # fmt: skip
-"""By the first word of a runtime's name: the package, and lines that run the file `content` of a model."""
+"""By the first word of a runtime's name: the package, and lines that run the file of a `model`."""
 
 
 def _onnx_body(question: Question, name: str) -> ScriptBody:
@@ -167,9 +167,9 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
     needs, run = _ONNX_RUNS[family]
     options = OWN_KERNEL if name == "mnn-kernel" else []
     run = dedent(run).replace("OPTIONS", literal(options)).replace("EXACT", literal(EXACT))
+    run = run.replace("CONTENT", "model.SerializeToString()")
     lines = [
         *model_lines(question, name),
-        "content = model.SerializeToString()",
         f"names = {literal(list(node.asked.asked))}",
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
         *(run + _OPENVINO_RUN * (family == "openvino")).splitlines(),
@@ -282,7 +282,6 @@ def _program_body(question: Question, name: str) -> ScriptBody:
 
 _FUNCTION = """\
 import importlib.util
-import runpy
 from types import SimpleNamespace
 print(NAME)
 sys.path.insert(0, "")
@@ -312,7 +311,7 @@ def _function_body(question: Question, name: str) -> ScriptBody:
         raise RuntimeNotUsable(f"runtime {name}: {attribute!r} is not the name of a function")
     found = f"importlib.import_module({literal(place)}).{attribute}"
     if place.endswith(".py"):
-        found = f"runpy.run_path({literal(place)})[{literal(attribute)}]"
+        found = f"__import__('runpy').run_path({literal(place)})[{literal(attribute)}]"
     words = ("id", "operator", "dtype", "theme")
     fields = {word: literal(getattr(question, word)) for word in words}
     fields |= {word: literal(dict(getattr(question, word))) for word in ("given", "attributes")}
