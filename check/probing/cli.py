@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ...cases.console import say
+from ...cases.console import format_command, say
 from ..commands.option_values import seconds
 
 
@@ -18,22 +18,32 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
 
     COMMAND is a program in any language that answers questions on its standard input and output
     (check/protocol/README.md). Each step is a line. Where one is wrong, the bytes that came are
-    shown, those expected, and what to change. Whether its numbers are right, `grucible check` tells.
+    shown, those expected, and what to change. `grucible check` judges its numbers.
 
     Exit status 0: the protocol is right, perhaps with remarks; 1: something is wrong.
     """
-    from .lines import end_lines, step_lines
-    from .probe import probe
-    from .step import Step
+    from ..reports.wrapping import wrapped
+    from .probe import ProbeStep, core_asked, probe, step_lines
 
     if len(words) > 1:
         raise click.UsageError(f"put the command in quotes, as one word: '{' '.join(words)}'")
 
-    def tell(step: Step) -> None:
+    def report(step: ProbeStep) -> None:
         for line in step_lines(step):
-            say(line)
+            indent = len(line) - len(line.lstrip())
+            for one in wrapped(line.lstrip(), indent, indent + 10, cut=False):
+                say(one)
 
-    probed = probe(words[0], timeout, tell)
-    for line in end_lines(probed, words[0]):
-        say(line)
-    raise SystemExit(0 if probed.right else 1)
+    probed = probe(words[0], timeout, report)
+    results = [step.result for step in probed.steps]
+    wrong, remarks = results.count("wrong"), results.count("remark")
+    noted = f", with {remarks} remark{'s' * (remarks > 1)}" if remarks else ""
+    say("")
+    if wrong:
+        say(f"the protocol is not right: {wrong} step{'s' * (wrong > 1)} wrong{noted}")
+        say("how it should be: check/protocol/README.md, with complete programs beside it")
+        raise SystemExit(1)
+    asked, total = core_asked(probed.operators, probed.dtypes)
+    say(f"the protocol is right{noted}. Judge the numbers with:")
+    say(f"    {format_command('check', (), ['--runtime', words[0]])}")
+    say(f"It asks {asked} of the {total} core cases.")

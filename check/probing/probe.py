@@ -4,61 +4,114 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import GrucibleError
+from ...cases.operators.known import OPERATORS
+from ...cases.question import Question
 from ...vectors.case import Case
+from ...vectors.vector_set import open_set
 from ..observed.isolated import EXEC, command_of
-from .answering import expected_lines, wrong_answer
-from .conversation import ENDING_SECONDS, Conversation, Heard
-from .dump import differing, dumped, line_of_text
-from .greeting import Hello, hello_step
-from .message import carriage_returns, wrong_step
-from .plausible import byte_order, remarkable
-from .questions import of_other_sizes, plainest_first, sent_lines
-from .silence import LOOK
-from .starting import not_started
-from .step import Probed, Step
+from ..protocol.header import (
+    VERSION,
+    ProtocolError,
+    answer_parts,
+    array_of,
+    hello_lines,
+    question_parts,
+)
+from ..protocol.program import answer_head, hello_of
+from .conversation import Conversation, Heard, dump_bytes, is_text, write_out
 
 TIMEOUT = 10.0
 """How long a program may take for each step, in seconds."""
+ENDING_SECONDS = 5.0
+"""How long a program may take to end after the end of its input."""
 MOST_WRONG = 3
-"""After so many wrong steps no other is taken."""
+"""Maximum wrong steps; after them no other is taken."""
 MOST_TRIED = 8
-"""So many cases of an operator and dtype are tried until the program supports one."""
-STDERR = "standard error"
-"""What stands before the lines that the program writes there."""
+"""Maximum cases of an operator and dtype that are tried until the program supports one."""
 UNKNOWN_LINES = b"seconds 0.5\ncomment a later version may say more\n"
-"""Lines of a header that no version has so far."""
-HEADER_ROWS = 6
-"""So many rows are shown of an answer that is right."""
+"""Header lines that no version has so far."""
+
+_STDERR = "standard output is for the protocol alone: print to standard error instead (fprintf(stderr, …))"
+_FLUSH = (
+    "flush standard output after each message (fflush(stdout), sys.stdout.flush()), and read no more bytes "
+    "than were announced, never to the end of input"
+)
+_BYTES = (
+    "after `end` write the bytes of each output in the order of the output lines: elements × bytes of a "
+    "number, little-endian, and nothing after them"
+)
+_TEXT_MODE = "write bytes and not text; on Windows: _setmode(_fileno(stdout), _O_BINARY)"
+_COPY = "copy each output line of the question into the answer"
+_LOOP = "answer in a loop, question after question, until standard input ends"
 _SIZES = (
     "take all sizes from the lines of each question, and read just the bytes that they announce"
 )
-_NAME = (
-    "name in the hello only what is supported, or answer one of these: without outputs, `grucible check` "
-    "is incomplete"
-)
-_STATE = "keep nothing from one question to the next (the last state?), and initialise all memory"
-_ENDING = (
-    "where no further line can be read (fgets gives NULL), end with status 0, and write nothing"
-)
-_NOTHING = ("nothing, and an end with status 0",)
-_UNKNOWN = tuple(UNKNOWN_LINES.decode().splitlines())
+_NAME = "name in the hello only what is supported, or answer one of these"
 _PASS_OVER = "pass over header lines whose keyword you do not know: a later version may say more"
+_STATE = "keep nothing from one question to the next (the last state?), and initialise all memory"
+_ENDING = "where no further line can be read, end with status 0, and write nothing"
+_HELLO = (f"grucible {VERSION}", "name my_gru", "operator …", "dtype …", "end")
 
-Tell = Callable[[Step], None]
+
+class Cause(NamedTuple):
+    """What is wrong with a message, in a sentence, and what to change."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class ProbeStep:
+    """A step: its name, how it went, and a sentence about it.
+
+    `sent`, `seen` and `expected` are lines for a person to read: `seen` has the bytes that came, with their
+    offsets. `remedy` says what to change where it is not ok.
+    """
+
+    name: str
+    result: Literal["ok", "remark", "wrong"]
+    message: str
+    sent: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The steps that were taken, and the operators and dtypes that the program is asked for."""
+
+    steps: tuple[ProbeStep, ...]
+    operators: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether no step is wrong."""
+        return all(step.result != "wrong" for step in self.steps)
 
 
 class _Stop(Exception):
-    """What comes next would tell nothing."""
+    """Further steps would show nothing."""
 
 
-def probe(runtime: str, timeout: float = TIMEOUT, tell: Tell = lambda _: None) -> Probed:
-    """Talk to the program `exec: COMMAND` step by step, and say of each what was found.
+def probe(
+    runtime: str, timeout: float = TIMEOUT, report: Callable[[ProbeStep], None] = lambda _: None
+) -> Probed:
+    """Talk to the program `exec: COMMAND` step by step, and say what was found in each.
 
-    A step may take `timeout` seconds; `tell` gets each when it is done. Where one is wrong on which the
+    A step may take `timeout` seconds; `report` gets each when it is done. Where one is wrong on which the
     others build, it is the last. Raises GrucibleError for a name that is no program's.
     """
     if not runtime.startswith(EXEC):
@@ -66,7 +119,7 @@ def probe(runtime: str, timeout: float = TIMEOUT, tell: Tell = lambda _: None) -
             f"a probe talks to a program, and {runtime!r} names none; expected 'exec: COMMAND', such as "
             "'exec: ./my_gru'"
         )
-    probing = _Probing(command_of(runtime), timeout, tell)
+    probing = _Probing(command_of(runtime), timeout, report)
     with contextlib.closing(probing), contextlib.suppress(_Stop):
         probing.run()
     return Probed(tuple(probing.steps), probing.operators, probing.dtypes)
@@ -75,11 +128,13 @@ def probe(runtime: str, timeout: float = TIMEOUT, tell: Tell = lambda _: None) -
 class _Probing:
     """A probe under way: its steps so far, and the program, which is started anew where it was ended."""
 
-    def __init__(self, command: Sequence[str], timeout: float, tell: Tell) -> None:
-        self.steps: list[Step] = []
+    def __init__(
+        self, command: Sequence[str], timeout: float, report: Callable[[ProbeStep], None]
+    ) -> None:
+        self.steps: list[ProbeStep] = []
         self.operators: tuple[str, ...] = ()
         self.dtypes: tuple[str, ...] = ()
-        self._command, self._timeout, self._tell = command, timeout, tell
+        self._command, self._timeout, self._report = command, timeout, report
         self._program: Conversation | None = None
 
     def close(self) -> None:
@@ -89,183 +144,374 @@ class _Probing:
         self._program = None
 
     def run(self) -> None:
-        """Take the steps. Raises _Stop where those that are left would tell nothing."""
-        hello = self._start()
-        self.operators, self.dtypes = hello.operators, hello.dtypes
-        case, heard = self._first(hello)
-        self._other_sizes(case)
-        same = self._again(case, heard)
-        self._unknown_lines(case, heard if same else None)
-        for operator, dtype in _pairs(hello):
-            if (operator, dtype) != (case.operator, case.dtype):
-                self._one_of(operator, dtype)
-        self._end(case)
-
-    def _add(self, step: Step) -> None:
-        """A step that is done. After a wrong one the program is ended: what would it say next?"""
-        if step.result == "remark" and any(step.remedy == one.remedy for one in self.steps):
-            step = replace(step, seen=(), remedy="")  # it was said
-        self.steps.append(step)
-        self._tell(step)
-        if step.result == "wrong":
-            self.close()
-            if sum(one.result == "wrong" for one in self.steps) >= MOST_WRONG:
-                raise _Stop
-
-    def _start(self) -> Hello:
-        """The steps of starting the program and of its hello."""
-        self.close()
-        try:
-            self._program = Conversation(self._command, STDERR, self._timeout)
-        except OSError as error:
-            cause = not_started(self._command, error)
-            self._add(Step("start", "wrong", cause.what, remedy=cause.remedy))
-            raise _Stop from None
-        self._add(Step("start", "ok", f"{self._command[0]} runs"))
-        step, hello = hello_step(self._program.greet(), self._timeout)
-        self._add(step)
-        if hello is None:
-            raise _Stop
-        return hello
-
-    def _ask(self, case: Case, more: bytes = b"") -> Heard:
-        """Ask the program, of which a new process starts where the last was ended."""
-        if self._program is None:
-            self._program = Conversation(self._command, STDERR, self._timeout)
-            heard = self._program.greet()
-            if heard.hello is None:
-                step, _ = hello_step(heard, self._timeout)
-                self._add(replace(step, name="hello again"))
-                raise _Stop
-        return self._program.ask(case.question, more)
-
-    def _supported(self, cases: Sequence[Case]) -> tuple[Case, Heard, int]:
-        """The first of some cases that is answered with outputs, or that breaks the protocol, or else the
-        last; and how many were asked."""
-        for number, case in enumerate(cases[:MOST_TRIED], start=1):  # noqa: B007
-            heard = self._ask(case)
-            if heard.reply is None or heard.reply.status == "ok":
-                break
-        return case, heard, number
-
-    def _answered(self, name: str, case: Case, heard: Heard, hint: str = "") -> Step:
-        """The step of a question that was asked; `hint` is a remedy more where it is wrong."""
-        expected = expected_lines(case.question)
-        total = sum(wanted.nbytes for wanted in case.question.outputs.values())
-        if heard.reply is None:
-            cause = wrong_answer(case.question, heard, self._timeout)
-            step = wrong_step(name, cause, heard, expected, total)
-            remedy = "; ".join(filter(None, [hint, step.remedy]))
-            return replace(step, sent=sent_lines(case.question), remedy=remedy)
-        if heard.reply.status != "ok":
-            said = f"it answered {heard.reply.status}: {heard.reply.message or 'without a reason'}"
-            return Step(name, "ok" if heard.reply.status == "unsupported" else "remark", said)
-        if swapped := byte_order(heard.reply.outputs, case.answer.outputs):
-            return wrong_step(name, swapped, heard, expected, total)
-        said = f"answered with the {total} bytes of {' and '.join(heard.reply.outputs)}"
-        seen = dumped(heard.data, HEADER_ROWS, 1)
-        if found := remarkable(heard.reply.outputs, case.answer.outputs) or carriage_returns(
-            heard.data
-        ):
-            return Step(name, "remark", f"{said}; {found.what}", (), seen, (), found.remedy)
-        return Step(name, "ok", f"{said}; all finite", (), seen)
-
-    def _first(self, hello: Hello) -> tuple[Case, Heard]:
-        """The step of the first question that it supports."""
-        tried = 0
-        for operator, dtype in _pairs(hello):
+        """Take the steps. Raises _Stop where the others would show nothing."""
+        self._start()
+        pairs = list(itertools.product(self.operators, sorted(self.dtypes, key="float32".__ne__)))
+        for operator, dtype in pairs:
             if not (cases := plainest_first(operator, dtype)):
                 continue
-            case, heard, count = self._supported(cases)
-            tried += count
-            if heard.reply is None or heard.reply.status == "ok":
-                step = self._answered("first question", case, heard)
-                self._add(replace(step, sent=sent_lines(case.question)))
-                if step.result == "wrong":
-                    raise _Stop
-                return case, heard
-        assert heard.reply is not None
-        said = (
-            f"none of {tried} questions was answered with outputs; the last one was answered "
-            f"{heard.reply.status}: {heard.reply.message or 'without a reason'}"
+            case, heard = self._supported(cases)
+            if not heard.data.startswith(b"unsupported"):
+                break
+        first = self._answered("first question", case, heard)
+        if not heard.data.startswith(b"ok") and first.result != "wrong":
+            first = replace(
+                first, result="wrong", expected=expected_lines(case.question), remedy=_NAME
+            )
+        self._add(replace(first, sent=sent_lines(case.question)), needed=True)
+        others = [
+            one for one in plainest_first(case.operator, case.dtype) if _size(one) != _size(case)
+        ]
+        other, now = self._supported(sorted(others, key=_size, reverse=True))
+        step = self._answered("other sizes", other, now)
+        hint = f"{_SIZES}; " * (step.result == "wrong" and not step.remedy.startswith(_LOOP))
+        self._add(
+            replace(step, message=f"{step.message} ({other.id})", remedy=hint + step.remedy),
+            needed=True,
         )
-        self._add(Step("first question", "wrong", said, sent_lines(case.question), dumped(heard.data),
-                       expected_lines(case.question), _NAME))  # fmt: skip
-        raise _Stop
+        self._same("asked again", case, heard, "remark", _STATE)
+        self._same("unknown lines", case, heard, "wrong", _PASS_OVER, UNKNOWN_LINES)
+        for operator, dtype in pairs:
+            cases = plainest_first(operator, dtype)
+            if cases and (operator, dtype) != (case.operator, case.dtype):
+                one, now = self._supported(cases)
+                self._add(self._answered(f"{operator} {dtype}", one, now))
+        self._end(case)
 
-    def _other_sizes(self, first: Case) -> None:
-        """The step of a question whose inputs have other byte counts."""
-        case, heard, _ = self._supported(
-            of_other_sizes(first, plainest_first(first.operator, first.dtype))
-        )
-        hint = "" if "(exit status 0)" in heard.ended else _SIZES
-        step = self._answered("other sizes", case, heard, hint)
-        self._add(replace(step, said=f"{step.said} ({case.id})"))
+    def _add(self, step: ProbeStep, *, needed: bool = False) -> None:
+        """Keep and report a step; after a wrong one the program is ended, for nobody knows its state."""
+        self.steps.append(step)
+        self._report(step)
         if step.result == "wrong":
-            raise _Stop
+            self.close()
+            if needed or sum(one.result == "wrong" for one in self.steps) >= MOST_WRONG:
+                raise _Stop
 
-    def _again(self, case: Case, before: Heard) -> bool:
-        """The step of the first question once more; whether the answer is the same."""
-        heard = self._ask(case)
-        step = self._answered("asked again", case, heard)
-        same = heard.data == before.data
-        if step.result == "wrong":
-            self._add(step)
-            raise _Stop
-        if same:
+    def _start(self) -> None:
+        """Start the program, and take its hello."""
+        try:
+            self._program = Conversation(self._command)
+        except OSError as error:
+            cause = _explain_no_start(self._command, error)
+            self._add(ProbeStep("start", "wrong", cause.what, remedy=cause.remedy), needed=True)
+            raise
+        self._add(ProbeStep("start", "ok", f"{self._command[0]} runs"))
+        heard = self._program.ask(hello_lines(), _has_header, self._timeout)
+        try:
+            hello = hello_of(_header(heard)[0])
+            if hello.unusable:
+                raise ProtocolError(f"it says that it cannot be used: {hello.unusable}")
+            unknown = [*(hello.operators - {*OPERATORS}), *(hello.dtypes - {*FLOAT_TYPES})]
+            self.operators = tuple(
+                o for o in OPERATORS if not hello.operators or o in hello.operators
+            )
+            self.dtypes = tuple(d for d in FLOAT_TYPES if not hello.dtypes or d in hello.dtypes)
+            if not (self.operators and self.dtypes) or _header(heard)[1]:
+                raise ProtocolError(f"unknown: {', '.join(map(repr, unknown))}")
+        except ProtocolError as error:
             self._add(
-                Step("asked again", "ok", "the first question has the same answer, byte for byte")
+                _wrong("hello", explain_hello(heard, str(error), self._timeout), heard, _HELLO),
+                needed=True,
+            )
+        who = f"{hello.name} {hello.version}".strip() or "it does not say its name"
+        known = f"operators: {', '.join(self.operators)}; dtypes: {', '.join(self.dtypes)}"
+        step = ProbeStep("hello", "ok", f"{who}; {known}", seen=dump_bytes(heard.data))
+        if unknown:
+            message = f"{step.message}; unknown: {', '.join(map(repr, unknown))}"
+            remedy = f"operators are {', '.join(OPERATORS)}; dtypes are {', '.join(FLOAT_TYPES)}"
+            step = replace(step, result="remark", message=message, remedy=remedy)
+        self._add(step)
+
+    def _ask(self, case: Case, more: bytes = b"") -> Heard:
+        """Ask a question, with `more` lines in its header, in a new process where the last was ended."""
+        if self._program is None:
+            self._program = Conversation(self._command)
+            self._program.ask(hello_lines(), _has_header, self._timeout)
+        total = sum(wanted.nbytes for wanted in case.question.outputs.values())
+        header, *arrays = question_parts(case.question)
+        message = b"".join([header.replace(b"\ninput ", b"\n" + more + b"input ", 1), *arrays])
+        return self._program.ask(message, lambda data: _is_whole(data, total), self._timeout)
+
+    def _supported(self, cases: Sequence[Case]) -> tuple[Case, Heard]:
+        """Ask some cases until one is not answered `unsupported`."""
+        for case in cases[:MOST_TRIED]:
+            heard = self._ask(case)
+            if not heard.data.startswith(b"unsupported"):
+                break
+        return case, heard
+
+    def _answered(self, name: str, case: Case, heard: Heard) -> ProbeStep:
+        """Return the step of a question that was asked."""
+        question = case.question
+        try:
+            outputs = read_answer(heard, question)
+        except ProtocolError as error:
+            cause = explain_answer(heard, question, str(error), self._timeout)
+            step = _wrong(name, cause, heard, expected_lines(question))
+            return replace(step, sent=sent_lines(question))
+        result: Literal["ok", "remark", "wrong"]
+        if not outputs:
+            said = write_out(heard.data.partition(b"\n")[0], 200)
+            result = "ok" if said.startswith("unsupported") else "remark"
+            return ProbeStep(name, result, f"it answered {said}", seen=dump_bytes(heard.data))
+        total = sum(array.nbytes for array in outputs.values())
+        message = f"answered with the {total} bytes of {' and '.join(outputs)}"
+        seen = dump_bytes(heard.data, 6, 1)
+        if odd := _odd_values(outputs, case.answer.outputs):
+            result = "wrong" if odd.remedy == _BYTES else "remark"
+            return ProbeStep(name, result, f"{message}; {odd.what}", (), seen, (), odd.remedy)
+        return ProbeStep(name, "ok", f"{message}; all finite", seen=seen)
+
+    def _same(
+        self,
+        name: str,
+        case: Case,
+        before: Heard,
+        otherwise: Literal["remark", "wrong"],
+        remedy: str,
+        more: bytes = b"",
+    ) -> None:
+        """Take the step of the first question once more, with `more` lines in its header."""
+        heard = self._ask(case, more)
+        step = self._answered(name, case, heard)
+        if step.result == "wrong":
+            self._add(replace(step, remedy=f"{remedy}; {step.remedy}"), needed=not more)
+        elif heard.data == before.data or (more and self.steps[-1].result != "ok"):
+            self._add(
+                ProbeStep(name, "ok", "the first question has the same answer, byte for byte")
             )
         else:
-            self._add(Step("asked again", "remark", "the first question has another answer now", (),
-                           differing(before.data, heard.data), (), _STATE))  # fmt: skip
-        return same
-
-    def _unknown_lines(self, case: Case, before: Heard | None) -> None:
-        """The step of lines that no version has; the answer is that of `before`, if that is known."""
-        heard = self._ask(case, UNKNOWN_LINES)
-        step = self._answered("unknown lines", case, heard, _PASS_OVER)
-        if step.result == "wrong":
-            self._add(replace(step, sent=(*_UNKNOWN, "among the lines of the first question")))
-        elif before is not None and heard.data != before.data:
-            self._add(Step("unknown lines", "wrong", "header lines that no version has changed its answer",
-                           _UNKNOWN, differing(before.data, heard.data), (), _PASS_OVER))  # fmt: skip
-        else:
-            self._add(
-                Step("unknown lines", "ok", "header lines of a later version are passed over")
-            )
-
-    def _one_of(self, operator: str, dtype: str) -> None:
-        """The step of a question of an operator and dtype, where the core has one."""
-        if cases := plainest_first(operator, dtype):
-            case, heard, _ = self._supported(cases)
-            self._add(self._answered(f"{operator} {dtype}", case, heard))
+            seen = ("before:", *dump_bytes(before.data), "now:", *dump_bytes(heard.data))
+            message = "the first question has another answer now"
+            self._add(ProbeStep(name, otherwise, message, (), seen, (), remedy))
 
     def _end(self, case: Case) -> None:
-        """The step of the end of its input."""
+        """Take the step of the end of its input."""
         if self._program is None:
             self._ask(case)
         assert self._program is not None
-        heard = self._program.end()
-        if heard.data:
-            said = f"after its last answer it wrote '{line_of_text(heard.data)}'"
-            self._add(
-                Step("end of input", "wrong", said, (), dumped(heard.data), _NOTHING, _ENDING)
+        heard = self._program.end(ENDING_SECONDS)
+        step = ProbeStep("end of input", "ok", f"it {heard.ended}")
+        if heard.data or "crashed" in heard.ended:
+            said = f"when its input ended it {heard.ended or 'went on'}"
+            if heard.data:
+                said = f"after its last answer it wrote '{write_out(heard.data)}'"
+            expected = ("nothing, and an end with status 0",)
+            step = ProbeStep(
+                "end of input", "wrong", said, (), dump_bytes(heard.data), expected, _ENDING
             )
-        elif heard.ended.startswith("crashed"):
-            said = f"when its input ended it {heard.ended}"
-            self._add(Step("end of input", "wrong", said, (), (), _NOTHING, f"{_ENDING}; {LOOK}"))
-        elif heard.how == "late":
+        elif heard.late:
             said = f"it still runs {ENDING_SECONDS:g} s after the end of its input, and was stopped"
-            self._add(Step("end of input", "remark", said, remedy=_ENDING))
+            step = ProbeStep("end of input", "remark", said, remedy=_ENDING)
         elif "(exit status 0)" not in heard.ended:
-            said = f"when its input ended it {heard.ended}"
-            self._add(Step("end of input", "remark", said, remedy=_ENDING))
-        else:
-            self._add(Step("end of input", "ok", f"it {heard.ended}"))
+            step = replace(
+                step,
+                result="remark",
+                message=f"when its input ended it {heard.ended}",
+                remedy=_ENDING,
+            )
+        self._add(step)
 
 
-def _pairs(hello: Hello) -> Iterator[tuple[str, str]]:
-    """What it is to be asked; first float32, which most programs know best."""
-    dtypes = sorted(hello.dtypes, key=lambda dtype: dtype != "float32")
-    return itertools.product(hello.operators, dtypes)
+@cache
+def plainest_first(operator: str, dtype: str) -> tuple[Case, ...]:
+    """Return the core cases of an operator and dtype: the textbook's GRU first, the smallest first."""
+    with open_set(None, [f"{operator}/core/{dtype}/*"]) as vectors:
+        cases = [case for rows in vectors.slices() for case in rows.block.cases()]
+    return tuple(sorted(cases, key=lambda case: (len(case.given), _size(case), case.id)))
+
+
+def core_asked(operators: Sequence[str], dtypes: Sequence[str]) -> tuple[int, int]:
+    """Return how many core cases are of these operators and dtypes, and how many there are."""
+    with open_set() as vectors:
+        ids = [case_id.split("/") for case_id in vectors.ids]
+    return sum(one[0] in operators and one[2] in dtypes for one in ids), len(ids)
+
+
+def _size(case: Case) -> int:
+    return sum(array.nbytes for array in case.inputs.values())
+
+
+def sent_lines(question: Question) -> tuple[str, ...]:
+    """Return the question as it is sent, as lines: its header, and how many bytes follow."""
+    header, *arrays = question_parts(question)
+    sizes = ", ".join(f"{name} {array.nbytes}" for name, array in question.inputs.items())
+    return (*dump_bytes(header, 20, 5), f"{len(header):6}  {sum(map(len, arrays))} bytes: {sizes}")
+
+
+def expected_lines(question: Question) -> tuple[str, ...]:
+    """Return the expected answer as lines."""
+    header = answer_parts("ok", question.buffers())[0].decode()
+    sizes = [f"{name} {wanted.nbytes}" for name, wanted in question.outputs.items()]
+    total = sum(wanted.nbytes for wanted in question.outputs.values())
+    return (*header.splitlines(), f"then {total} bytes: {', '.join(sizes)}")
+
+
+_END = re.compile(rb"^end\r?\n", re.MULTILINE)
+
+
+def _has_header(data: bytes) -> bool:
+    return _END.search(data) is not None
+
+
+def _is_whole(data: bytes, total: int) -> bool:
+    """Whether an answer has its header, and of outputs `total` bytes."""
+    end = _END.search(data)
+    return end is not None and (not data.startswith(b"ok") or len(data) - end.end() >= total)
+
+
+def _header(heard: Heard) -> tuple[list[str], bytes]:
+    """Return the lines of a header and the bytes after it; ProtocolError where it has no end."""
+    end = _END.search(heard.data)
+    if end is None:
+        raise ProtocolError("its header has no line `end`")
+    text = heard.data[: end.start()].decode("utf-8", "backslashreplace")
+    return [line.removesuffix("\r") for line in text.split("\n")[:-1]], heard.data[end.end() :]
+
+
+def read_answer(heard: Heard, question: Question) -> dict[str, Array]:
+    """Return the outputs of a whole answer, none where it says why; ProtocolError where it is not right."""
+    lines, rest = _header(heard)
+    expected = expected_lines(question)[1:-2] if lines[:1] == ["ok"] else ()
+    announced = [line for line in lines if line.startswith("output")]
+    for line in announced:
+        if line not in expected:
+            name = line.split(" ")[1:2]
+            meant = [one for one in expected if one.split(" ")[1:2] == name] or expected
+            raise ProtocolError(f"its line '{line}' should be '{' or '.join(meant)}'")
+    if missing := [line for line in expected if line not in announced]:
+        raise ProtocolError(f"it does not announce '{missing[0]}'")
+    head = answer_head(lines, question)
+    if len(rest) != head.bytes:
+        raise ProtocolError(f"{len(rest)} bytes came of the {head.bytes} announced")
+    parts = np.cumsum([0, *(one.bytes for one in head.outputs)])
+    return {
+        one.name: array_of(one, rest[start : start + one.bytes])
+        for one, start in zip(head.outputs, parts, strict=False)
+    }
+
+
+def explain_silence(heard: Heard, what: str, timeout: float) -> Cause:
+    """Return the cause where not a byte came of a hello or an answer."""
+    if heard.afterwards:
+        return Cause(f"its {what} came only when its input had ended", _FLUSH)
+    if not heard.late:
+        remedy = f"see what it wrote to standard error; {_LOOP}"
+        if "(exit status 0)" in heard.ended:
+            remedy = f"{_LOOP}, and say hello first" if what == "hello" else _LOOP
+        return Cause(f"instead of its {what} it {heard.ended}", remedy)
+    if heard.ended:
+        return Cause(
+            f"no {what} in {timeout:g} s: it waited for more bytes than were sent, or for the end of its "
+            f"input; then it {heard.ended}",
+            _FLUSH,
+        )
+    return Cause(
+        f"no {what} in {timeout:g} s", f"if it is only slow, raise --timeout; else: {_FLUSH}"
+    )
+
+
+def explain_hello(heard: Heard, problem: str, timeout: float) -> Cause:
+    """Return what is wrong with a hello, `problem` where no common cause is seen."""
+    if not heard.data:
+        return explain_silence(heard, "hello", timeout)
+    if heard.data.startswith((b"ok", b"error", b"unsupported")):
+        return Cause(
+            "it takes the judge's hello for a question",
+            "say hello first, and read the judge's hello",
+        )
+    rest = _END.split(heard.data, 1)[1:]
+    if rest and rest[0] and is_text(rest[0]):
+        return Cause(
+            f"it printed '{write_out(rest[0])}' to standard output after its hello", _STDERR
+        )
+    if heard.afterwards and not rest:
+        return Cause("the end of its hello came only when its input had ended", _FLUSH)
+    return Cause(
+        problem, f"a hello begins with the line `grucible {VERSION}` and ends with the line `end`"
+    )
+
+
+def explain_answer(heard: Heard, question: Question, problem: str, timeout: float) -> Cause:
+    """Return what is wrong with an answer, `problem` where no common cause is seen."""
+    if not heard.data:
+        return explain_silence(heard, "answer", timeout)
+    data, ended = heard.data, f"; then it {heard.ended}" if heard.ended else ""
+    total = sum(wanted.nbytes for wanted in question.outputs.values())
+    begun = re.search(rb"^ok\r?\n", data, re.MULTILINE)
+    if begun and begun.start() and is_text(data[: begun.start()]):
+        said = write_out(data[: begun.start()])
+        return Cause(f"it printed '{said}' to standard output before its answer{ended}", _STDERR)
+    if heard.late and _is_whole(data + heard.afterwards, total) and heard.afterwards:
+        return Cause(f"{len(heard.afterwards)} bytes came only when its input had ended", _FLUSH)
+    if not begun:
+        first = write_out(data.partition(b"\n")[0])
+        return Cause(
+            f"its answer begins with '{first}'{ended}",
+            f"an answer begins with the line `ok`. {_STDERR}",
+        )
+    if " bytes came of the " not in problem:
+        return Cause(f"{problem}{ended}", _COPY if "line '" in problem or "announce" in problem else
+                     "write the lines of the header, then the line `end`, then the bytes")  # fmt: skip
+    rest = _END.split(data, 1)[1]
+    expanded = rest.count(b"\r\n")
+    if expanded and len(rest) - expanded == total:
+        return Cause(
+            f"{problem}: standard output is in text mode, and 0a came as 0d 0a", _TEXT_MODE
+        )
+    if len(rest) > total and is_text(rest[total:]):
+        return Cause(
+            f"it printed '{write_out(rest[total:])}' to standard output after its answer", _STDERR
+        )
+    factor = "half" if 2 * len(rest) == total else "twice" if len(rest) == 2 * total else ""
+    hint = f": {factor} as many; are the numbers of another dtype?" if factor else ""
+    return Cause(f"{problem}{hint}{ended}", _BYTES)
+
+
+def _explain_no_start(command: Sequence[str], error: OSError) -> Cause:
+    """Return why a command does not start, and what to do."""
+    program = command[0]
+    remedy = "was it built? A program in this directory is named ./PROGRAM"
+    if Path(program).is_file():
+        remedy = (
+            "build it for this machine and make it executable (chmod +x), or name what runs it: "
+        )
+        remedy += f"exec: ./{program}" if "/" not in program else f"exec: python3 {program}"
+    return Cause(f"{program} cannot be started: {error.strerror or error}", remedy)
+
+
+def _wrong(name: str, cause: Cause, heard: Heard, expected: tuple[str, ...]) -> ProbeStep:
+    """Return the step of a message that is not right, with the bytes that came."""
+    seen = dump_bytes(heard.data, 9, 4) or ("not a byte",)
+    if heard.afterwards:
+        seen += ("and when its input had ended:", *dump_bytes(heard.afterwards, 4, 2))
+    return ProbeStep(name, "wrong", cause.what, (), seen, expected, cause.remedy)
+
+
+def _odd_values(seen: Mapping[str, Array], expected: Mapping[str, Array]) -> Cause | None:
+    """Return what is odd about values: they are not finite, all zero, or of the other byte order."""
+    for name, array in seen.items():
+        values, wanted = array.astype(np.float64), expected[name].astype(np.float64)
+        with np.errstate(all="ignore"):
+            swapped = array.byteswap().astype(np.float64)
+        if not wanted.any():
+            continue
+        if np.allclose(swapped, wanted, rtol=1e-2, atol=0) and not np.array_equal(swapped, values):
+            return Cause(f"{name} has the bytes of each number in the wrong order", _BYTES)
+        if not np.isfinite(values).all():
+            return Cause(f"{name} has values that are not finite", "is all memory initialised?")
+        if not values.any():
+            return Cause(f"all values of {name} are zero", "is the result copied into the answer?")
+    return None
+
+
+def step_lines(step: ProbeStep) -> Iterator[str]:
+    """Yield the lines of a step; its bytes where it is not ok, or where the question is shown, too."""
+    word = "WRONG" if step.result == "wrong" else step.result
+    yield f"{word:8}{step.name}: {step.message}"
+    for title, lines in (("sent", step.sent), ("seen", step.seen), ("expected", step.expected)):
+        if lines and (step.result != "ok" or step.sent):
+            yield f"    {title}:"
+            yield from (f"    {' ' * 8 * (title == 'expected')}{line}" for line in lines)
+    if step.remedy:
+        yield f"    remedy: {step.remedy}"
