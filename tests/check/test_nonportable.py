@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from diagnosis.blocks import core_blocks
 
 from grucible.gen.making.recomputing import differing
 from grucible.vectors.block import Block
 
-from .diagnosing import core_blocks
 from .made import CELL
 
 

@@ -22,14 +22,13 @@ from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 
 from .conftest import Command
-from .diagnosing import CORE_THEMES
 from .made import SEQUENCE, make_block, write_vectors
 
 
 def blocks() -> Iterator[Block]:
     """The core vectors but for the plain questions, those that decide a verdict."""
     for block in core_blocks():
-        if block.tier in DECIDING and any(selected(one, CORE_THEMES) for one in block.ids):
+        if block.tier in DECIDING and any(selected(one, ("*/core*/*",)) for one in block.ids):
             yield block
 
 
@@ -48,7 +47,7 @@ def whole(computed: list[tuple[Block, list[tuple[Variant, Array]]]]) -> Score:
             "grucible.check.score.catches",
             lambda block, *_: known[block.operator, block.path],
         )
-        return score(None, select=CORE_THEMES)
+        return score(None, select=("*/core*/*",))
 
 
 def test_the_core_vectors_catch_every_misreading_at_every_dtype(whole: Score) -> None:
@@ -69,7 +68,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
         for variant, found in caught_in:
             counts[block.operator, variant.name, block.dtype] += int(found.sum())
             each.update(itertools.compress(block.ids, found))
-    for case in (one for one in core_cases() if selected(one.id, CORE_THEMES)):
+    for case in (one for one in core_cases() if selected(one.id, ("*/core*/*",))):
         least = 21 if case.operator.startswith("openvino.") else 5  # readings differ, or few steps
         assert each[case.id] >= least, case.id
     for operator, rows in whole.caught.items():
@@ -79,7 +78,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
 
 
 def test_where_a_misreading_is_visible() -> None:
-    found = score(None, misreading="lbr-ignored", select=CORE_THEMES)
+    found = score(None, misreading="lbr-ignored", select=("*/core*/*",))
     for operator in found.caught:
         where = found.visible_where(operator, "lbr-ignored")
         [(attribute, values)] = [

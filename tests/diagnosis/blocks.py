@@ -1,4 +1,4 @@
-"""Diagnosing from stacked blocks in memory: what `verify` finds, without a call per case or a file.
+"""Diagnose from stacked blocks in memory: what `verify` finds, without a call per case or a file.
 
 The core vectors are loaded once, and which cases of one of their blocks catch a variant is found once.
 """
@@ -9,13 +9,12 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import shipped
 
 from grucible import Question, Report
-from grucible.cases.dtypes import Arrays
+from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators.known import OPERATORS
 from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.diagnose import diagnose
@@ -28,30 +27,21 @@ from grucible.check.reports.json import report_json
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
 
-Array = npt.NDArray[Any]
-CORE_THEMES = ("*/core*/*",)
 BlockRuntime = Callable[[Block], Mapping[str, Array]]
 """What gives the stacked outputs of a whole block."""
 
 
 @cache
-def core_blocks(operator: str, dtype: str) -> tuple[Block, ...]:
-    """The blocks of the core vectors of an operator and dtype, but for the plain questions; those of larger
-    sizes last."""
-    found: list[Block] = []
-    for file, relative in find_vectors(None, CORE_THEMES):
-        with open_vectors(file, relative) as vectors:
-            if vectors.operator == operator and vectors.theme.startswith("core"):
-                stored = [block for block in vectors.blocks() if block.dtype == dtype]
-                found += [block.read(0, len(block)) for block in stored]
-    return tuple(sorted(found, key=lambda block: "i17" in block.ids[0]))
+def core_blocks(operator: str, dtype: str = "float32") -> tuple[Block, ...]:
+    """List an operator's core blocks of a dtype without the plain questions; larger sizes come last."""
+    found = [block for block in shipped.core_blocks() if block.operator == operator]
+    some = [block for block in found if block.dtype == dtype and "/core" in block.ids[0]]
+    return tuple(sorted(some, key=lambda block: "i17" in block.ids[0]))
 
 
 def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
-    """The report on a runtime of whole blocks, its diagnosis included."""
+    """Judge a runtime of whole blocks, and diagnose it."""
     criteria = chosen_criteria()
     grades: dict[str, Grade] = {}
     results, failing, passed = [], [], []
@@ -65,10 +55,8 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         if wrong.any():
             given = {name: array[wrong] for name, array in outputs.items()}
             failing.append(FailingBlock(block.rows(wrong), given, criteria[block.dtype]))
-        right = np.array([r.decides and r.verdict == "passed" for r in found])
-        passed.append((block, right))
+        passed.append((block, np.array([r.decides and r.verdict == "passed" for r in found])))
     held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
-    diagnosis = diagnose(failing, held, InMemory(passed))
     report = Report(
         runtime="in memory",
         runtime_version="",
@@ -76,9 +64,9 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         origins={},
         grades=grades,
         results=results,
-        diagnosis=diagnosis,
+        diagnosis=diagnose(failing, held, InMemory(passed)),
     )
-    assert json.loads(report_json(report))  # of whatever numbers a finding has
+    assert json.loads(report_json(report))  # whatever numbers a finding has
     return report
 
 
@@ -97,7 +85,7 @@ class InMemory(Passing):
         return [block.rows(right) for block, right in self._whole]
 
     def caught(self, names: Collection[str]) -> dict[str, list[Array]]:
-        """By name of a variant, and of each of `blocks`, which cases would have caught it."""
+        """Find, for each variant and each of `blocks`, which cases would have caught it."""
         found: dict[str, list[Array]] = {}
         for name in names:
             masks = [_caught(block.operator, block.path, name) for block, _ in self._whole]
@@ -111,22 +99,20 @@ class InMemory(Passing):
 @cache
 def _caught(operator: str, path: str, name: str) -> Array | None:
     """(n,) which cases of a core block catch a variant; None where it means nothing there."""
-    [block] = [b for b in core_blocks(operator, path.partition("/")[0]) if b.path == path]
+    blocks = core_blocks(operator, path.partition("/")[0])
+    [block] = [one for one in blocks if one.path == path]
     found = [caught for _, caught in catches(block, {name})]
     return found[0] if found else None
 
 
 def selected(blocks: Iterable[Block], glob: str) -> list[Block]:
-    """The cases of blocks whose ids match, without the blocks that have none."""
+    """Take the cases of blocks whose ids match, without the blocks that have none."""
     masks = [(block, np.array([fnmatchcase(i, glob) for i in block.ids])) for block in blocks]
     return [block.rows(mask) for block, mask in masks if mask.any()]
 
 
 def variants_run(*names: str) -> BlockRuntime:
-    """A runtime that is wrong in the way of those of some variants that mean something for it.
-
-    It computes all of them at once, in float64, and rounds to float32 at the end.
-    """
+    """Make a runtime that is wrong in the way of some variants at once, rounding to float32 at the end."""
 
     def run(block: Block) -> Arrays:
         operator = OPERATORS[block.operator]
@@ -141,8 +127,24 @@ def variants_run(*names: str) -> BlockRuntime:
     return run
 
 
+def changed(
+    change: Callable[[Array, Array, np.random.Generator], Array], run: BlockRuntime | None = None
+) -> BlockRuntime:
+    """Make a runtime whose outputs are changed: of each, given what `run` gives, the answer and randomness."""
+
+    def whole(block: Block) -> Arrays:
+        rng, right = np.random.default_rng(3), block.answer.outputs
+        given = run(block) if run else right
+        return {
+            name: np.asarray(change(given[name].copy(), right[name], rng)).astype(right[name].dtype)
+            for name in right
+        }
+
+    return whole
+
+
 def by_question(run: Callable[[Question], Mapping[str, Array]]) -> BlockRuntime:
-    """A runtime of questions, asked every question of a block."""
+    """Make a runtime of blocks from one that is asked each question."""
 
     def whole(block: Block) -> Arrays:
         rows = [run(question) for question in block.questions()]
@@ -152,7 +154,7 @@ def by_question(run: Callable[[Question], Mapping[str, Array]]) -> BlockRuntime:
 
 
 def names(report: Report) -> set[tuple[str, ...]]:
-    """Everything the diagnosis names, alternatives included."""
+    """Collect everything the diagnosis names, alternatives included."""
     return {
         named
         for finding in report.diagnosis.findings

@@ -1,0 +1,467 @@
+"""Wrong runtimes get the right finding, and those that are wrong in no known way get none."""
+
+# ruff: noqa: ARG002, ARG005
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, no-any-return"
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from diagnosis.blocks import (
+    changed,
+    core_blocks,
+    names,
+    report_on,
+    selected,
+    variants_run,
+)
+from diagnosis.kernel import Array, Kernel, right
+from diagnosis.wrong import CELL, ONNX, SEQUENCE
+
+from grucible import Question, Unsupported, verify
+from grucible.cases.operators.known import OPERATORS
+from grucible.check.reports.terminal import headline, report_lines
+from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.curves import KNOTS
+from grucible.vectors.block import Block
+from grucible.vectors.find import case_ids
+
+MISREADINGS = [one for one in CATALOGUE.values() if one.kind in ("misreading", "approximation")]
+EVERY = 11
+"""Of the catalogue, every so many are diagnosed here: one takes half a second."""
+
+
+def first_operator(variant) -> str:
+    """The first operator with sequences that a variant means something for."""
+    operators = (SEQUENCE, ONNX, "bnnsgraph.gru")
+    return next(one for one in operators if variant.means_something_for(OPERATORS[one]))
+
+
+@pytest.mark.parametrize(
+    ("operator", "named"),
+    [
+        *((first_operator(one), {one.name}) for one in MISREADINGS[::EVERY]),
+        # in no catalogue: with a number, or in some units
+        (CELL, {"z-scaled=0.9"}),
+        (CELL, {"t-limited=0.5"}),
+        (CELL, {"r-h-scaled=0.25"}),
+        (SEQUENCE, {"sigmoid-argument-scaled=0.5"}),
+        (SEQUENCE, {"a_h-shifted=0.01"}),
+        (SEQUENCE, {"in-place"}),
+        (SEQUENCE, {"z-rounded=256"}),
+        (ONNX, {"softplus-result-shifted=-0.7"}),
+        (ONNX, {"rb-twice-zr"}),
+        (CELL, {"bias-ignored@tail-of-4"}),
+        (CELL, {"r-squared@tail-of-4"}),  # other units become wrong, too
+        (CELL, {"u-over-root@tail-of-4"}),
+        # several at once
+        (SEQUENCE, {"lbr-ignored", "lengths-ignored"}),
+        (SEQUENCE, {"gate-order-rzh", "Y-directions-exchanged"}),
+        (SEQUENCE, {"bias-ignored", "sigmoid-as-hard-sigmoid"}),
+        (CELL, {"state-limited=0.5", "b-r-of-z"}),
+        (SEQUENCE, {"Rbh-outside", "clip-after-activation", "Ho-of-last-valid-step"}),
+    ],
+)
+def test_what_is_wrong_everywhere_is_named(operator: str, named: set[str]) -> None:
+    report = report_on(core_blocks(operator), variants_run(*sorted(named)))
+    found = report.diagnosis
+    assert (found.failed >= 3, found.unexplained) == (True, 0)
+    assert named in [set(one) for one in names(report)]
+    whole = [one for one in found.findings if one.explains == found.failed]
+    assert [one.certain for one in whole] == [True] or len(named) > 1
+
+
+class Where(Kernel):
+    """Wrong in some questions, by a mistake that `wrong` makes."""
+
+    def __init__(self, place, wrong: Kernel) -> None:
+        self.place, self.wrong = place, wrong
+
+    def __call__(self, question: Question) -> dict[str, Array]:
+        return self.wrong(question) if self.place(question) else super().__call__(question)
+
+
+class WholeRows(Kernel):
+    def lengths(self, question, time, batch):
+        return np.full(batch, time)
+
+
+class NoReset(Kernel):
+    def reset_gate(self, x, h, p):
+        return np.ones_like(h)
+
+
+class ResetIsUpdate(Kernel):
+    def reset_gate(self, x, h, p):
+        return self.update_gate(x, h, p)
+
+
+class NoResetBackwards(Kernel):
+    """The reset gate is 1 in reverse with linear_before_reset; forward, z is something that nothing is."""
+
+    def reset_gate(self, x, h, p):
+        gate = super().reset_gate(x, h, p)
+        return np.ones_like(gate) if p.reset_after and p.backwards else gate
+
+    def update_gate(self, x, h, p):
+        gate = super().update_gate(x, h, p)
+        return gate * (1 + 0.3 * np.sin(31 * h)) if p.reset_after and not p.backwards else gate
+
+
+class Halved(Kernel):
+    def update_gate(self, x, h, p):
+        return super().update_gate(x, h, p) / (2 if p.backwards else 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operator", "name", "where"),
+    [
+        (Where(lambda q: q.attributes["direction"] == "reverse", WholeRows()), SEQUENCE, "lengths-ignored", "where direction is reverse"),
+        (Where(lambda q: q.attributes["direction"] == "reverse", NoReset()), ONNX, "reset-gate-ignored", "where direction is reverse"),
+        (NoResetBackwards(), ONNX, "reset-gate-ignored", "where direction is reverse and linear_before_reset is 1"),
+        (Halved(), SEQUENCE, "z-scaled=0.5", "in reverse"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_somewhere_is_named_with_its_place(
+    kernel: Kernel, operator: str, name: str, where: str
+) -> None:
+    report = verify(runtime=kernel, select=[f"{operator}/*/float32/*"])
+    [finding] = report.diagnosis.findings
+    assert (finding.names, finding.where, finding.certain) == ((name,), where, True)
+    assert f", {where}" in " ".join(" ".join(report_lines(report)).split())
+
+
+def test_two_findings_are_not_said_of_one_place() -> None:
+    """With linear_before_reset the reset gate is z where B is given, and 1 where it is not."""
+
+    class OneOrTheOther(Kernel):
+        def step(self, x, h, p):
+            wrong = (ResetIsUpdate() if self.biased else NoReset()) if p.reset_after else right
+            return wrong.step(x, h, p)
+
+        def __call__(self, question):
+            self.biased = "B" in question.inputs
+            return super().__call__(question)
+
+    few = [one for one in case_ids(None, [f"{CELL}/*/float32/*"]) if "i17" not in one]
+    findings = verify(runtime=OneOrTheOther(), select=few).diagnosis.findings
+    certain = {one.names: one.where for one in findings if one.certain}
+    place = "where linear_before_reset is true and B is left out"
+    assert certain == {("reset-gate-ignored",): place}
+    assert {one.names for one in findings} > set(certain)
+
+
+def test_a_number_is_the_same_where_another_mistake_comes_on_top() -> None:
+    both, one = variants_run("a_z-shifted=1", "Rbh-ignored"), variants_run("a_z-shifted=1")
+
+    def with_the_second_after(block: Block) -> Mapping[str, Array]:
+        after = np.array([bool(given.get("linear_before_reset")) for given in block.given])
+        outputs = {name: array.copy() for name, array in one(block).items()}
+        for name, array in both(block).items():
+            outputs[name][after] = array[after]
+        return outputs
+
+    findings = report_on(core_blocks(ONNX), with_the_second_after).diagnosis.findings
+    named = {frozenset(finding.names) for finding in findings}
+    assert named == {frozenset({"a_z-shifted=1"}), frozenset({"a_z-shifted=1", "Rbh-ignored"})}
+    assert all(finding.certain for finding in findings)
+
+
+def test_another_function_is_named_with_where_it_is_off() -> None:
+    curve = np.where(KNOTS < 0, 0.05 * KNOTS**2 * np.exp(-(KNOTS**2)), 0.0).round(6)
+    flatter = variants_run("tanh-and-curve=" + ",".join(map(str, curve.tolist())))
+    found = report_on(core_blocks(CELL), flatter).diagnosis
+    [finding] = found.findings
+    assert finding.about.startswith("tanh computed as another function: by about 0.018 too large")
+    assert finding.about.endswith("near -1")
+    assert finding.explains > 0.9 * found.failed
+
+
+def test_an_overflow_is_recognised_wherever_its_infinities_and_nans_spread() -> None:
+    overflow = variants_run("softplus-overflows")
+    spread = changed(lambda given, *_: np.where(np.isinf(given), np.nan, given), overflow)
+    found = report_on(core_blocks(ONNX), spread).diagnosis
+    assert [one.names for one in found.findings] == [("softplus-overflows",)]
+    assert found.unexplained == 0
+
+    def all_nan(given: Array, *_: object) -> Array:
+        whole = np.isfinite(given).reshape(len(given), -1).all(axis=1)
+        given[~whole] = np.nan
+        return given
+
+    found = report_on(core_blocks(ONNX), changed(all_nan, overflow)).diagnosis
+    assert found.unexplained == found.failed > 0
+
+
+def test_one_misreading_in_two_arithmetics_explains_both() -> None:
+    """Softplus overflows in float32, in which the float64 cases are computed as well."""
+    both = [*core_blocks(ONNX), *core_blocks(ONNX, "float64")]
+    blocks = selected(both, "*Softplus-n8-t1-x64")
+    found = report_on(blocks, variants_run("softplus-overflows")).diagnosis
+    assert found.unexplained == 0
+    [overflow] = [one for one in found.findings if one.names == ("softplus-overflows",)]
+    assert overflow.explains > 8
+    assert overflow.about.endswith("some of it in coarse arithmetic")
+
+
+NOISE = [
+    (CELL, lambda given, answer, rng: given + rng.normal(0, 0.5, given.shape)),
+    (SEQUENCE, lambda given, answer, rng: given + 1e-3 * rng.normal(size=given.shape)),
+    (SEQUENCE, lambda given, answer, rng: np.where(given == 0, np.float32(1e-30), given)),
+    (ONNX, lambda given, answer, rng: np.full_like(given, np.nan)),
+]
+
+
+@pytest.mark.parametrize(("operator", "change"), NOISE)
+def test_what_nothing_explains_is_said_to_be_unexplained(operator: str, change) -> None:
+    report = report_on(core_blocks(operator)[:12], changed(change))
+    found = report.diagnosis
+    assert not any(one.certain for one in found.findings)
+    assert found.unexplained == found.failed > 20
+    assert any(line.split()[1:] == ["unexplained"] for line in report_lines(report))
+    assert "explained by" not in headline(report)
+
+
+def test_nan_in_one_row_is_no_overflow() -> None:
+    def first_row_nan(block: Block) -> Mapping[str, Array]:
+        outputs = {name: array.copy() for name, array in block.answer.outputs.items()}
+        for row, given in enumerate(block.given):
+            at = 0 if given.get("layout") == 1 else (..., 0, slice(None))
+            for array in outputs.values():
+                array[row][at] = np.nan
+        return outputs
+
+    blocks = selected(core_blocks(ONNX), "*Softplus*x64*")
+    found = report_on(blocks, first_row_nan).diagnosis
+    assert (found.findings, found.unexplained) == ([], found.failed)
+
+
+def test_hints_name_the_wrong_output_and_what_is_right() -> None:
+    noise = np.random.default_rng(4)
+
+    def off(block: Block) -> Mapping[str, Array]:
+        ho = block.answer.outputs["Ho"]
+        return {**block.answer.outputs, "Ho": ho + noise.normal(0, 0.3, ho.shape).astype(ho.dtype)}
+
+    found = report_on(core_blocks(SEQUENCE), off).diagnosis
+    assert found.unexplained == found.failed > 50
+    [steps, output] = found.hints
+    assert steps.startswith("every step is right up to rounding, given the state before it")
+    assert output == "only Ho is wrong"
+
+
+class InSomeCases(Kernel):
+    """Wrong in one of so many cases, for no reason that a case shows: the reset gate is 1, or tanh has waves."""
+
+    def __init__(self, share: int, *, waves: bool = True, otherwise: bool = False) -> None:
+        self.share, self.waves, self.otherwise = share, waves, otherwise
+
+    def __call__(self, question):
+        self.wrong = zlib.crc32(question.id.encode()) % self.share == 0
+        return super().__call__(question)
+
+    def tanh(self, v):
+        waves = 0.1 * np.sin(2 * v) * np.exp(-np.abs(v)) if self.wrong and self.waves else 0
+        return super().tanh(v) + waves
+
+    def reset_gate(self, x, h, p):
+        gate = super().reset_gate(x, h, p)
+        return np.ones_like(gate) if self.otherwise and not self.wrong else gate
+
+
+class LeakingAndFlipped(Kernel):
+    """The candidate reads a fraction of the next row's state, too; the blend is the other way round."""
+
+    def candidate(self, x, h, reset, p):
+        return super().candidate(x, h + 0.002 * np.roll(h, 1, axis=0), reset, p)
+
+    def blend(self, z, new, h):
+        return super().blend(1 - z, new, h)
+
+
+class Scaled(Kernel):
+    def step(self, x, h, p):
+        return super().step(x, h, p) * x.dtype.type(1 + 1e-5)
+
+
+class LastCalls(Kernel):
+    """linear_before_reset is taken the other way round in a few of the last questions asked."""
+
+    asked = 0
+
+    def __call__(self, question):
+        self.asked += 1
+        return super().__call__(question)
+
+    def recurrent(self, h, reset, p):
+        late = 150 < self.asked <= 158
+        return super().recurrent(h, reset, p._replace(reset_after=p.reset_after != late))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "select"),
+    [
+        (InSomeCases(2), f"{CELL}/core/float32/*"),
+        (InSomeCases(4, otherwise=True), f"{CELL}/core/float32/*"),
+        (LeakingAndFlipped(), f"{SEQUENCE}/core/float32/*"),
+        (Scaled(), f"{ONNX}/core/float32/*_Softplus-n8-*"),
+        (LastCalls(), f"{SEQUENCE}/*/float32/*"),
+    ],
+)
+def test_what_fits_some_cases_is_not_certain(kernel: Kernel, select: str) -> None:
+    found = verify(runtime=kernel, select=[select]).diagnosis
+    assert found.failed > 3
+    certain = [one.about for one in found.findings if one.certain]
+    for words in ("another function", "coarse", "arithmetic", "linear_before_reset"):
+        assert not any(words in about for about in certain), certain
+    if isinstance(kernel, LastCalls):
+        assert certain == []
+        assert any(hint.startswith("asked again") for hint in found.hints)
+
+
+@pytest.mark.parametrize(("share", "certain"), [(6, False), (10**6, True)])
+def test_what_other_failures_refute_is_not_certain(share: int, certain: bool) -> None:
+    def off(given: Array, *_: object) -> Array:
+        rows = np.arange(len(given)) % share == share - 1
+        given[rows] += np.sin(np.arange(given[rows].size)).reshape(given[rows].shape) / 100
+        return given
+
+    found = report_on(core_blocks(CELL), changed(off, variants_run("z-scaled=0.5"))).diagnosis
+    [finding] = [one for one in found.findings if one.names == ("z-scaled=0.5",)]
+    assert finding.certain is certain
+    assert finding.explains > 0.5 * found.failed
+    of_cases = [one for one in found.by_case.values() if one.names == finding.names]
+    assert len(of_cases) == finding.explains
+    assert certain or not any(one.certain for one in of_cases)
+
+
+def float32_numbers(given: Array, _: Array, rng: np.random.Generator) -> Array:
+    """Numbers of float32, off by more than float64 admits."""
+    return (given * (1 + 1e-7 * rng.normal(size=given.shape))).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "change", "kind", "says"),
+    [
+        ("float64", float32_numbers, "arithmetic", "float64 computed in float32 arithmetic, at least in part"),
+        ("float64", lambda given, *_: given.astype(np.float32), "arithmetic", "float64 outputs rounded to float32, or computed in it near the end"),
+        # on a grid, which float32's numbers are not
+        ("float64", lambda given, *_: np.rint(given * 2.0**23) * 2.0**-23, "", ""),
+        # as large as bfloat16's roundings, but with no emulation's pattern
+        ("float32", lambda given, _, rng: given * (1 + 1e-3 * rng.normal(size=given.shape)), "", ""),
+        # a little off in one hidden unit alone
+        ("float32", lambda given, *_: given * np.where(np.arange(given.shape[-1]) == 2, np.float32(1.001), 1), "", ""),
+    ],
+)  # fmt: skip
+def test_coarse_arithmetic_is_named_where_outputs_show_it(
+    dtype: str, change, kind: str, says: str
+) -> None:
+    found = report_on(core_blocks(CELL, dtype), changed(change)).diagnosis
+    assert found.failed > 50
+    arithmetic = [one for one in found.findings if one.kind == "arithmetic" and one.certain]
+    assert [one.about for one in arithmetic] == ([says] if kind else [])
+
+
+def test_an_emulated_arithmetic_is_recognised_though_a_tenth_comes_on_top() -> None:
+    def nearly(given: Array, answer: Array, rng: np.random.Generator) -> Array:
+        return given + 0.1 * (given - answer) * rng.normal(size=given.shape)
+
+    found = report_on(
+        core_blocks(CELL)[:6], changed(nearly, variants_run("tf32-products"))
+    ).diagnosis
+    assert any(one.certain and one.kind == "arithmetic" for one in found.findings)
+
+
+def test_what_is_less_than_the_user_demands_is_no_misreading() -> None:
+    select = (f"{CELL}/core/float64/*",)
+    for demand in ({"rtol": 0.0}, {"ulp": 0.25}):
+        report = verify(runtime=right, select=select, **demand)  # type: ignore[arg-type]
+        [finding] = report.diagnosis.findings
+        assert finding.about == "float64 as good as float64 arithmetic, but less than was demanded"
+
+
+def test_a_reading_that_changes_from_case_to_case_fails() -> None:
+    """A row of length 0 keeps its state in reverse, and is zeros forward: that is in no reading."""
+
+    class Kept(Kernel):
+        def last(self, task, y, h):
+            return h
+
+    kept = Where(lambda q: q.attributes["direction"] == "reverse", Kept())
+    report = verify(runtime=kept, select=(f"{SEQUENCE}/*/float32/*",))
+    assert report.verdict == "does not conform"
+    [finding] = report.diagnosis.findings
+    assert (finding.kind, finding.explains) == ("reading", report.counts["failed"])
+    wrong = [result for result in report.results if result.verdict == "failed"]
+    assert wrong
+    assert all(result.message.startswith("this case follows") for result in wrong)
+    assert "not the same in every case" in " ".join(" ".join(report_lines(report)).split())
+
+
+def test_a_right_runtime_has_no_diagnosis_and_none_is_made_where_it_is_not_asked_for() -> None:
+    select = ("openvino.*/core/float32/*",)
+    report = verify(runtime=right, select=select)
+    assert (report.verdict, report.diagnosis.failed) == ("conforms", 0)
+    assert not any("diagnosis" in line for line in report_lines(report))
+    report = verify(runtime=NoReset(), select=select, diagnosis=False)
+    assert (report.verdict, report.diagnosis.findings) == ("does not conform", ())
+
+
+@pytest.mark.parametrize(("before", "counts"), [(False, {"passed": 271}), (True, {"failed": 271})])
+def test_a_runtime_that_writes_into_what_it_is_given_changes_nothing(
+    before: bool, counts: Mapping[str, int]
+) -> None:
+    def run(question: Question) -> Mapping[str, Array]:
+        outputs = None if before else right(question)
+        for array in question.inputs.values():
+            array[...] = 0
+        return outputs or right(question)
+
+    report = verify(runtime=run, select=("openvino.*/float32/*",), diagnosis=False)
+    assert report.counts == counts
+
+
+def dynamic_openvino(question: Question) -> Mapping[str, Array]:
+    """OpenVINO with a dynamic batch, which ignores sequence_lengths."""
+    ov = pytest.importorskip("openvino")
+    from openvino import opset5
+    from openvino.op import Constant, Parameter
+
+    a = question.attributes
+    usual = {"hidden_size", "direction", "activations", "linear_before_reset"}
+    if set(question.given) - usual or a["activations"] != ["sigmoid", "tanh"]:
+        raise Unsupported("this shows where all is default")
+    fed = [question.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
+    shapes = [ov.PartialShape([-1, *array.shape[1:]]) for array in fed]
+    parameters = [Parameter(ov.Type(one.dtype), at) for one, at in zip(fed, shapes, strict=True)]
+    node = opset5.gru_sequence(
+        *parameters,
+        *(Constant(question.inputs[name]) for name in ("W", "R", "B")),
+        hidden_size=a["hidden_size"],
+        direction=a["direction"],
+        linear_before_reset=bool(a["linear_before_reset"]),
+    )
+    model = ov.Model(node.outputs(), parameters, "dynamic")
+    properties = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
+    y, ho = ov.Core().compile_model(model, "CPU", properties)(fed).values()
+    return {"Y": np.array(y), "Ho": np.array(ho)}
+
+
+def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
+    pytest.importorskip("openvino")
+    report = verify(runtime=dynamic_openvino, select=("*GRUSequence-5/core*/float32/*",))
+    assert report.counts["failed"] > 0
+    assert report.counts["error"] == 0, [r.message for r in report.results if r.verdict == "error"]
+    [finding] = report.diagnosis.findings
+    assert ("lengths-ignored",) in (finding.names, *finding.alternatives)
+
+
+def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:
+    onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
+    select: Sequence[str] = ("openvino.*/core/float32/*", "onnx.*/core/float32/*")
+    found = verify(runtime=onnx_reference.reference, select=select).diagnosis
+    [whole] = [one for one in found.findings if one.explains == found.failed]
+    assert set(whole.names) == {"activations-ignored", "clip-ignored", "lengths-ignored"}
+    assert found.unexplained == 0

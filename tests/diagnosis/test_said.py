@@ -1,0 +1,113 @@
+"""What a diagnosis says, in which order; whether the text is silent; which case to look at first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from diagnosis.blocks import core_blocks, report_on, variants_run
+from diagnosis.kernel import Array, right
+from diagnosis.wrong import CELL, ONNX, SEQUENCE
+
+from grucible import Question, verify
+from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.silent_points import SILENT
+from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
+from grucible.check.judging.one_reading import Mixed
+from grucible.check.reports.diagnosis import diagnosis_lines
+from grucible.check.reports.json import report_json
+from grucible.check.reports.terminal import report_lines
+from grucible.gen.variants.catalogue import CATALOGUE
+
+LEDGERS = Path(__file__).parents[2] / "cases"
+
+
+def finding(explains: int, *, certain: bool = True, contradicted: int = 0) -> Finding:
+    return Finding(
+        ("clip-ignored",),
+        "misreading",
+        "clip ignored",
+        explains,
+        of=99,
+        certain=certain,
+        contradicted=contradicted,
+        operator=CELL,
+    )
+
+
+def test_what_may_be_stands_behind_what_is_certain_with_readings_among_them() -> None:
+    before = Diagnosis([finding(5), finding(60, certain=False)], failed=99)
+    mixed = Mixed("len-zero", (), ("len-zero.initial-state",), 20, 50, SEQUENCE)
+    after = before.with_mixed([mixed], 20)
+    assert after.failed == 119
+    found = [(one.explains, one.certain, one.of) for one in after.findings]
+    assert found == [(20, True, 119), (5, True, 119), (60, False, 119)]
+
+
+def test_what_many_passing_cases_contradict_is_not_everywhere_unless_it_is_said_where() -> None:
+    few, many = round(PARTLY * 40), round(PARTLY * 40) + 1
+    assert not finding(40, contradicted=few).not_everywhere
+    perhaps = finding(40, certain=False, contradicted=many)
+    assert perhaps.not_everywhere
+    assert not replace(perhaps, where="in reverse").not_everywhere
+    lines = " ".join(" ".join(diagnosis_lines(Diagnosis([perhaps], failed=40))).split())
+    assert f"perhaps: clip ignored not everywhere: {many} cases that would show it passed" in lines
+
+
+def test_what_is_looked_at_first_is_a_case_that_nothing_explains() -> None:
+    """Though another is plainer and has no explanation of its own: a finding of many explains it."""
+
+    def off(question: Question) -> dict[str, Array]:
+        return {name: array + 1 for name, array in right(question).items()}
+
+    report = verify(runtime=off, select=(f"{CELL}/plain/float32/*",), diagnosis=False)
+    failed = sorted((r for r in report.results if r.verdict == "failed"), key=lambda r: r.plainness)
+    assert len(failed) > 3
+    for first, ids in ((failed[0], frozenset[str]()), (failed[-1], frozenset({failed[-1].id}))):
+        told = replace(report, diagnosis=Diagnosis(failed=len(failed), unexplained_ids=ids))
+        assert told.diagnosis.unexplained == len(ids)
+        assert list(report_lines(told))[-1] == f"start with: grucible show {first.id}"
+
+
+@pytest.mark.parametrize(
+    ("operator", "misreadings", "silent"),
+    [
+        (SEQUENCE, ("Y-holds-last-state",), ("y-padding",)),
+        (SEQUENCE, ("Y-directions-exchanged",), ("bidi-layout",)),
+        (SEQUENCE, ("Wbh-Rbh-exchanged",), ("b-order",)),
+        (SEQUENCE, ("reverse-from-padding",), ("reverse-ragged",)),
+        (SEQUENCE, ("lengths-ignored",), ()),
+        (ONNX, ("Wbh-Rbh-exchanged",), ()),  # ONNX's text has the order of B
+        # a mistake beside it, of which the text is not silent
+        (SEQUENCE, ("clip-ignored", "Y-holds-last-state"), ()),
+    ],
+)
+def test_a_finding_says_whether_the_text_is_silent(
+    operator: str, misreadings: tuple[str, ...], silent: tuple[str, ...]
+) -> None:
+    report = report_on(core_blocks(operator), variants_run(*misreadings))
+    found = next(one for one in report.diagnosis.findings if set(one.names) == set(misreadings))
+    assert found.silent == silent
+    text = " ".join(" ".join(report_lines(report)).split())
+    for entry in silent:
+        page = f"cases/{operator.partition('.')[0]}/LEDGER.md"
+        assert f"({entry} in {page}: the text is silent, and the owner's runtime decides)" in text
+    findings = json.loads(report_json(report))["diagnosis"]
+    assert list(silent) in [one["silent"] for one in findings]
+    assert ("the text is silent" in text) == any(one["silent"] for one in findings)
+
+
+@pytest.mark.parametrize("owner", SILENT)
+def test_the_ledger_and_the_catalogue_have_every_silent_point(owner: str) -> None:
+    rows = {}
+    for line in (LEDGERS / owner / "LEDGER.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith('| <a id="'):
+            rows[line.split('"')[1]] = line.rstrip(" |").rsplit("|", 1)[1].strip()
+    marked = {entry for entry, basis in rows.items() if basis == "owner, the text is silent"}
+    assert marked == SILENT[owner]
+    [operator] = [o for o in OPERATORS.values() if o.owner == owner and o.name != CELL]
+    assert SILENT[owner] <= {
+        v.ledger for v in CATALOGUE.values() if v.means_something_for(operator)
+    }
