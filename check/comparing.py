@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..cases.errors import GrucibleError
 from ..cases.file_model import FIRST_WRONG, FewKeys, json_value
 from ..gen.tolerances.classes import CHAINS
-from ..vectors.block_reader import TIERS
+from ..vectors.block import TIERS
 from .judging.case_result import DECIDING
 
 MAX_BYTES = 48 << 20

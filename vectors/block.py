@@ -19,6 +19,10 @@ from ..cases.question import Question, TensorType
 from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of
 
+TIERS = ("required", "ambiguous", "nonportable")
+TOGETHER = " + "
+"""Between the names of readings that are followed together, in the name of their group."""
+
 
 @dataclass(frozen=True)
 class BlockKey:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .vector_set import CORE, load_vectors, open_set
+from .hdf5 import CORE
+from .vector_set import load_vectors, open_set
 
 __all__ = ["CORE", "case_ids", "case_tiers", "find_vectors", "load_vectors"]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +18,9 @@ from ..cases.files import MOST_NAMES, files_below
 from ..cases.selection import PLAIN, may_select, nothing_selected, selected
 from .block import Block
 from .case import Case
+from .hdf5 import CORE
 from .reader import VectorFile, open_vectors
 from .stored_block import StoredBlock
-
-CORE = Path(__file__).parent
-"""The directory of the core vectors."""
 
 
 class Rows(NamedTuple):
@@ -40,37 +36,20 @@ class VectorSet:
     """The open vector files at `path` (None: the core), of which `select` matches some cases.
 
     `files` are those whose operator and theme `select` can match, the plain ones first. `len` counts the
-    selected cases. Use it in a `with` statement, or `close` it.
+    selected cases.
     """
 
     def __init__(self, path: Path | None, select: Sequence[str] = ()) -> None:
         self.path, self.select = path, select
-        self.files: list[VectorFile] = []
-        self._stack = contextlib.ExitStack()
-        with contextlib.ExitStack() as opened:
-            for file, relative in _files(CORE if path is None else path):
-                with contextlib.ExitStack() as one:
-                    vectors = one.enter_context(open_vectors(file, relative))
-                    if may_select(vectors.prefix, select):
-                        self.files.append(vectors)
-                        opened.push(one.pop_all())
-            _check_each_once(self.files)
-            self._stack = opened.pop_all()
+        files = [open_vectors(*place) for place in _files(CORE if path is None else path)]
+        self.files = [file for file in files if may_select(file.prefix, select)]
+        _check_each_once(self.files)
 
     def __enter__(self) -> VectorSet:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return self._stack.__exit__(kind, error, traceback)
-
-    def close(self) -> None:
-        """Close all files."""
-        self._stack.close()
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: no file stays open."""
 
     def __len__(self) -> int:
         return sum(map(len, self._rows.values()))

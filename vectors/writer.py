@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .block import Block, BlockKey, canonical_json
-from .block_reader import TOGETHER
+from .block import TOGETHER, Block, BlockKey, canonical_json
 from .digest import DIGESTS, file_digest
-from .hdf5.attributes import Value, attribute, write_text_attribute
-from .hdf5.opening import FORMAT_VERSION, VECTORS
-from .hdf5.seal import sealed
-from .hdf5.writing import atomic_file, prepare_to_replace, write_array, write_texts
+from .hdf5 import VECTORS, Folder, tree_of
+from .hdf5_writing import new_file, write_array, write_text_attribute, write_texts
 
 
 class VectorWriter:
@@ -74,51 +69,14 @@ class VectorWriter:
 def write_digests(file: Any) -> Sequence[str]:
     """Write the digests of an open vector file and of its blocks, and return the file's."""
     taken = []
+    root = Folder(tree_of(file), f"{file.filename}: ")
     for name in DIGESTS:
-        digest, of_blocks = file_digest(file, name)
+        digest, of_blocks = file_digest(root, name)
         for path, one in of_blocks.items():
             write_text_attribute(file[path], name, one)
         write_text_attribute(file, name, digest)
         taken.append(digest)
     return taken
-
-
-class Held(NamedTuple):
-    """What a vector file holds: cases of an operator and theme, `imported` or generated."""
-
-    operator: Value
-    theme: Value
-    imported: bool
-
-    def __str__(self) -> str:
-        made = "imported" if self.imported else "generated"
-        return f"vectors of {self.operator}, theme {self.theme}, {made}"
-
-
-def _imported(made_from: Value) -> bool:
-    """Whether vectors were made from questions of somebody else's, by what they say of it."""
-    try:
-        return "imported" in json.loads(str(made_from))
-    except (ValueError, TypeError, RecursionError):
-        return False
-
-
-def _holds_others(mine: Held, file: Any) -> str:
-    """Why vectors do not replace what an open file holds: outputs, or vectors that are not an earlier version
-    of the same. One that does not open may be one."""
-    if file is None:
-        return ""
-    if attribute(file, "format") != VECTORS:
-        return "holds outputs; name another place for the vectors"
-    made_from = attribute(file, "made_from")
-    theirs = Held(attribute(file, "operator"), attribute(file, "theme"), _imported(made_from))
-    return "" if theirs == mine else f"holds other {theirs}; name another place for {mine}"
-
-
-def prepare_for_imported(path: Path, operator: str, theme: str) -> None:
-    """Make the directory of a vector file of questions that were not drawn here. Raises GrucibleError where
-    the file cannot stand at `path`: before long work, not after."""
-    prepare_to_replace(path, partial(_holds_others, Held(operator, theme, imported=True)))
 
 
 @contextlib.contextmanager
@@ -131,6 +89,7 @@ def new_vector_file(
     seed: int,
     generator: str,
     made_from: str,
+    force: bool = False,
 ) -> Iterator[VectorWriter]:
     """A vector file being written; it appears at `path`, whole, when the block ends without error.
 
@@ -138,10 +97,7 @@ def new_vector_file(
     made from, so that a later `gen` can tell whether it
     would make the same again.
     """
-    why_not = partial(_holds_others, Held(operator, theme, _imported(made_from)))
-    with atomic_file(path, sealed, why_not) as file:
-        write_text_attribute(file, "format", VECTORS)
-        file.attrs["format_version"] = FORMAT_VERSION
+    with new_file(path, VECTORS, force=force) as file:
         write_text_attribute(file, "operator", operator)
         write_text_attribute(file, "theme", theme)
         write_text_attribute(file, "generator", generator)

@@ -57,15 +57,16 @@ def shrink_command(
     these, the smallest case found so far is written.
     """
     from ...gen.making.posed import Posed, write_answered
-    from ...vectors.writer import prepare_for_imported
+    from ...vectors.hdf5 import VECTORS
+    from ...vectors.hdf5_writing import prepare_place
     from ..observed.isolated import ENDLESS
     from ..observed.pool import RuntimePool
     from ..reports.show import find_case
-    from ..shrinking.shrink import SHRUNK, shrink
+    from ..shrinking.shrink import shrink
 
     place, wanted = vectors_and_case(words)
     block, _ = find_case(place, wanted)
-    prepare_for_imported(out, block.operator, SHRUNK)
+    prepare_place(out, VECTORS)
     with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
         found = shrink(block, pool, criteria, seconds, _draw, interruptible=True)
         _erase()

@@ -15,14 +15,14 @@ import numpy as np
 from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError, VectorFileError
-from ...cases.files import files_below
+from ...cases.files import check_replaceable, files_below
 from ...cases.whole_file import check_possible, leaving_no_empty_folder, writing_to
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
-from ...vectors.hdf5.writing import check_replaceable
+from ...vectors.hdf5 import OUTPUTS, VECTORS
+from ...vectors.hdf5_writing import MARKS, prepare_place
 from ...vectors.reader import open_vectors
-from ...vectors.writer import prepare_for_imported
 from ..observed.outputs_file import check_outputs_place, new_outputs_file
 from ..observed.source import Observed, Status
 from .foreign import ForeignCase, each_once
@@ -89,9 +89,9 @@ def write_suite(
     paths = {prefix: out if one_file else out / f"{prefix}.h5" for prefix in groups}
     with leaving_no_empty_folder(*paths.values()):
         for prefix, path in paths.items():
-            prepare_for_imported(path, *prefix.split("/"))
+            prepare_place(path, VECTORS)
             if prefix in expecting:
-                check_outputs_place(_beside(out, prefix))
+                prepare_place(_beside(out, prefix), OUTPUTS)
         if not one_file:
             _check_each_once(out, groups)
         made = []
@@ -148,7 +148,7 @@ def check_place(out: Path) -> None:
         return
     with writing_to(out):
         check_possible(out)
-        check_replaceable(out, lambda _: "")
+        check_replaceable(out, MARKS[VECTORS])
     if beside.exists():
         check_outputs_place(beside)
 

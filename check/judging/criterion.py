@@ -16,8 +16,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...vectors.block import Block
-from ...vectors.block_reader import TOGETHER
+from ...vectors.block import TOGETHER, Block
 from ...vectors.case import REQUIRED
 
 

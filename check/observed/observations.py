@@ -92,7 +92,7 @@ def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -
     wanted = vectors.ids(select)
     if not wanted:
         return
-    vectors.verify_content(wanted, keep_inputs=source.needs_inputs)
+    vectors.verify_content(wanted)
     came_from = origin(vectors)
     source.check_blocks(vectors)
     for path in wanted:

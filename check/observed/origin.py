@@ -26,7 +26,7 @@ def origin(vectors: VectorFile) -> Origin:
     if (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs():
         return "published"
     try:
-        made_from = json.loads(str(vectors.root.attribute("made_from")))
+        made_from = json.loads(str(vectors.attributes.attribute("made_from")))
         return "this version" if made_from["generator"] == GENERATOR else "unknown"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "unknown"

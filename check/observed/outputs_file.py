@@ -14,14 +14,18 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.dtypes import Array, Arrays
 from ...cases.errors import VectorFileError
-from ...cases.whole_file import check_possible, writing_to
+from ...cases.files import check_replaceable
 from ...vectors.block import Block
-from ...vectors.hdf5.attributes import attribute, write_text_attribute
-from ...vectors.hdf5.folder import Folder
-from ...vectors.hdf5.opening import FORMAT_VERSION, OUTPUTS, VECTORS, damage_of, open_file
-from ...vectors.hdf5.writing import atomic_file, check_replaceable, write_array, write_texts
+from ...vectors.hdf5 import OUTPUTS, Folder, open_file
+from ...vectors.hdf5_writing import (
+    MARKS,
+    new_file,
+    write_array,
+    write_text_attribute,
+    write_texts,
+)
 from ...vectors.reader import VectorFile
 from .made_by import OfOneRuntime
 from .source import Observed, Status
@@ -47,11 +51,10 @@ class FromOutputs(OfOneRuntime):
         self._root = path
         self._open: tuple[Path, Folder] | None = None
         self._at: tuple[tuple[str, str], _StoredOutputs | None] | None = None
-        self._stack = contextlib.ExitStack()
 
     def close(self) -> None:
-        """Close the file at hand."""
-        self._stack.close()
+        """Forget the file at hand."""
+        self._open = self._at = None
 
     def ask(self, relative: str, block: Block) -> Callable[[], Observed]:
         """Read the stored outputs of the cases of `block`."""
@@ -60,12 +63,11 @@ class FromOutputs(OfOneRuntime):
 
     def _observed(self, relative: str, block: Block) -> Observed:
         path = self._path(relative)
-        with damage_of(path):
-            stored = self._block(relative, block.path)
-            if stored is not None:
-                return stored.observed(block)
-            place = f"{path}: /{block.path}" if path.exists() else str(path)
-            return _missing(block, f"there is no {place}")
+        stored = self._block(relative, block.path)
+        if stored is not None:
+            return stored.observed(block)
+        place = f"{path}: /{block.path}" if path.exists() else str(path)
+        return _missing(block, f"there is no {place}")
 
     def check_blocks(self, vectors: VectorFile) -> None:
         """Raise VectorFileError for a block that the vectors do not have."""
@@ -73,22 +75,17 @@ class FromOutputs(OfOneRuntime):
         if not file.exists():
             return
         known = vectors.groups
-        with damage_of(file):
-            root = self._file(file)
-            for dtype in root.names:
-                if dtype in FLOAT_TYPES:
-                    for name in root.group(dtype).names:
-                        if f"{dtype}/{name}" not in known:
-                            raise VectorFileError(
-                                f"{file}: /{dtype}/{name}: is not a block of the vectors"
-                            )
+        root = self._file(file)
+        for dtype in root.names:
+            for name in root.group(dtype).names:
+                if f"{dtype}/{name}" not in known:
+                    raise VectorFileError(f"{file}: /{dtype}/{name}: is not a block of the vectors")
 
     def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
         """Raise VectorFileError for rows of a block that the vectors do not have."""
-        with damage_of(self._path(relative)):
-            stored = self._block(relative, path)
-            if stored is not None:
-                stored.check_ids(ids)
+        stored = self._block(relative, path)
+        if stored is not None:
+            stored.check_ids(ids)
 
     def _block(self, relative: str, path: str) -> _StoredOutputs | None:
         """The outputs of a block; None where it is absent."""
@@ -110,8 +107,7 @@ class FromOutputs(OfOneRuntime):
 
     def _file(self, path: Path) -> Folder:
         if self._open is None or self._open[0] != path:
-            self._stack.close()
-            root = self._stack.enter_context(open_file(path, OUTPUTS))
+            root = open_file(path, OUTPUTS)
             self._open = path, root
             runtime = root.attribute("runtime")
             if isinstance(runtime, str):
@@ -236,25 +232,14 @@ class OutputsWriter:
 
 
 def check_outputs_place(path: Path) -> None:
-    """Raise GrucibleError where outputs cannot or are not to stand: in the place of vectors, or of what is
-    not grucible's."""
-    with writing_to(path):
-        check_possible(path)
-        check_replaceable(path, _holds_vectors)
-
-
-def _holds_vectors(file: Any) -> str:
-    """Why outputs do not replace an open file, or a damaged one of vectors, in whatever version."""
-    holds = file is None or attribute(file, "format") == VECTORS
-    return "is a vector file; name another place for the outputs" if holds else ""
+    """Raise GrucibleError where outputs cannot stand at `path`, or would replace something else."""
+    check_replaceable(path, MARKS[OUTPUTS])
 
 
 @contextlib.contextmanager
 def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
     """An outputs file being written; it appears at `path`, whole, when the block ends without error."""
-    with atomic_file(path, why_not=_holds_vectors) as file:
-        write_text_attribute(file, "format", OUTPUTS)
-        file.attrs["format_version"] = FORMAT_VERSION
+    with new_file(path, OUTPUTS) as file:
         write_text_attribute(file, "runtime", runtime)
         write_text_attribute(file, "runtime_version", version)
         yield OutputsWriter(file)
@@ -263,28 +248,25 @@ def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[Outputs
 def with_errors(path: Path, errors: Mapping[str, str]) -> Counter[str]:
     """Replace an outputs file by one in which cases are errors, by id with the reason, that had been
     answered. Gives how many cases have each status; nothing where it has none of those cases."""
-    with open_file(path, OUTPUTS) as root:
-        blocks = _blocks(root)
-        ids = _ids(blocks)
-        if not ids & errors.keys():
-            return Counter()
-        who = [str(root.attribute(name) or "") for name in ("runtime", "runtime_version")]
-        with new_outputs_file(path, *who) as writer:
-            counts = [writer.write_again(name, one, errors) for name, one in blocks.items()]
+    root = open_file(path, OUTPUTS)
+    blocks = _blocks(root)
+    if not _ids(blocks) & errors.keys():
+        return Counter()
+    who = [str(root.attribute(name) or "") for name in ("runtime", "runtime_version")]
+    with new_outputs_file(path, *who) as writer:
+        counts = [writer.write_again(name, one, errors) for name, one in blocks.items()]
     return sum(counts, Counter())
 
 
 def stored_ids(path: Path) -> set[str]:
     """The ids of the cases of which an outputs file holds something."""
-    with open_file(path, OUTPUTS) as root:
-        return _ids(_blocks(root))
+    return _ids(_blocks(open_file(path, OUTPUTS)))
 
 
 def _blocks(root: Folder) -> dict[str, Folder]:
     return {
         f"{dtype}/{name}": root.group(dtype).group(name)
         for dtype in root.names
-        if dtype in FLOAT_TYPES
         for name in root.group(dtype).names
     }
 

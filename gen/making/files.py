@@ -91,7 +91,7 @@ def standing(plan: Plan) -> MadeFile | None:
     """What stands at the place of a plan, if it was made from the same; None if nothing does."""
     try:
         with open_vectors(plan.path) as vectors:
-            if vectors.root.attribute("made_from") != plan.made_from:
+            if vectors.attributes.attribute("made_from") != plan.made_from:
                 return None
             try:
                 vectors.verify_content()
@@ -153,7 +153,7 @@ def _whole(path: Path) -> bool:
     """Whether a vector file stands at a place that lacks no case."""
     try:
         with open_vectors(path) as vectors:
-            return vectors.root.attribute("made_from") != ""
+            return vectors.attributes.attribute("made_from") != ""
     except GrucibleError:
         return False
 

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import h5py
 import numpy as np
-import pytest
 
 from grucible.vectors.find import CORE
-from grucible.vectors.hdf5.attributes import write_text_attribute
-from grucible.vectors.hdf5.seal import SEAL_BYTES
+from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
-
-
-def bomb(path: Path, name: str, make: str) -> None:
-    """A copy of the cell's core, without a seal, in which a dataset was replaced."""
-    path.write_bytes(CELL.read_bytes()[512:])
-    with h5py.File(path, "r+") as file:
-        block = next(iter(file["float32"].values()))
-        del block[name]
-        if make == "chunk":
-            block.create_dataset(name, (4, 30 << 20), "<f4", chunks=(1, 30 << 20), compression=9)
-            block[name][0] = 0
-        else:
-            block.create_dataset(name, (4,), np.dtype("S120000000"), chunks=(1,), compression=9)
-            block[name][0] = b"x" * 120_000_000
-
-
-@pytest.mark.parametrize(
-    ("name", "make", "says"),
-    [
-        ("inputs/X", "chunk", "is compressed in chunks of more than 16 MiB"),
-        ("id", "text", "has texts of 120000000 bytes; expected at most 65536"),
-    ],
-)
-def test_bombs(name: str, make: str, says: str, tmp_path: Path, command: Command) -> None:
-    bomb(tmp_path / "bomb.h5", name, make)
-    said = command("check", tmp_path / "bomb.h5", "--runtime", NUMPY).said_in_one_line()
-    assert says in said
 
 
 def large(path: Path, size: int) -> None:
@@ -82,22 +51,3 @@ def test_a_case_too_large_to_be_answered_is_refused(tmp_path: Path, command: Com
         assert (
             "input_size is 1100000; expected at most 4096" in command(*arguments).said_in_one_line()
         )
-
-
-def test_as_many_rows_as_no_block_has(tmp_path: Path, command: Command) -> None:
-    copy = tmp_path / "v.h5"
-    copy.write_bytes(CELL.read_bytes()[SEAL_BYTES:])
-    with h5py.File(copy, "r+") as file:
-        block = next(iter(file["float32"].values()))
-        del block["id"]
-        block.create_dataset("id", (1 << 20,), "S40", chunks=(1 << 14,), compression="gzip")
-        block["id"][...] = b"x"
-    said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
-    assert "no block is so large" in said
-
-
-def test_a_tail_of_holes_is_not_digested(tmp_path: Path, command: Command) -> None:
-    copy = Path(shutil.copy(CELL, tmp_path / "v.h5"))
-    os.truncate(copy, 1 << 40)
-    said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
-    assert "was changed after it was written" in said

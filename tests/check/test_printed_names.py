@@ -12,7 +12,7 @@ import pytest
 from grucible.cases.console import format_command
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.check.runtimes.runtime import load_runtime
-from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.hdf5_writing import write_text_attribute
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors

@@ -12,7 +12,7 @@ import pytest
 import grucible
 from grucible import Expectation, Question, load_vectors, verify
 from grucible.cases.dtypes import Array
-from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.hdf5_writing import write_text_attribute
 
 from .conftest import Command, grucible_in
 from .made import CELL, make_block, write_vectors

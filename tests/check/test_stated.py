@@ -18,7 +18,7 @@ from grucible.cases.operators.readings import READINGS
 from grucible.gen.making import posed
 from grucible.gen.making.posed import Posed, write_answered
 from grucible.vectors.find import CORE
-from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command

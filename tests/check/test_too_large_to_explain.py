@@ -13,7 +13,7 @@ from grucible.cases.pose import pose
 from grucible.check.diagnosis import failing, search
 from grucible.gen.variants import work
 from grucible.gen.variants.catalogue import CATALOGUE
-from grucible.vectors.hdf5.attributes import write_text_attribute
+from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 
 from .conftest import Command

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
-import platform
 import resource
 import signal
 import subprocess
@@ -104,21 +103,6 @@ def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> 
     file.write_bytes(file.read_bytes()[:5000])
     assert "made 1 file with 32 cases" in gen(spec, "-o", out, "--seed", "3").output
     assert list(out.iterdir()) == [file]
-
-
-@pytest.mark.parametrize("lists", [[], ["--digests", "digests.txt"]])
-def test_gen_that_fails_leaves_no_empty_folder(
-    lists: list[str], spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object) -> None:
-        raise OSError(27, "File too large")
-
-    monkeypatch.setattr("grucible.vectors.hdf5.writing.replace_file", fails)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "there").mkdir()
-    for out in ("new/below", "there"):
-        assert gen(spec, "-o", out, *lists).exit_code == 1
-    assert sorted(one.name for one in tmp_path.iterdir()) == [spec.name, "there"]
 
 
 def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
@@ -346,22 +330,3 @@ def test_a_disk_that_is_full_is_told_and_what_was_there_stays(spec: Path, tmp_pa
     assert list(out.rglob("*.h5")) == [file]
     assert [path for path in out.rglob("*") if path.is_file()] == [file]
     assert file.read_bytes() == before
-
-
-def test_what_a_killed_process_left_is_removed(spec: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    gen(spec, "-o", out)
-    [file] = out.rglob("*.h5")
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
-    node = platform.node()
-    left, living, elsewhere = (
-        file.with_name(f".{file.name}.{host}.{process}.tmp")
-        for host, process in ((node, ended.pid), (node, os.getppid()), (f"x{node}", ended.pid))
-    )
-    for path in (left, living, elsewhere):
-        path.write_bytes(b"half")
-    gen(spec, "-o", out, "--seed", "1")
-    assert not left.exists()
-    assert living.exists()
-    assert elsewhere.exists(), "nobody here knows whether that one lives"

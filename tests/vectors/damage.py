@@ -82,15 +82,6 @@ def attribute(where: str, name: str, value: Any) -> Callable[[Path], None]:
     return edit(change)
 
 
-def variable(where: str, name: str) -> Callable[[Path], None]:
-    """Let a text attribute that is there be of variable length, as h5py writes a str."""
-
-    def change(file: Any) -> None:
-        file[where].attrs[name] = file[where].attrs[name].decode()
-
-    return edit(change)
-
-
 def no_attribute(where: str, name: str) -> Callable[[Path], None]:
     def change(file: Any) -> None:
         del file[where].attrs[name]
@@ -224,16 +215,6 @@ def chunk_of(stored: bytes, **layout: Any) -> Callable[[Any, str], object]:
     return make
 
 
-def shuffled_last(file: Any, where: str) -> None:
-    """A dataset that was compressed before it was shuffled."""
-    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    creation.set_chunk((3, BATCH, TIME, INPUT))
-    creation.set_deflate(1)
-    creation.set_shuffle()
-    space = h5py.h5s.create_simple((3, BATCH, TIME, INPUT))
-    h5py.h5d.create(file.id, where.encode(), h5py.h5t.IEEE_F32LE, space, creation)
-
-
 def many_groups(file: Any) -> None:
     """One more than there may be in a group."""
     for number in range(4097 - len(file["float32"])):
@@ -314,13 +295,6 @@ DAMAGES = [
     Damage("seed-a-text", "seed", attribute("/", "seed", "many")),
     Damage("seed-array", "seed", attribute("/", "seed", [1, 2])),
     Damage("seed-nan", "seed", attribute("/", "seed", float("nan"))),
-    *(
-        Damage(f"variable-{name}", f"attribute {name} is a text of variable length", variable("/", name))
-        for name in ("format", "operator", "theme")
-    ),
-    Damage("variable-tier", "attribute tier is a text of variable length", variable(BLOCK, "tier")),
-    Damage("variable-mark", "attribute dtype is a text of variable length",
-           variable(f"{BIDIRECTIONAL.path}/inputs/X", "dtype")),
     # blocks
     Damage("dataset-at-root", "/surprise: is not a group", put("surprise", np.zeros(3))),
     Damage("dtype-unknown", "/float8/.*: dtype is not one of float32, float16",
@@ -475,59 +449,32 @@ DAMAGES = [
         for value in NO_TOLERANCES
     ),
     # larger than it is
-    Damage("huge-contiguous", r"claims shape \(1000000, 1000000\) but stores 0 bytes",
-           replace(X, unallocated((10**6, 10**6)))),
-    Damage("huge-chunked", r"claims shape \(1000000000000,\) but stores 0 bytes",
+    Damage("huge-contiguous", "claims to hold more than 512 MiB",
+           replace(X, unallocated((10**4, 10**8)))),
+    Damage("huge-chunked", "expected at most 32,768",
            replace(X, unallocated((10**12,), chunks=(1000,)))),
-    Damage("huge-ids", r"claims shape \(1000000000000,\)",
+    Damage("huge-ids", "expected at most 32,768",
            replace(f"{BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9"))),
     Damage("bomb-of-many", r"claims to hold more than 512 MiB and 16 times its size",
            replace(X, zeros_bomb(16 << 20, 1, rows=48))),
-    Damage("many-rows", r"/id: is \(32769,\); no block is so large",
+    Damage("many-rows", "/id: has 32,769 rows; expected at most 32,768",
            put(f"{BLOCK}/id", np.array([b"%d" % row for row in range((1 << 15) + 1)]))),
-    Damage("huge-row", r"/inputs/X: is \(1, 12582912\); no block is so large",
+    Damage("huge-row", r"/inputs/X: is float32 \(1, 12582912\)",
            replace(X, zeros_bomb(48 << 20, 1, rows=1))),
     # chunks and filters
-    Damage("filter-scaleoffset", "/inputs/X: has the filter 'scaleoffset'; expected deflate, shuffle, fletcher32, lzf or none",
-           replace(X, lambda file, at: file.create_dataset(at, data=np.ones((3, BATCH, TIME, INPUT), "f4"), scaleoffset=3))),
-    Damage("filters-in-another-order", "/inputs/X: has the filters deflate, shuffle; expected shuffle before",
-           replace(X, shuffled_last)),
     *(
-        Damage(f"chunk-{name}", r"/inputs/X: is damaged \(the chunk at \(0, 0, 0, 0\) is not of 288 bytes",
-               replace(X, chunk_of(stored, **layout)))
+        Damage(f"chunk-{name}", r"/inputs/X: is damaged|is damaged \(reading it ended with", replace(X, chunk_of(stored, **layout)))
         for name, stored, layout in (
-            ("deflate-short", zlib.compress(b"x"), {"compression": "gzip"}),
-            ("deflate-long", zlib.compress(bytes(1 << 20)), {"compression": "gzip"}),
             ("deflate-cut-off", zlib.compress(bytes(288))[:-5], {"compression": "gzip"}),
-            ("lzf-short", b"\x00x", {"compression": "lzf"}),
-            ("lzf-long", b"\x00x" + b"\xe0\xff\x00" * 9, {"compression": "lzf"}),
             ("lzf-cut-off", b"\x1fx", {"compression": "lzf"}),
-            ("shuffle-short", b"x", {"shuffle": True}),
             ("checksum-alone", b"xyz", {"fletcher32": True}),
         )
     ),
-    Damage("chunks-many", "/inputs/X: has 1,048,576 chunks; expected at most 16,384; write larger chunks",
-           replace(X, lambda file, at: file.create_dataset(at, (1, 1 << 20), "i1", chunks=(1, 1)))),
     Damage("many-names", r"/float32: holds 4097 things; expected at most 4096", edit(many_groups)),
     Damage("two-names", "has 2 names in the file; expected one",
            put_link(X, f"{REQUIRED.path}/inputs/W")),
-    Damage("bomb", r"claims shape \(1073741824,\) but stores", replace(X, zeros_bomb(4 << 30, 9))),
+    Damage("bomb", "expected at most 32,768", replace(X, zeros_bomb(4 << 30, 9))),
 ]  # fmt: skip
-
-# What is wrong with other blocks than the required one, which `show` of a case of that does not look at.
-ELSEWHERE = [
-    damage
-    for damage in DAMAGES
-    if damage.name.startswith("reading")
-    or damage.name
-    in (
-        "variable-mark",
-        "dtype-unknown",
-        "dtype-float16-of-bfloat16",
-        "bfloat16-unmarked",
-        "tolerance-of-reading-missing",
-    )
-]
 
 # What is wrong with the last case alone, which `show` of the first does not look at.
 LAST = [

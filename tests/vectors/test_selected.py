@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import h5py
 import pytest
 
-from grucible.vectors.find import case_ids
-from grucible.vectors.hdf5.folder import Folder
-from grucible.vectors.reader import open_vectors
-
 from .conftest import Command
 from .damage import HO, X, attribute, flip_bit
-from .handmade import AMBIGUOUS, BIDIRECTIONAL, BLOCKS, REQUIRED, fixed, put_texts, sign
+from .handmade import AMBIGUOUS, BLOCKS, REQUIRED, fixed, put_texts, sign
 
 FIRST, SECOND, _ = REQUIRED.ids()
 OTHER = FIRST.replace("handmade", "other")
@@ -48,47 +43,6 @@ def outputs(two: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 group["id"] = vectors[f"{block.path}/id"][:]
                 vectors.copy(f"{block.path}/outputs", group)
     return root
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The places of the datasets that are opened from here on."""
-    found: list[str] = []
-    dataset = Folder.dataset
-
-    def noted(folder: Folder, name: str) -> Any:
-        found.append(
-            f"{Path(folder.where.partition(': ')[0]).name}{folder.where.partition(': ')[2]}/{name}"
-        )
-        return dataset(folder, name)
-
-    monkeypatch.setattr(Folder, "dataset", noted)
-    return found
-
-
-def test_show_reads_the_case_s_own_block_and_no_more(
-    two: Path, opened: list[str], command: Command
-) -> None:
-    status, out, _ = command("show", two, SECOND)
-    assert (status, out.splitlines()[0]) == (0, SECOND)
-    assert {place.split("/")[0] for place in opened} == {"handmade.h5"}
-    assert all(REQUIRED.path in place for place in opened)
-    opened.clear()
-    status, out, _ = command("show", two, "*/handmade/bfloat16/both-a")
-    assert (status, out.splitlines()[0]) == (0, BIDIRECTIONAL.ids()[0])
-    read = [place for place in opened if not place.endswith("/id")]
-    assert read
-    assert all(place.startswith(f"handmade.h5/{BIDIRECTIONAL.path}") for place in read)
-
-
-def test_ids_alone_are_read_to_find_out_that_nothing_matches(two: Path, opened: list[str]) -> None:
-    assert list(case_ids(two, ["openvino.GRUCell-3/*", "*/none/"])) == []
-    assert {place.rpartition("/")[2] for place in opened} == {"id"}
-    opened.clear()
-    assert list(case_ids(two, ["openvino.GRUCell-3/*", f"{FIRST}/none"])) == []
-    with open_vectors(two / "other.h5") as vectors:
-        assert vectors.ids(["openvino.GRUSequence-5/other/bfloat16x*"]) == {}
-    assert opened == [f"handmade.h5/{REQUIRED.path}/id"]
 
 
 def test_what_is_not_selected_may_be_damaged(two: Path, outputs: Path, command: Command) -> None:

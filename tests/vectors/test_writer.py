@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,8 @@ from grucible import load_vectors
 from grucible.cases.errors import GrucibleError
 from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block import BlockKey
-from grucible.vectors.hdf5.writing import atomic_file
+from grucible.vectors.hdf5 import OUTPUTS, VECTORS
+from grucible.vectors.hdf5_writing import new_file
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.stored_block import StoredBlock
 from grucible.vectors.writer import new_vector_file
@@ -157,88 +155,26 @@ def test_what_fails_leaves_nothing_where_nothing_was(kind: str, tmp_path: Path) 
     assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == []
 
 
-def test_a_failing_rename_leaves_no_temporary_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError("not here")
-
-    path = tmp_path / "kept.h5"
-    path.write_bytes(WAS_THERE)
-    monkeypatch.setattr(Path, "replace", refuse)
-    with (
-        pytest.raises(GrucibleError, match=r"kept\.h5: cannot be written \(not here\)"),
-        atomic_file(path),
-    ):
-        pass
-    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("kept.h5", WAS_THERE)]
-
-
-def test_written_to_the_disk_before_it_appears(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    happened: list[str] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def noted_fsync(descriptor: int) -> None:
-        happened.append("fsync")
-        fsync(descriptor)
-
-    def noted_replace(self: Path, target: Path) -> Path:
-        happened.append("replace")
-        return replace(self, target)
-
-    monkeypatch.setattr(os, "fsync", noted_fsync)
-    monkeypatch.setattr(Path, "replace", noted_replace)
-    with atomic_file(tmp_path / "new.h5") as file:
-        file["x"] = [1]
-        assert not (tmp_path / "new.h5").exists()
-    assert happened[:2] == ["fsync", "replace"]
+def test_what_grucible_did_not_write_is_replaced_by_force_alone(tmp_path: Path) -> None:
+    for was_there in (b"what was there", weights(tmp_path / "weights.h5")):
+        path = tmp_path / "kept.h5"
+        path.write_bytes(was_there)
+        for kind in (VECTORS, OUTPUTS):
+            with pytest.raises(GrucibleError, match="grucible did not write"), new_file(path, kind):
+                pass
+        assert path.read_bytes() == was_there
+        with new_file(path, VECTORS, force=True):
+            pass
+        for _ in range(2):  # and by itself
+            with new_file(path, VECTORS):
+                pass
+        with pytest.raises(GrucibleError), new_file(path, OUTPUTS):
+            pass
 
 
-WRITE_FOREVER = """
-import sys
-from pathlib import Path
-import h5py
-from grucible.vectors.hdf5.writing import atomic_file
-source, path = Path(sys.argv[1]), Path(sys.argv[2])
-print("started", flush=True)
-while True:
-    with h5py.File(source) as old, atomic_file(path) as new:
-        new.attrs.update(old.attrs)
-        for name in old:
-            old.copy(name, new)
-            new.flush()
-"""
-
-
-def test_concurrent_readers_never_see_half(handmade: Path, tmp_path: Path) -> None:
-    """While another process writes the file again and again, every reading finds it whole."""
-    path = tmp_path / "busy" / "busy.h5"
-    path.parent.mkdir()
-    path.write_bytes(handmade.read_bytes())
-    versions: set[object] = set()
-    reads = 0
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITE_FOREVER, str(handmade), str(path)], stdout=subprocess.PIPE
-    ) as writer:
-        try:
-            assert writer.stdout is not None
-            assert writer.stdout.readline() == b"started\n"
-            while reads < 60 or (len(versions) < 20 and reads < 5000):
-                versions.add(path.stat().st_mtime_ns)
-                with open_vectors(path) as vectors:
-                    vectors.verify_content()
-                assert len(list(load_vectors(path))) == 7
-                reads += 1
-        finally:
-            writer.kill()
-    assert len(versions) >= 20
-
-
-def test_what_is_no_hdf5_file_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "kept.h5"
-    path.write_bytes(b"what was there")
-    with pytest.raises(GrucibleError, match="is no HDF5 file"), atomic_file(path):
-        pass
-    assert path.read_bytes() == b"what was there"
+def weights(path: Path) -> bytes:
+    """Somebody's HDF5 file."""
+    with h5py.File(path, "w") as file:
+        file["kernel"] = np.ones(1000)
+        file.attrs["keras_version"] = "3"
+    return path.read_bytes()

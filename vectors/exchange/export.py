@@ -27,8 +27,7 @@ from ...cases.whole_file import (
     temporary_folder,
     writing_to,
 )
-from ..block import canonical_json
-from ..block_reader import TOGETHER
+from ..block import TOGETHER, canonical_json
 from ..case import Case
 from ..find import find_vectors
 from ..reader import open_vectors

@@ -18,8 +18,8 @@ from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.file_model import FIRST_WRONG, MOST_KEYS, ClosedModel, FewKeys, json_value
 from ...cases.operators.known import OPERATORS
-from ..block_reader import TIERS
-from ..hdf5.stored import MOST_TEXT_WIDTH
+from ..block import TIERS
+from ..hdf5 import MOST_TEXT_WIDTH
 
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")

@@ -1,0 +1,230 @@
+"""Parse strangers' files in a process of its own, with limits on memory and time.
+
+A parser is a function of a module, from texts and numbers to a tree: dicts, lists, texts, numbers and arrays.
+A server process imports it once and forks for each call; so a file that crashes a C library, or fills the
+memory, ends a process of which nothing else is expected. Windows has no fork and no such limits: there the
+server itself parses, and another one is started where it dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from .errors import GrucibleError
+
+Tree = Any
+"""What a parser returns, as far as JSON has it, with arrays among its values."""
+Parser = Callable[..., Tree]
+MEMORY = 2 << 30
+"""Maximum bytes of address space of a parser; the libraries that it needs take some 500 MB."""
+SECONDS = 60
+"""Maximum CPU time of a parser; the largest file of ours takes a tenth of it."""
+RESULT = 4 << 30
+"""Maximum bytes that a parser returns; an export of all shipped cases has 0.4 GB."""
+_ALIGNED = 64
+_ARRAY = "/array"
+"""The key of the place that stands for an array."""
+_START = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from grucible.cases.apart import serve
+serve()
+"""
+
+
+class NotParsed(GrucibleError):
+    """A parser ended without a tree; the message is the reason."""
+
+
+def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = SECONDS) -> Tree:
+    """Call a module's function in a process of its own; its arrays are mapped, and read only.
+
+    Raises GrucibleError with the same text where the parser raised one, NotParsed where it raised something
+    else, died, or took more than MEMORY or `seconds` of CPU time.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="grucible-")
+    os.close(descriptor)
+    place = Path(name)
+    try:
+        status = _SERVER.call([parser.__module__, parser.__qualname__, arguments, seconds, name])
+        if status:
+            raise NotParsed(_ending(status))
+        tree = _read(place)
+    finally:
+        place.unlink(missing_ok=True)
+    if (error := tree.get("error")) is not None:
+        raise (GrucibleError if tree["expected"] else NotParsed)(error)
+    return tree["tree"]
+
+
+class _Server:
+    """The process that parses, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+
+    def call(self, request: list[Any]) -> int:
+        """Have one request served; returns the exit status, negative for a signal."""
+        with self._lock:
+            process = self._running()
+            assert process.stdin
+            assert process.stdout
+            try:
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+                reply = process.stdout.readline()
+            except BrokenPipeError:
+                reply = b""
+            except BaseException:  # Ctrl-C: the reply is still to come, and belongs to nobody
+                self._end()
+                raise
+            if not reply:
+                self._end()
+                return -signal.SIGKILL
+            return int(reply)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            self._owner = os.getpid()  # a process that was forked starts its own
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            )
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
+_SERVER = _Server()
+
+
+def serve() -> None:
+    """Serve requests, a line each, until there are no more: the server's main function."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who sent it ends the parent
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a parser prints is no reply
+    for line in sys.stdin:
+        module, name, arguments, seconds, place = json.loads(line)
+        status = 1
+        with contextlib.suppress(Exception):
+            parser = getattr(importlib.import_module(module), name)
+            if sys.platform == "win32":
+                _parse(parser, arguments, place)
+                status = 0
+            else:
+                status = _forked(parser, arguments, seconds, place)
+        replies.write(f"{status}\n")
+        replies.flush()
+
+
+if sys.platform != "win32":
+
+    def _forked(parser: Parser, arguments: list[Any], seconds: int, place: str) -> int:
+        """Parse in a new process; returns how it ended."""
+        child = os.fork()
+        if not child:
+            _parse_limited(parser, arguments, seconds, place)
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def _parse_limited(parser: Parser, arguments: list[Any], seconds: int, place: str) -> NoReturn:
+        import resource
+
+        status = 1
+        try:
+            for limit, most, last in (
+                (resource.RLIMIT_CPU, seconds, seconds + 1),  # SIGXCPU, and SIGKILL a second later
+                (resource.RLIMIT_FSIZE, RESULT, RESULT),
+                (resource.RLIMIT_AS, MEMORY, MEMORY),
+                (resource.RLIMIT_CORE, 0, 0),
+            ):
+                with contextlib.suppress(OSError, ValueError):  # a lower one is set, or none can be
+                    resource.setrlimit(limit, (most, last))
+            _parse(parser, arguments, place)
+            status = 0
+        finally:
+            os._exit(status)
+
+
+def _parse(parser: Parser, arguments: list[Any], place: str) -> None:
+    """Write what the parser returns, or the error that it raises, to `place`."""
+    with Path(place).open("wb") as file:
+        try:
+            _write(file, {"tree": parser(*arguments)})
+        except GrucibleError as error:
+            _write(file, {"error": str(error), "expected": True})
+        except MemoryError:
+            _write(file, {"error": f"it takes more than {MEMORY >> 30} GiB", "expected": False})
+        except Exception as error:  # of libraries that read what is damaged, of many types
+            why = " ".join(str(error).split())[:200] or type(error).__name__
+            _write(file, {"error": why, "expected": False})
+
+
+def _write(file: BinaryIO, tree: Tree) -> None:
+    """Write the arrays of a tree, the tree as JSON, and how long that is."""
+
+    def put(array: Any) -> Any:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"a parser returned {type(array).__name__}")
+        file.write(b"\0" * (-file.tell() % _ALIGNED))
+        at = file.tell()
+        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        named = array.dtype.name if array.dtype.kind == "V" else array.dtype.str
+        return {_ARRAY: [named, array.shape, at]}
+
+    text = json.dumps(tree, default=put).encode()
+    file.write(text)
+    file.write(len(text).to_bytes(8, "little"))
+
+
+def _read(place: Path) -> Tree:
+    """The tree that was written to a file; its arrays stay in that."""
+    data: np.ndarray[Any, np.dtype[np.uint8]] = (
+        np.fromfile(place, np.uint8)  # what is mapped cannot be removed
+        if sys.platform == "win32"
+        else np.memmap(place, np.uint8, "r")
+    )
+    length = int.from_bytes(data[-8:].tobytes(), "little")
+
+    def take(found: dict[str, Any]) -> Any:
+        match found:
+            case {"/array": [str(named), list(shape), int(at)]} if len(found) == 1:
+                dtype = np.dtype(named)
+                size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+                return data[at : at + size].view(dtype).reshape(shape)
+        return found
+
+    return json.loads(data[-8 - length : -8].tobytes(), object_hook=take)
+
+
+def _ending(status: int) -> str:
+    """Why a parser that ended so returned nothing."""
+    if status > 0:
+        return f"reading it ended with status {status}"
+    if sys.platform != "win32" and status == -signal.SIGXCPU:
+        return "it takes too long to read"
+    with contextlib.suppress(ValueError):
+        return f"reading it ended with {signal.Signals(-status).name}"
+    return f"reading it ended with signal {-status}"

@@ -1,1 +1,0 @@
-"""HDF5 as the format uses it: written whole, read as hostile."""
