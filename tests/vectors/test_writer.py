@@ -160,7 +160,10 @@ def test_what_grucible_did_not_write_is_replaced_by_force_alone(tmp_path: Path) 
         path = tmp_path / "kept.h5"
         path.write_bytes(was_there)
         for kind in (VECTORS, OUTPUTS):
-            with pytest.raises(GrucibleError, match="grucible did not write"), new_file(path, kind):
+            with (
+                pytest.raises(GrucibleError, match="not written by grucible"),
+                new_file(path, kind),
+            ):
                 pass
         assert path.read_bytes() == was_there
         with new_file(path, VECTORS, force=True):
