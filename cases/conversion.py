@@ -17,7 +17,6 @@ import numpy as np
 
 from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
 from .operators.activations import Activation
-from .operators.attribute import Attribute
 from .operators.known import OPERATORS
 from .operators.layout import (
     GruInputs,
@@ -27,7 +26,7 @@ from .operators.layout import (
     shared_outputs,
 )
 from .operators.semantics import Semantics, semantics
-from .operators.signature import Operator
+from .operators.signature import Attribute, Operator
 from .question import Question, TensorType
 
 

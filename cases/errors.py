@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 
 class GrucibleError(Exception):
-    """Something the user gave cannot be used; the message is the one line they see (exit status 2)."""
+    """Input that cannot be used; the message is the one line that a user sees (exit status 2)."""
 
 
 class SpecError(GrucibleError):
-    """A case spec (or another YAML file of the user's) is wrong; names file, line and field."""
+    """A mistake in a case spec or another YAML file; names file, line and field."""
 
 
 class VectorFileError(GrucibleError):
-    """A vector or outputs file cannot be used; names the file and the place in it."""
+    """A vector or outputs file that cannot be used; names the file and the place in it."""
 
 
 class RuntimeNotUsable(GrucibleError):
-    """The runtime asked for is not installed, does not import, or is not callable."""
+    """A runtime that is not installed, does not import, or is not callable."""
+
+
+def expected(name: str, given: object, kind: type, what: str) -> None:
+    """Raise TypeError unless an argument is of this kind; `what` names what it should be."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{name} is of type {type(given).__name__}; expected {what}")
+
+
+def several(name: str, given: Any, kind: type, what: str) -> tuple[Any, ...]:
+    """Return the values in an argument. Raises TypeError unless each is of this kind."""
+    expected(name, given, Iterable, f"several of {what}")
+    found = given if isinstance(given, tuple) else tuple(given)
+    for number, one in enumerate(found):
+        expected(f"{name}[{number}]", one, kind, what)
+    return found
+
+
+def texts(name: str, given: Any) -> tuple[str, ...]:
+    """Return the texts in an argument, which may be one text. Raises TypeError for anything else."""
+    return (given,) if isinstance(given, str) else several(name, given, str, "a text")

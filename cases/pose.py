@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .case_size import too_large
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
-from .operators.attribute import Attribute
-from .operators.attribute_values import all_attributes
 from .operators.known import OPERATORS
-from .operators.signature import Operator, Tensor
-from .question import Question, TensorType
+from .operators.signature import Attribute, Operator, Tensor
+from .operators.values import all_attributes
+from .question import Question, TensorType, too_large
 
 
 class QuestionError(GrucibleError):

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.arguments import expected, texts
 from ..cases.console import escape
-from ..cases.errors import GrucibleError
+from ..cases.errors import GrucibleError, expected, texts
 from ..cases.operators.readings import STORED, ReadingNames
 from ..vectors.block import Block, block_of
 from ..vectors.case import Answer, Case

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
-from ..cases.operators.value_type import value_text
+from ..cases.operators.values import value_text
 from ..cases.selection import selected
 from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cases.arguments import several, texts
 from ..cases.console import format_own_error
-from ..cases.errors import GrucibleError
+from ..cases.errors import GrucibleError, several, texts
 from ..cases.selection import nothing_selected
 from ..vectors.find import case_tiers, find_vectors
 from .diagnosis.contradictions import Passed, Passing

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cases.operators.attribute import Attribute
 from ..cases.operators.known import OPERATORS
-from ..cases.operators.notation import USUAL
-from ..cases.operators.signature import Tensor
+from ..cases.operators.signature import USUAL, Attribute, Tensor
 from ..cases.question import Question
 from .formula import equations
 

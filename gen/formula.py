@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..cases.operators.activations import Activation
-from ..cases.operators.notation import USUAL, Notation
 from ..cases.operators.semantics import Semantics
+from ..cases.operators.signature import USUAL, Notation
 from .gru import GATES, Step, step
 
 _NAMED = ("z", "r", "t", "state")

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
-from ..cases.operators.attribute_values import all_attributes, canonical
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
+from ..cases.operators.values import all_attributes, canonical
 from ..cases.question import Question, TensorType
 from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ..cases.case_id import why_no_theme
 from ..cases.errors import VectorFileError
 from ..cases.operators.known import OPERATORS
+from ..cases.question import why_no_theme
 from ..cases.selection import may_select, selected
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
 from .hdf5 import VECTORS, Folder, open_attributes, open_file

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.case_id import why_no_id
-from ..cases.case_size import too_large
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator, Tensor
+from ..cases.question import too_large, why_no_id
 from ..cases.selection import selected
 from .block import TIERS, TOGETHER, Block, attributes_from_json
 from .case import Answer

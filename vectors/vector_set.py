@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cases.arguments import texts
 from ..cases.console import format_command
 from ..cases.dtypes import Array
-from ..cases.errors import VectorFileError
+from ..cases.errors import VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
 from ..cases.selection import PLAIN, may_select, nothing_selected, selected
 from .block import Block

@@ -10,9 +10,8 @@ from typing import Any
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
-from ..operators.attribute import Attribute
 from ..operators.known import OPERATORS
-from ..operators.signature import ABSENT
+from ..operators.signature import ABSENT, Attribute
 from ..specs.factors import factors, key
 from ..specs.spec_model import Assignment
 from .case_spec import CaseSpec, case_of

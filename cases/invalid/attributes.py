@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..operators.attribute import Attribute
-from ..operators.signature import Operator
+from ..operators.signature import Attribute, Operator
 from .baseline import SIZES
 from .defect import Defect
 from .forbidden import Rule, forbidden

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import Array, Arrays, numpy_dtype
-from ..operators.attribute import Attribute, Meaning
-from ..operators.signature import Operator, Tensor
+from ..operators.signature import Attribute, Meaning, Operator, Tensor
 from ..pose import pose
 from ..question import INVALID, Question
 

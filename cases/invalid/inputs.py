@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from ..operators.signature import Form, Operator, Tensor
-from ..operators.value_type import value_text
+from ..operators.values import value_text
 from .baseline import SIZES, written
 from .defect import Defect, unchanged
 from .forbidden import Rule, forbidden

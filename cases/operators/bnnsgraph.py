@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .activations import Activation
-from .attribute import Attribute
-from .notation import Notation
-from .signature import DRAWN_OR_ZEROS, ZEROS_OR_DRAWN, Form, Operator, Tensor
+from .signature import DRAWN_OR_ZEROS, ZEROS_OR_DRAWN, Attribute, Form, Notation, Operator, Tensor
 
 # the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
 # (ledger: hard-sigmoid, scaled-tanh)

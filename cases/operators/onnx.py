@@ -12,8 +12,7 @@ import math
 import numpy as np
 
 from .activations import Activation
-from .attribute import Attribute
-from .signature import DRAWN_OR_ZEROS, Form, Operator, Tensor
+from .signature import DRAWN_OR_ZEROS, Attribute, Form, Operator, Tensor
 
 
 def _default(number: float) -> float:

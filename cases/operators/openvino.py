@@ -7,8 +7,7 @@ is ambiguous, silent or wrong, `cases/openvino/LEDGER.md` says which reading is 
 from __future__ import annotations
 
 from .activations import Activation
-from .attribute import Attribute
-from .signature import DRAWN_OR_ZEROS, Form, Operator, Tensor
+from .signature import DRAWN_OR_ZEROS, Attribute, Form, Operator, Tensor
 
 _ACTIVATIONS = {name: Activation(name) for name in ("relu", "sigmoid", "tanh")}
 _T = ("float32", "float16", "float64", "bfloat16")  # ledger: t-float

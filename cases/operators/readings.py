@@ -232,3 +232,16 @@ def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
         for count in range(1, len(names) + 1)
         for chosen in itertools.combinations(names, count)
     )
+
+
+SILENT: Mapping[str, frozenset[str]] = {
+    "openvino": frozenset({"b-order", "y-padding", "reverse-ragged", "bidi-layout"}),
+    "onnx": frozenset({"y-padding", "reverse-ragged"}),
+    "bnnsgraph": frozenset(),
+}
+"""Points of which an owner's text says nothing, and on which cases decide all the same, by owner.
+
+Each is named after its entry in the owner's `LEDGER.md`. The owner's runtime, or the one that all test
+against, is normative there: every runtime that was asked does the same. Where runtimes differ, a point is
+ambiguous instead, and has a reading.
+"""

@@ -25,9 +25,6 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .attribute import Attribute, Meaning
-from .notation import USUAL, Notation
-
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
 
 ABSENT = "absent"
@@ -36,6 +33,52 @@ ABSENT = "absent"
 Fill = Literal["zeros", "drawn"]
 ZEROS_OR_DRAWN: tuple[Fill, ...] = ("zeros", "drawn")
 DRAWN_OR_ZEROS: tuple[Fill, ...] = ("drawn", "zeros")
+
+
+Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
+Meaning = Literal[
+    "", "hidden", "activations", "f", "g", "alpha", "beta", "clip", "reset_after", "bias_inside",
+    "direction", "sequence",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of an operator.
+
+    `default` is what the specification says a left-out attribute means (None: it has no meaning of
+    its own). `choices` maps each allowed value to what it means (an activation's name to the
+    function, with default parameters, NaN where there is none); `length` is the number of entries of
+    a list, for each direction where `per_direction`. `written` maps integers that may stand for a value
+    to it. Of numbers, `positive` excludes zero and below, `infinite` allows infinity to a positive one,
+    and `single` says that the value is held as a float32 number. In case ids a value stands after
+    `token`, and a left-out attribute is `absent_token`.
+    """
+
+    name: str
+    kind: Kind
+    about: str
+    sets: Meaning = ""
+    required: bool = False
+    default: Any = None
+    choices: Mapping[Any, Any] = field(default_factory=dict)
+    written: Mapping[int, Any] = field(default_factory=dict)
+    length: int | None = None
+    per_direction: bool = False
+    positive: bool = False
+    infinite: bool = False
+    single: bool = False
+    token: str = ""
+    absent_token: str = ""
+
+    def canonical(self, value: Any) -> Any:
+        """The value that `value` is another way to write, or itself."""
+        return self.written.get(value, value) if type(value) is int else value
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the attribute's value is a list."""
+        return self.kind in ("strings", "floats")
 
 
 @dataclass(frozen=True)
@@ -80,6 +123,46 @@ class Tensor:
             if not form.when or all(attributes[n] == value for n, value in form.when.items()):
                 return form
         raise AssertionError(f"{self.name}: no form for {attributes}")
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a specification writes the formulas of a GRU; the defaults are ONNX's and OpenVINO's.
+
+    `x` and `h` are what a step starts from; `z`, `r`, `t` and `state` what it gives; `gate` are the
+    letters of gates, where they are others. In `w` and `u`, the input and the recurrent weight, stands
+    {gate}, in `matmul`, x·weightᵀ, stand {x} and {weight}. `b` is an input bias, `rb` a recurrent one,
+    `sum_b` what a bias that has no side is. `functions` are activations that have other names.
+    """
+
+    x: str = "Xt"
+    h: str = "Ht-1"
+    z: str = "zt"
+    r: str = "rt"
+    t: str = "ht"
+    state: str = "Ht"
+    gate: Mapping[str, str] = field(default_factory=dict)
+    w: str = "W{gate}"
+    u: str = "R{gate}"
+    matmul: str = "{x}*({weight}^T)"
+    times: str = "(.)"
+    b: str = "Wb{gate}"
+    rb: str = "Rb{gate}"
+    sum_b: str = "Wb{gate} + Rb{gate}"
+    functions: Mapping[str, str] = field(default_factory=dict)
+
+    def of_gate(self, words: str, gate: str) -> str:
+        """`words`, one of the fields in which {gate} stands, of a gate."""
+        return words.format(gate=self.gate.get(gate, gate))
+
+    def part(self, part: str) -> str:
+        """A part of a bias (see `signature`): of one side, or of both."""
+        words = {"w": self.b, "r": self.rb}[part[0]] if len(part) == 2 else self.sum_b
+        return self.of_gate(words, part[-1])
+
+
+USUAL = Notation()
+"""That of ONNX and OpenVINO."""
 
 
 @dataclass(frozen=True, eq=False)

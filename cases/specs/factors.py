@@ -15,12 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
-from ..case_size import MOST_SIZE
-from ..operators.attribute import Attribute
-from ..operators.attribute_values import written_type
 from ..operators.known import OPERATORS
-from ..operators.signature import ABSENT, Operator
-from ..operators.value_type import ValueType, either, list_of, one_of
+from ..operators.signature import ABSENT, Attribute, Operator
+from ..operators.values import ValueType, either, list_of, one_of, written_type
+from ..question import MOST_SIZE
 from .draws import DRAWS
 from .length_patterns import PATTERNS
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..case_id import why_no_theme
 from ..errors import SpecError
 from ..files import MOST_NAMES, files_below
 from ..operators.known import OPERATORS
+from ..question import why_no_theme
 from .factors import factors
 from .spec_model import SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text

@@ -25,7 +25,7 @@ from pydantic_core import core_schema
 
 from ..file_model import FIRST_WRONG
 from ..operators.known import OPERATORS
-from ..operators.value_type import either, list_of, one_of
+from ..operators.values import either, list_of, one_of
 from .factors import factors, key
 
 Assignment = dict[str, Any]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
-from ...cases.operators.silent_points import SILENT
+from ...cases.operators.readings import SILENT
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import variant_called
 from .explanations import Explanation

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ...cases.case_id import why_no_theme
 from ...cases.dtypes import Arrays, dtype_name
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files import check_replaceable, files_below
+from ...cases.question import why_no_theme
 from ...cases.whole_file import check_possible, leaving_no_empty_folder, writing_to
 from ...gen.making.posed import Imported, Posed, write_answered
 from ...vectors.block import Block

@@ -18,14 +18,13 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from ...cases.case_size import MOST_CASE_BYTES
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.files import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
-from ...cases.question import Question
+from ...cases.question import MOST_CASE_BYTES, Question
 from ...vectors.exchange.manifest import MOST_RANK
 from ...vectors.exchange.protobuf_size import check_size
 from .foreign import ForeignCase, NotAsked, case_id

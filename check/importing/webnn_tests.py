@@ -87,7 +87,7 @@ def _cases(file: Path, theme: str, left_out: Counter[str]) -> list[ForeignCase]:
 def _tests(file: Path) -> Sequence[Any]:
     """What a file has for tests. Raises NotAsked where it is no JSON, GrucibleError for very many."""
     raw = bounded_bytes(file, MOST_BYTES)
-    check_parts(file, raw, _MOST_COMMAS, _MOST_COLONS)
+    check_parts(file, raw, _MOST_COMMAS + _MOST_COLONS)
     try:
         found = strict_json(raw)
     except (ValueError, RecursionError) as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...cases.case_id import names_invalid
 from ...cases.errors import GrucibleError
+from ...cases.question import names_invalid
 from ...cases.selection import MOST_GLOBS, Ids, is_glob, matches, matches_several, selected
 from .sayable import HOW, texts, unsayable
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ...cases.case_id import names_invalid
+from ...cases.question import names_invalid
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOB = 400

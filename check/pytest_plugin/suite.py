@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from ...cases.arguments import several, texts
 from ...cases.console import format_command
+from ...cases.errors import several, texts
 from ...vectors.case import Case
 from ..expecting import load_expectations
 from ..judging.case_result import DECIDING

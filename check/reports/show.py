@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ...cases.case_id import names_invalid
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Operator
-from ...cases.question import INVALID, Question
+from ...cases.question import INVALID, Question, names_invalid
 from ...cases.selection import matches
 from ...gen.asked_for import attribute_lines, equation_lines
 from ...gen.tolerances.classes import CLASSES

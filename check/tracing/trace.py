@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...cases.arguments import expected, texts
 from ...cases.dtypes import Array, Arrays
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, expected, texts
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...gen.exact.rounding import Undecided

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...cases.case_size import case_bytes, too_large
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.expansion.case_spec import CaseSpec
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import ReadingNames
+from ...cases.question import case_bytes, too_large
 from ...cases.specs.draws import DRAWS
 from ...vectors.block import Block, BlockKey
 from ...vectors.case import Answer

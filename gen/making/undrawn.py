@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ...cases.expansion.case_spec import CaseSpec
-from ...cases.operators.value_type import value_text
+from ...cases.operators.values import value_text
 
 MOST_SHOWN = 20
 MOST_LINES = 8

@@ -18,8 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import FUNCTIONS, Activation
-from ...cases.operators.function import Break, Shape
+from ...cases.operators.activations import FUNCTIONS, Activation, Break, Shape
 from ..float64 import rows_by_function
 from .classes import Units
 

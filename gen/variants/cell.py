@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import FUNCTIONS, Activation
-from ...cases.operators.function import Mistake, Parameter
+from ...cases.operators.activations import FUNCTIONS, Activation, Mistake, Parameter
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .approximate import APPROXIMATIONS

@@ -11,10 +11,10 @@ from shipped import expanded
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.attribute_values import type_of_values
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read
 from grucible.cases.operators.semantics import Semantics, semantics
+from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.spec_file import load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]

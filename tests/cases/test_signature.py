@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.attribute_values import type_of_values
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.semantics import semantics
+from grucible.cases.operators.values import type_of_values
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 

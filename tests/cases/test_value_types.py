@@ -12,9 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from grucible.cases.operators.attribute import Attribute
-from grucible.cases.operators.attribute_values import type_of_values
 from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators.signature import Attribute
+from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.factors import factors
 from grucible.cases.specs.schema import spec_schema
 from grucible.cases.specs.spec_file import SHIPPED

@@ -13,7 +13,7 @@ from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Question, verify
 from grucible.cases.operators.known import OPERATORS
-from grucible.cases.operators.silent_points import SILENT
+from grucible.cases.operators.readings import SILENT
 from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
 from grucible.check.judging.one_reading import Mixed
 from grucible.check.reports.diagnosis import diagnosis_lines

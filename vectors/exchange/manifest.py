@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ...cases.case_id import why_no_id, why_no_theme
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.file_model import FIRST_WRONG, MOST_KEYS, ClosedModel, FewKeys, json_value
 from ...cases.operators.known import OPERATORS
+from ...cases.question import why_no_id, why_no_theme
 from ..block import TIERS
 from ..hdf5 import MOST_TEXT_WIDTH
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.case_size import MOST_CASE_BYTES
+from ...cases.question import MOST_CASE_BYTES
 
 MOST_FIELDS = 100_000
 """So many fields may be in a message and those in it: a model of one GRU has some hundred."""
