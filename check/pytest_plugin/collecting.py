@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -19,9 +20,8 @@ from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied, taken
 from ..reports.wrapping import wrapped
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
-from .incomplete import NAME
-from .outcome import Apart, Judge, Test, is_users
-from .suite import Vectors, load
+from .plugin import NAME
+from .suite import Judge, RuntimeFailure, Vectors, is_users, load
 
 
 class Cases(pytest.Collector):
@@ -29,17 +29,17 @@ class Cases(pytest.Collector):
 
     @classmethod
     def of(cls, session: pytest.Session) -> Self:
-        """The one collector of a session."""
+        """Make the one collector of a session."""
         made: Self = cls.from_parent(session, name=NAME, nodeid=NAME)
         return made
 
     def collect(self) -> Iterator[pytest.Item]:
-        """A test for each case, or for each block where there are many cases."""
+        """Make a test for each case."""
         option = self.config.getoption
-        expect = option("grucible_expect") or ()
+        select, expect = option("grucible_select") or (), option("grucible_expect") or ()
         try:
-            vectors = load(option("grucible"), option("grucible_select"), expect=expect)
-            run = self._runtime(option("grucible_runtime"))
+            vectors = load(option("grucible"), select, expect=expect)
+            run = self._load_runtime(option("grucible_runtime"))
         except GrucibleError as error:
             raise self.CollectError(escape(str(error))) from None
 
@@ -47,38 +47,28 @@ class Cases(pytest.Collector):
             __tracebackhide__ = True
             return run(copied(judge.case.question))
 
-        if vectors.by_block:
-            yield from (
-                self._test(vectors, "block", name, _of_block(vectors, ask, name))
-                for name in vectors.blocks
-            )
-            return
         for case_id in vectors.ids:
-            test = self._test(vectors, "case", case_id, _of_case(vectors, ask, case_id))
+            test: _CaseTest = _CaseTest.from_parent(
+                self, name=case_id, callobj=partial(vectors.run, ask, case_id)
+            )
+            test.vectors = vectors
             for mark in vectors.marks(case_id):
                 test.add_marker(mark)
             yield test
 
-    def _test(
-        self, vectors: Vectors, what: str, name: str, called: Callable[..., None]
-    ) -> pytest.Item:
-        made: _Test = _Test.from_parent(self, name=name, callobj=called)
-        made.what, made.vectors = what, vectors
-        return made
-
-    def _runtime(self, name: str) -> RuntimeFunction:
-        """The runtime, in this process unless it is a program or is to be isolated."""
+    def _load_runtime(self, name: str) -> RuntimeFunction:
+        """Load a runtime into this process, unless it is a program or is to be isolated."""
         if not self.config.getoption("grucible_isolated") and not name.startswith(EXEC):
             return _without_outcomes(load_runtime(name).run)
         pool = RuntimePool(name, TIMEOUT_SECONDS)
         self.config.add_cleanup(pool.close)
         _ = pool.name  # raises where it does not load
         self.config.pluginmanager.register(_AtTheEnd(pool))
-        return lambda question: _answered(pool, question)
+        return lambda question: _ask_pool(pool, question)
 
 
 class _AtTheEnd:
-    """What lets a program end after the last test that asks it: what goes wrong then is an error there."""
+    """End a program after the last test that asks it: what goes wrong then is an error there."""
 
     def __init__(self, pool: RuntimePool) -> None:
         self._pool = pool
@@ -90,32 +80,21 @@ class _AtTheEnd:
         """After the last test, end the program."""
         __tracebackhide__ = is_users
         done = yield
-        if isinstance(item, _Test) and not isinstance(nextitem, _Test):
+        if isinstance(item, _CaseTest) and not isinstance(nextitem, _CaseTest):
             for case_id, reply in self._pool.finish().items():
                 _fail(reply, f"{case_id}: {reply.message}")
         return done
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self) -> Generator[None, object, object]:
-        """End the program where another plugin raises, too, as xdist's does when who started it is gone."""
-        try:
-            return (yield)
-        finally:
-            self._pool.close()
 
+class _CaseTest(pytest.Function):
+    """A test of a case, whose place is no file."""
 
-class _Test(pytest.Function):
-    """A test of a case, or of a block, whose place is no file."""
-
-    what: str
-    """`case` or `block`."""
     vectors: Vectors
 
     def runtest(self) -> None:
-        """Call the test, which passes by that alone. pytest asks a hook to call a function, which nobody
-        answers with `-p no:python`, and which another plugin may answer without a call."""
+        """Call the test without pytest's hook, for which another plugin may answer without a call."""
         __tracebackhide__ = is_users
-        self.obj(**{name: self.funcargs[name] for name in self._fixtureinfo.argnames})
+        self.obj()
 
     @property
     def decided(self) -> bool:
@@ -123,27 +102,8 @@ class _Test(pytest.Function):
         return self.vectors.decided
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands, as far as it stands anywhere, and what stands over its failure.
-
-        Were that its name alone, pytest would take the dots of it for those of modules.
-        """
-        return self.config.rootpath / NAME, 0, f"{self.what} {self.name}"
-
-
-def _of_case(vectors: Vectors, ask: Test, case_id: str) -> Callable[[], None]:
-    def test() -> None:
-        __tracebackhide__ = is_users
-        vectors.one(ask, case_id)
-
-    return test
-
-
-def _of_block(vectors: Vectors, ask: Test, name: str) -> Callable[[Any], None]:
-    def test(subtests: Any) -> None:
-        __tracebackhide__ = is_users
-        vectors.block(ask, name, subtests)
-
-    return test
+        """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
+        return self.config.rootpath / NAME, 0, f"case {self.name}"
 
 
 _OUTCOMES = (
@@ -152,38 +112,29 @@ _OUTCOMES = (
     pytest.xfail.Exception,
     unittest.SkipTest,
 )
-"""What pytest takes for a test's outcome, or for the end of all."""
+"""Exceptions by which pytest would take a case for skipped or expected to fail, or end."""
 
 
 def _without_outcomes(run: RuntimeFunction) -> RuntimeFunction:
-    """The runtime, of which what pytest takes for a test's outcome, or for the end of all, is an error: where
-    it is asked, and where what it returned is read."""
+    """Make an error of each outcome of a test that a runtime raises, also by its arrays."""
 
     def asked(question: Question) -> Any:
-        __tracebackhide__ = is_users
+        __tracebackhide__ = True
         try:
             return taken(run(question))
-        except _OUTCOMES as error:
-            raise _of_a_test(error, error) from error
-        except BaseExceptionGroup as group:
-            some = group.split(_OUTCOMES)[0]
-            if some is None:
+        except (*_OUTCOMES, BaseExceptionGroup) as error:
+            if isinstance(error, BaseExceptionGroup) and not error.subgroup(_OUTCOMES):
                 raise
-            raise _of_a_test(group, some) from group
+            raise RuntimeError(
+                f"the runtime raised {type(error).__name__}, which is of a test ({format_message(error)}); "
+                "expected outputs, or grucible.Unsupported"
+            ) from error
 
     return asked
 
 
-def _of_a_test(error: BaseException, outcome: BaseException) -> RuntimeError:
-    """What is raised in place of an error that is a test's outcome, or of a group that holds some."""
-    return RuntimeError(
-        f"the runtime raised {type(error).__name__}, which is of a test ({format_message(outcome)}); "
-        "expected outputs, or grucible.Unsupported"
-    )
-
-
-def _answered(pool: RuntimePool, question: Question) -> Any:
-    """What a runtime in another process says; what goes wrong there is a failure without a traceback here."""
+def _ask_pool(pool: RuntimePool, question: Question) -> Any:
+    """Ask a runtime in another process; what goes wrong there is a failure without a traceback here."""
     __tracebackhide__ = True
     [reply] = pool.replies([question])
     if reply.status == "unsupported":
@@ -193,14 +144,14 @@ def _answered(pool: RuntimePool, question: Question) -> Any:
     return reply.outputs
 
 
-def _fail(reply: Reply, said: str) -> NoReturn:
+def _fail(reply: Reply, message: str) -> NoReturn:
     __tracebackhide__ = True
-    lines = [*wrapped(said, indent=0), *_traceback(reply)]
-    raise Apart(said, "\n".join(map(escape, lines)))
+    lines = [*wrapped(message, indent=0), *_their_traceback(reply)]
+    raise RuntimeFailure(message, "\n".join(map(escape, lines)))
 
 
-def _traceback(reply: Reply) -> Sequence[str]:
-    """The lines of a traceback that are behind what calls the runtime there."""
+def _their_traceback(reply: Reply) -> Sequence[str]:
+    """Cut the lines of a traceback that call the runtime there."""
     lines = reply.fault.traceback if reply.fault else ()
     ours = [place for place, line in enumerate(lines) if f'File "{source.__file__}"' in line]
     return lines[ours[-1] + 2 :] if ours else lines

@@ -1,57 +1,70 @@
-"""What pytest loads at its start, in every project: options, and the way to the rest where one is given."""
+"""Options of `pytest --grucible`; pytest loads this in every project, so the rest is imported when needed."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
+NAME = "grucible"
+"""The beginning of the tests' ids, where others have a file."""
+_DECIDED = "grucible_decided"
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--grucible": {
+        "metavar": "PATH",
+        "help": "A test for each case of these vectors: a file, a directory, or core for those that come "
+        "with grucible. Without paths of your own, nothing else is run.",
+    },
+    "--grucible-runtime": {
+        "metavar": "NAME",
+        "help": "The runtime they ask: package.module:function, ./file.py:function, a name from `grucible "
+        "runtimes`, or 'exec: COMMAND'.",
+    },
+    "--grucible-select": {
+        "metavar": "GLOB",
+        "action": "append",
+        "help": "Only cases whose id matches. Repeatable.",
+    },
+    "--grucible-expect": {
+        "metavar": "FILE",
+        "help": "Cases that may fail, as for `grucible check --expect`: strict xfails.",
+    },
+    "--grucible-isolated": {
+        "action": "store_true",
+        "help": "Run the runtime in a process of its own: a crash or a hang is one case's failure. A "
+        "program always is.",
+    },
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of `pytest --grucible`."""
-    group = parser.getgroup("grucible", "conformance vectors for GRU operators")
-    group.addoption("--grucible", metavar="PATH", default=None, dest="grucible",
-                    help="A test for each case of these vectors: a file, a directory, or core for those "
-                    "that come with grucible. Without paths of your own, nothing else is run.")  # fmt: skip
-    group.addoption("--grucible-runtime", metavar="NAME",
-                    help="The runtime they ask: package.module:function, ./file.py:function, a name from "
-                    "`grucible runtimes`, or 'exec: COMMAND'.")  # fmt: skip
-    group.addoption("--grucible-select", metavar="GLOB", action="append", default=[],
-                    help="Only cases whose id matches. Repeatable.")  # fmt: skip
-    group.addoption("--grucible-expect", metavar="FILE",
-                    help="Cases that may fail, as for `grucible check --expect`: strict xfails.")  # fmt: skip
-    group.addoption("--grucible-isolated", action="store_true",
-                    help="Run the runtime in a process of its own: a crash or a hang is one case's "
-                    "failure. A program always is.")  # fmt: skip
+    """Add the options of `pytest --grucible`."""
+    group = parser.getgroup(NAME, "conformance vectors for GRU operators")
+    for option, described in _OPTIONS.items():
+        group.addoption(option, **described)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check that the options go together; nothing but the vectors is collected where no path is given."""
-    runtime = config.getoption("grucible_runtime")
-    if config.getoption("grucible") is None:
-        given = {"runtime": runtime, "expect": config.getoption("grucible_expect"),
-                 "select": config.getoption("grucible_select"),
-                 "isolated": config.getoption("grucible_isolated")}  # fmt: skip
+    """Check that the options go together, and collect nothing else where no path is given."""
+    given = {name: config.getoption(name.strip("-").replace("-", "_")) for name in _OPTIONS}
+    if given.pop("--grucible") is None:
         for name, value in given.items():
             if value:
-                raise pytest.UsageError(f"--grucible-{name} goes with --grucible PATH or core")
-    elif not runtime:
+                raise pytest.UsageError(f"{name} goes with --grucible PATH or core")
+        return
+    if not given["--grucible-runtime"]:
         raise pytest.UsageError("--grucible needs --grucible-runtime NAME, the runtime to ask")
-    else:
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:
-            config.args = []
-        from .incomplete import Judged
-
-        config.pluginmanager.register(Judged())
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []
+    config.pluginmanager.register(SessionVerdict())
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """What is asked, and of whom."""
-    if config.getoption("grucible") is None:
-        return None
-    return (
-        f"grucible: {config.getoption('grucible')}, runtime {config.getoption('grucible_runtime')}"
-    )
+    """Name the vectors and the runtime."""
+    vectors = config.getoption("grucible")
+    runtime = config.getoption("grucible_runtime")
+    return None if vectors is None else f"grucible: {vectors}, runtime {runtime}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,3 +78,40 @@ def pytest_make_collect_report(
 
         report.result = [*(report.result or []), Cases.of(collector)]
     return report
+
+
+class SessionVerdict:
+    """End a session with 1, as `check`, in which no deciding case passed or failed as expected."""
+
+    def __init__(self) -> None:
+        self._asked, self._decided, self._incomplete = False, False, False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Tell the report, which xdist may make in another process, whether a case has decided so far."""
+        report = yield
+        setattr(report, _DECIDED, getattr(item, "decided", False))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """See what became of a case."""
+        if report.nodeid.startswith(f"{NAME}::"):
+            self._asked = True
+            self._decided |= getattr(report, _DECIDED, False)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End with 1 what would end with 0."""
+        self._incomplete = exitstatus == 0 and self._asked and not self._decided
+        if self._incomplete:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say why."""
+        if self._incomplete:
+            terminalreporter.write_line(
+                "grucible: incomplete: no case that decides has passed: they are unsupported or skipped, "
+                "or nothing decides"
+            )

@@ -13,57 +13,97 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from ...cases.console import format_command
+from ...cases.console import escape, format_command, format_error, format_message
+from ...cases.dtypes import Arrays
 from ...cases.errors import several, texts
+from ...cases.selection import nothing_selected
+from ...vectors.block import block_of
 from ...vectors.case import Case
-from ..expecting import load_expectations
-from ..judging.case_result import DECIDING
+from ...vectors.vector_set import VectorSet, open_set
+from ..diagnosis.failing import FailingBlock
+from ..diagnosis.finding import Diagnosis
+from ..expecting import apply_expectation, load_expectations
+from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
-from ..observed.source import copied
-from .outcome import (
-    NOTHING,
-    AsExpected,
-    Judge,
-    Test,
-    Unjudged,
-    decides,
-    is_users,
-    outcome,
-    reason_of,
-)
-from .stored import Stored
+from ..judging.grade import Grade
+from ..observed.source import Fault, copied, returned
+from ..one_case import Judgment, judged_reply
+from ..reports.paragraph import how_far_off
+from ..reports.wrapping import wrapped
+from ..runtimes.runtime import Runtime, Unsupported
+
+if TYPE_CHECKING:
+    from _pytest.outcomes import Failed
+else:
+    Failed = pytest.fail.Exception
 
 CORE = "core"
-"""What names the core vectors; a directory of that name is ./core."""
-MOST_TESTS = 4000
-"""Of more cases there is a test for each block: pytest keeps some kilobytes of each test."""
-_PART = "grucible_part"
-"""The parameter that a test gets in place of what it asked for: a case's id, or a block's name."""
+"""The name of the core vectors; a directory of that name is ./core."""
+_CASE = "grucible_case"
+"""The parameter, a case's id, that a test gets in place of what it asked for."""
 _OURS = {"question", "case", "judge"}
-_RUN_LATER: dict[Callable[[object], bool], str] = {
-    inspect.iscoroutinefunction: "async def",
-    inspect.isasyncgenfunction: "async def, with a yield",
-    inspect.isgeneratorfunction: "a generator, for it has a yield",
-}
-"""What a function can be whose call runs none of its lines."""
-_RUNS_NOTHING = (
-    "a call would run none of its lines, and it would pass; make it a plain def without yield, which "
-    "runs what is async itself, as with asyncio.run"
-)
+_NOTHING = object()
+"""The result of a test that asserts by itself."""
 
-_NO_PARAMETERS = (
-    "pytest gives the methods of a unittest.TestCase no parameters; make it a function, or a method of a "
-    "plain class"
-)
+
+class AsExpected(Failed):
+    """A failure that an expectation foretells: all that the mark xfail of its test admits."""
+
+
+class Unjudged(Failed):
+    """A failure of a test that judged nothing: no expectation excuses it."""
+
+
+class RuntimeFailure(Failed):
+    """A failure of a runtime in another process: its `message`; pytest shows its traceback, too."""
+
+    def __init__(self, message: str, shown: str) -> None:
+        super().__init__(shown, pytrace=False)
+        self.message = message
+
+
+class Judge:
+    """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
+
+    `last` is the last judgment, None where nothing was judged, and `outputs` are the arrays of it.
+    """
+
+    def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
+        self.case = case
+        self.block = block_of(case)
+        self.last: Judgment | None = None
+        self.outputs: Arrays = {}
+        self.criterion, self._show = criterion, show
+
+    def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
+        """Judge outputs as `grucible.judge` does."""
+        reply = returned(Runtime("", "", lambda _: outputs), self.case.question)
+        found = judged_reply(self.block, reply, self.criterion)
+        self.last, self.outputs = replace(found, show=self._show), reply.outputs
+        return self.last
+
+    def __repr__(self) -> str:
+        return f"<Judge of {self.case.id}>"
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says anything that the case passes: by its tier, and by its tolerances."""
+        seen = Grade(self.case.dtype, self.criterion)
+        seen.see_limits("", self.block, np.ones(1, bool))
+        return self.case.tier in DECIDING and not seen.undeciding.total()
+
+
+Test = Callable[[Judge], Any]
+"""A test of a case: it returns outputs to be judged, or _NOTHING where it asserts by itself."""
 
 
 def load(
@@ -76,13 +116,12 @@ def load(
     atol: float | None = None,
     ulp: float | None = None,
 ) -> Vectors:
-    """The vectors at a path, or `core`, to make tests of; `select` has globs of case ids, or is one.
+    """Load the vectors at a path, or `core`, to make tests of; `select` has globs of case ids, or is one.
 
-    `expect` names a file as for `grucible check --expect`, or holds expectations: tests of their cases are
+    `expect` names a file as for `grucible check --expect`, or has expectations: tests of their cases are
     strict xfails. What is required of outputs can be changed as for `grucible.verify`.
     Raises GrucibleError for what cannot be used, and where nothing is selected.
     """
-    path = None if str(vectors) == CORE else Path(vectors)
     known = (
         load_expectations(Path(expect))
         if isinstance(expect, str | Path)
@@ -90,175 +129,164 @@ def load(
     )
     check_globs(known)
     criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
-    return Vectors(path, Stored(path, texts("select", select)), criteria, Expectations(known))
+    opened = open_set(None if str(vectors) == CORE else Path(vectors), texts("select", select))
+    return Vectors(opened, criteria, Expectations(known))
 
 
 class Vectors:
     """Cases to make tests of: `load` gives them. Iterated over, they are `grucible.Case`s."""
 
     def __init__(
-        self,
-        path: Path | None,
-        stored: Stored,
-        criteria: Mapping[str, Criterion],
-        known: Expectations,
+        self, opened: VectorSet, criteria: Mapping[str, Criterion], known: Expectations
     ) -> None:
-        self._path, self._stored, self._criteria, self._known = path, stored, criteria, known
+        self._set, self._criteria, self._known = opened, criteria, known
+        self.ids = opened.ids
+        """The ids of the cases, in order."""
         self.decided = False
         """Whether a case that decides has passed so far, or failed as expected."""
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids of the cases, in order."""
-        return self._stored.ids
-
-    @cached_property
-    def blocks(self) -> dict[str, list[str]]:
-        """The ids of the cases of each block, by its name `<operator>/<theme>/<dtype>/<what it shares>`."""
-        found: dict[str, list[str]] = {}
-        for part, ids in self._stored.parts.items():
-            found.setdefault(part.name, []).extend(ids)  # another file may have the same block
-        return found
-
-    @cached_property
-    def by_block(self) -> bool:
-        """Whether there is a test for each block, and not for each case."""
-        if len(self) > MOST_TESTS and not hasattr(pytest, "Subtests"):
-            warnings.warn(
-                f"grucible makes {len(self)} tests; pytest 9 has subtests for so many", stacklevel=2
-            )
-            return False
-        return len(self) > MOST_TESTS
+        if not self.ids:
+            raise nothing_selected(opened.select)
 
     def __len__(self) -> int:
-        return len(self._stored.ids)
+        return len(self.ids)
 
     def __iter__(self) -> Iterator[Case]:
-        return map(self._stored.case, self._stored.ids)
+        return map(self._case, self.ids)
 
     def __repr__(self) -> str:
-        return f"<Vectors {self._path or CORE}: {len(self)} cases>"
+        return f"<Vectors {self._set.path or CORE}: {len(self)} cases>"
+
+    def _case(self, case_id: str) -> Case:
+        return self._set.one(case_id).block.case(0)
 
     def parametrize(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        """Make a test of each case, or of each block with a subtest for each case where there are more than
-        MOST_TESTS of them.
+        """Make a test of each case.
 
         The test takes `question`, and returns the outputs, which are judged. Or it takes `judge` or `case`
-        besides, and asserts by itself. Whatever else it takes are fixtures, as ever.
+        besides, and asserts by itself. Its other arguments are fixtures, as ever.
         """
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
-            raise TypeError(f"{_name(test)} takes no question; expected question, case or judge")
-        for one in names.values():
-            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
-                said = f"takes {one}, which pytest gives nothing; expected each by its name"
-                raise TypeError(f"{_name(test)} {said}")
-        for is_one, what in _RUN_LATER.items():
-            if is_one(test):
-                raise TypeError(f"{_name(test)} is {what}: {_RUNS_NOTHING}")
-        added = [name for name in (_PART, *["subtests"] * self.by_block) if name not in names]
+            name = getattr(test, "__name__", type(test).__name__)
+            raise TypeError(f"{name} takes no question; expected question, case or judge")
 
         @functools.wraps(test)
         def judged(*args: Any, **given: Any) -> None:
             __tracebackhide__ = is_users
-            if _PART not in given:
-                raise Unjudged(f"{_name(test)} got no case: {_NO_PARAMETERS}", pytrace=False)
-            part, subtests = given[_PART], given.get("subtests")
-            own = {name: value for name, value in given.items() if name not in added}
-            call = functools.partial(_called, test, args, own)
-            if self.by_block:
-                self.block(call, part, subtests)
-            else:
-                self.one(call, part)
+            if _CASE not in given:
+                raise Unjudged("got no case: pytest gives a unittest.TestCase none", pytrace=False)
+            case_id = given.pop(_CASE)
+            self.run(functools.partial(_call, test, args, given), case_id)
 
-        kept = [one for name, one in names.items() if name not in _OURS]
-        kept += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in added]
-        judged.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
-        marked: Callable[..., Any] = pytest.mark.parametrize(_PART, self._parameters())(judged)
+        fixtures = [one for name, one in names.items() if name not in _OURS]
+        added = inspect.Parameter(_CASE, inspect.Parameter.KEYWORD_ONLY)
+        judged.__signature__ = inspect.Signature([*fixtures, added])  # type: ignore[attr-defined]
+        cases = [pytest.param(one, id=one, marks=self.marks(one)) for one in self.ids]
+        marked: Callable[..., Any] = pytest.mark.parametrize(_CASE, cases)(judged)
         return marked
 
-    def _parameters(self) -> list[Any]:
-        if self.by_block:
-            return [pytest.param(name, id=name) for name in self.blocks]
-        return [pytest.param(one, id=one, marks=self.marks(one)) for one in self.ids]
-
     def marks(self, case_id: str) -> list[pytest.MarkDecorator]:
-        """The marks of the test of a case: a strict xfail where it is expected to fail."""
+        """Give the marks of the test of a case: a strict xfail where it is expected to fail."""
         expected = self._known.of(case_id)
         if expected is None:
             return []
-        return [pytest.mark.xfail(strict=True, raises=AsExpected, reason=reason_of(expected))]
+        reason = f"{expected.reason} ({expected.link})" if expected.link else expected.reason
+        return [pytest.mark.xfail(strict=True, raises=AsExpected, reason=escape(reason))]
 
-    def one(self, test: Test, case_id: str) -> None:
-        """Run the test of a case."""
-        __tracebackhide__ = True
-        judge = self._judge(case_id)
-        try:
-            outcome(test, judge, self._known.of(case_id))
-        except AsExpected:
-            self.decided |= judge.case.tier in DECIDING
-            raise
-        self.decided = self.decided or decides(judge)  # one case says it for all
-
-    def block(self, test: Test, name: str, subtests: Any) -> None:
-        """Run the tests of the cases of the block of this name; where all are skipped, it is too."""
-        __tracebackhide__ = True
-        ids, skipped = self.blocks[name], []
-        for case_id in ids:
-            with subtests.test(msg=case_id):
-                try:
-                    self._marked(test, case_id)
-                except pytest.skip.Exception as reason:
-                    skipped.append(reason)
-                    raise
-        if len(skipped) == len(ids):
-            raise skipped[0]  # nothing was judged
-
-    def _marked(self, test: Test, case_id: str) -> None:
-        """Run the test of a case that no mark can be given: as if it had its mark."""
+    def run(self, test: Test, case_id: str) -> None:
+        """Run the test of a case, and raise what pytest is to report of it."""
         __tracebackhide__ = is_users
-        expected = self._known.of(case_id)
-        try:
-            self.one(test, case_id)
-        except AsExpected:
-            if expected:
-                pytest.xfail(reason_of(expected))
-            raise
-        if expected:
-            pytest.fail(f"[XPASS(strict)] {reason_of(expected)}", pytrace=False)
-
-    def _judge(self, case_id: str) -> Judge:
-        case = self._stored.case(case_id)
-        vectors = [str(self._path)] if self._path else []
+        case = self._case(case_id)
+        vectors = [str(self._set.path)] if self._set.path else []
         show = format_command("show", [*vectors, case_id])
-        return Judge(case, self._criteria[case.dtype], show)
+        judge = Judge(case, self._criteria[case.dtype], show)
+        try:
+            _run(test, judge, self._known.of(case_id))
+        except AsExpected:
+            self.decided |= case.tier in DECIDING
+            raise
+        self.decided = self.decided or judge.decides  # one case says it for all
 
 
-def _called(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: Judge) -> Any:
+def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether an exception is a runtime's or a test's own, whose traceback is shown without our frames.
+
+    Of an outcome that is raised here no traceback is shown, but pytest wants to find a frame of it.
+    """
+    outcomes = pytest.fail.Exception | pytest.skip.Exception | pytest.xfail.Exception
+    return not isinstance(info.value, outcomes)
+
+
+def _call(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: Judge) -> Any:
     """Call a test with what it asks for of a case."""
     __tracebackhide__ = True
     names = inspect.signature(test).parameters
     ours = {"question": copied(judge.case.question), "case": judge.case, "judge": judge}
-    taken = {name: value for name, value in ours.items() if name in names}
-    found = test(*args, **given, **taken)
-    if inspect.isawaitable(found) or inspect.isgenerator(found) or inspect.isasyncgen(found):
-        if inspect.iscoroutine(found):
-            found.close()  # else Python warns that nobody awaited it
-        raise Unjudged(
-            f"{_name(test)} returned a {type(found).__name__}: {_RUNS_NOTHING}", pytrace=False
-        )
-    if not {"judge", "case"} & taken.keys():
+    asked = {name: value for name, value in ours.items() if name in names}
+    found = test(*args, **given, **asked)
+    if not {"judge", "case"} & asked.keys():
         return found
-    if found is not None:
-        said = f"{_name(test)} returned a {type(found).__name__}, which nobody looks at: a test that takes"
+    if found is not None:  # a coroutine or a generator, too, of which no line has run
         raise Unjudged(
-            f"{said} judge or case asserts by itself, and returns nothing", pytrace=False
+            f"the test returned a {type(found).__name__}, which nobody looks at: a test that takes judge or "
+            "case asserts by itself, and returns nothing",
+            pytrace=False,
         )
-    return NOTHING
+    return _NOTHING
 
 
-def _name(test: Callable[..., Any]) -> str:
-    """What a test is called; a functools.partial is called as the function in it."""
-    while isinstance(test, functools.partial):
-        test = test.func
-    return getattr(test, "__name__", type(test).__name__)
+def _run(test: Test, judge: Judge, expected: Expectation | None) -> None:
+    __tracebackhide__ = True
+    try:
+        outputs = test(judge)
+    except Unsupported as reason:
+        skipped = pytest.skip.Exception(f"unsupported: {escape(format_message(reason))}")
+        skipped._use_item_location = True  # it was skipped there, not here
+        raise skipped from None
+    except Unjudged:
+        raise
+    except (Exception, pytest.fail.Exception) as error:
+        result = _describe_error(judge.case, error)
+        asserts = isinstance(error, AssertionError | pytest.fail.Exception)
+        if asserts and judge.last is not None and not judge.last.passed:
+            result = judge.last.result
+        if instead := _excuse(judge, expected, result, error):
+            error.add_note(escape(instead))
+        raise
+    if outputs is _NOTHING:
+        return
+    found = judge(outputs)
+    if not found.passed:
+        instead = _excuse(judge, expected, found.result, None)
+        lines = [*wrapped(found.sentence, indent=0), f"see: {found.show}"]
+        lines += wrapped(instead, indent=0)
+        raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
+
+
+def _describe_error(case: Case, error: BaseException) -> CaseResult:
+    message = error.message if isinstance(error, RuntimeFailure) else format_error(error)
+    return CaseResult(
+        id=case.id, operator=case.operator, tier=case.tier, dtype=case.dtype, verdict="error",
+        message=message, fault=Fault("raised"),
+    )  # fmt: skip
+
+
+def _excuse(
+    judge: Judge, expected: Expectation | None, result: CaseResult, error: BaseException | None
+) -> str:
+    """Raise an xfail of what was expected, or decides nothing; else say what was expected instead."""
+    __tracebackhide__ = True
+    failing = None
+    if expected and expected.diagnosis and result.verdict == "failed":
+        observed = {name: array[None] for name, array in judge.outputs.items()}
+        failing = FailingBlock(judge.block, observed, judge.criterion), 0
+    instead = None
+    if expected:
+        with np.errstate(all="ignore"):  # what the user set is not for what judges
+            instead = apply_expectation(result, expected, Diagnosis(), failing).instead
+        if not instead:
+            raise AsExpected(escape(how_far_off(result)), pytrace=False) from error
+    if judge.case.tier not in DECIDING:
+        about = f"the tier {judge.case.tier} does not decide: {how_far_off(result)}"
+        pytest.xfail(escape(about))
+    return instead.in_words if instead else ""

@@ -17,7 +17,7 @@ import pytest
 import grucible
 from grucible import Case, Expectation, GrucibleError, Unsupported, judge, load_vectors, verify
 from grucible.check.judging.criterion import chosen_criteria
-from grucible.check.pytest_plugin.outcome import AsExpected, Judge
+from grucible.check.pytest_plugin.suite import AsExpected, Judge
 from grucible.vectors.case import Answer
 
 from .made import KEEPS_H0, answering
@@ -298,7 +298,7 @@ def test_a_test_that_judges_by_itself_is_excused_for_what_was_judged_alone() -> 
         raise RuntimeError("the device is gone")
 
     with pytest.raises(AsExpected, match="off by"):
-        vectors.one(asserts, wanted.id)
+        vectors.run(asserts, wanted.id)
     with pytest.raises(RuntimeError, match="is gone") as broken:
-        vectors.one(breaks, wanted.id)
+        vectors.run(breaks, wanted.id)
     assert "seen instead: an error" in broken.value.__notes__[0]
