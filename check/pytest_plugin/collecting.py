@@ -20,7 +20,7 @@ from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied, taken
 from ..reports.wrapping import wrapped
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
-from .plugin import NAME
+from . import NAME
 from .suite import Judge, RuntimeFailure, Vectors, is_users, load
 
 
