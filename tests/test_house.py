@@ -257,7 +257,7 @@ def test_no_module_is_a_fragment() -> None:
 
 
 def test_docstrings_and_messages_are_plain() -> None:
-    found = defaultdict(list)
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for module, room in bound():
         text = FILES[module].read_text(encoding="utf-8")
         found[room] += [(module, word) for word in BANNED.findall(text)]
@@ -270,7 +270,7 @@ def test_docstrings_and_messages_are_plain() -> None:
 
 
 def test_a_docstring_begins_with_a_short_sentence() -> None:
-    found = defaultdict(list)
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for module, room in bound():
         for text in docstrings(module):
             first = re.split(r"(?<=[.:])\s+(?=[A-Z`])|\n\n", text.strip())[0]
