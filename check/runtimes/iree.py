@@ -8,11 +8,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import onnx
 from iree import runtime as iree_runtime
 from iree.compiler import ir, tools, version
 from iree.compiler.extras import onnx_importer
-
-import onnx
 
 from ...vectors.exchange.onnx_model import ModelFile
 from .onnx_file import ONNXFileRuntime

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx.reference import ReferenceEvaluator
-
 import onnx
+from onnx.reference import ReferenceEvaluator
 
 from .onnx_file import ONNXSessionRuntime
 

@@ -21,7 +21,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-
 import openvino as ov
 
 from ...cases.operators.openvino import OPERATORS

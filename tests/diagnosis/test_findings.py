@@ -426,9 +426,8 @@ def test_a_runtime_that_writes_into_what_it_is_given_changes_nothing(
 def dynamic_openvino(question: Question) -> Mapping[str, Array]:
     """OpenVINO with a dynamic batch, which ignores sequence_lengths."""
     ov = pytest.importorskip("openvino")
-    from openvino.op import Constant, Parameter
-
     from openvino import opset5
+    from openvino.op import Constant, Parameter
 
     a = question.attributes
     usual = {"hidden_size", "direction", "activations", "linear_before_reset"}
