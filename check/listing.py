@@ -25,7 +25,7 @@ from .judging.expectations import Expectation
 from .judging.sayable import HOW, UNEXPLAINED, is_misreading
 from .refusals.refusal import Refusal
 from .report import Report
-from .reports.messages import VARYING, masked
+from .reports.text import VARYING, mask
 
 _MAX_BYTES = 4 << 20
 """Maximum size of a list: a longer one could not be read again."""
@@ -222,7 +222,7 @@ def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
             return 2, result.dtype
         if result.message.startswith("expected "):
             return 3, None
-    message = masked(" ".join(result.message.split()))
+    message = mask(" ".join(result.message.split()))
     return 0, (result.verdict, message[:_ENDS], message[-_ENDS:])
 
 

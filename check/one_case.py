@@ -18,8 +18,8 @@ from .judging.case_result import CaseResult, CaseVerdict
 from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.judge import judge_one
 from .observed.source import Reply, returned, stacked
-from .reports.paragraph import how_far_off
-from .reports.wrapping import wrapped
+from .reports.findings import how_far_off
+from .reports.text import wrap
 from .runtimes.runtime import Runtime
 
 
@@ -73,7 +73,7 @@ class Judgment:
 
     def text(self) -> str:
         """The case and what was found of it, as `grucible check` says it, in the width of the terminal."""
-        lines = [self.id, *wrapped(self.sentence, indent=2)]
+        lines = [self.id, *wrap(self.sentence, indent=2)]
         return "\n".join(map(escape, [*lines, f"  see: {self.show}"] if self.show else lines))
 
     def __bool__(self) -> bool:

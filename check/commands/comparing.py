@@ -10,7 +10,7 @@ import click
 
 from ...cases.console import put, say
 from ...cases.strict_json import format_json
-from ..reports.wrapping import wrapped
+from ..reports.text import wrap
 
 _MAX_SHOWN = 10
 """Maximum entries of a list; --json has all."""
@@ -56,12 +56,12 @@ def _format_lines(found: dict[str, Any]) -> Iterator[str]:
     before, after, diagnosis = found["before"], found["after"], found["diagnosis"]
     new, gone = found["new_cases"], found["gone_cases"]
     both = after["cases"] - len(new)
-    yield from wrapped(_format_headline(found, both), indent=0, more=2)
+    yield from wrap(_format_headline(found, both), indent=0, more=2)
     for word, side in (("before", before), ("after", after)):
         name = " ".join(side["runtime"].values()).rstrip()
         interrupted = ", interrupted" if side["interrupted"] else ""
         judged = f"{word}: {name}: {side['verdict']}, {side['cases']} cases{interrupted}"
-        yield from wrapped(judged, indent=2, more=4)
+        yield from wrap(judged, indent=2, more=4)
     if new or gone:
         yield f"  {both} cases in both, {len(new)} new, {len(gone)} gone"
     for kind in KINDS:
@@ -112,8 +112,8 @@ def _format_list(title: str, entries: Sequence[str]) -> Iterator[str]:
     yield from ("", f"{title}:")
     for entry in entries[:_MAX_SHOWN]:
         first, _, about = entry.partition("\n")
-        yield from wrapped(first, indent=2, more=4, cut=False)
-        yield from wrapped(about, indent=4) if about else ()
+        yield from wrap(first, indent=2, more=4, cut=False)
+        yield from wrap(about, indent=4) if about else ()
     if len(entries) > _MAX_SHOWN:
         yield f"  … and {len(entries) - _MAX_SHOWN} more; --json has all of them"
 

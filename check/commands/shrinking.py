@@ -84,30 +84,28 @@ def shrink_command(
 
 def _lines(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
     """What was found, as a person reads it."""
-    from ..reports.paragraph import how_far_off
-    from ..reports.wrapping import of_case, wrapped
+    from ..reports.findings import how_far_off, id_line
+    from ..reports.text import wrap
 
-    yield of_case(first_id, 0)
-    yield from wrapped(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
+    yield id_line(first_id, 0)
+    yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:
-        yield from wrapped(f"looks like: {found.first.looks_like}", indent=2, more=4)
+        yield from wrap(f"looks like: {found.first.looks_like}", indent=2, more=4)
     yield ""
     if not found.left_out:
         yield "nothing of it can be left out"
     else:
-        yield from wrapped(f"made smaller: {', '.join(_told(found.left_out))}", indent=0, more=2)
+        yield from wrap(f"made smaller: {', '.join(_told(found.left_out))}", indent=0, more=2)
     yield ""
     yield "what is left fails the same way:"
-    yield of_case(found.question.id, 2)
-    yield from wrapped(how_far_off(found.result), indent=4)
+    yield id_line(found.question.id, 2)
+    yield from wrap(how_far_off(found.result), indent=4)
     inputs = found.question.inputs.items()
     sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
-    yield from wrapped(f"inputs: {sizes}", indent=4, more=6)
+    yield from wrap(f"inputs: {sizes}", indent=4, more=6)
     ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
     late = f"; {ended} before it was as small as can be" if ended else ""
-    yield from wrapped(
-        f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False
-    )
+    yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False)
     yield f"see: {format_command('show', [out, '*'])}"
 
 

@@ -102,11 +102,11 @@ written = gathered(
 
 def _print(report: Report, printed: Printed, *, guarded: bool) -> None:
     """The report to standard output; `guarded`, no line of it is a command to GitHub Actions."""
-    from ..reports.diagnosis import say_broken_off
+    from ..reports.findings import report_broken_diagnosis
     from ..reports.json import report_json
     from ..reports.terminal import quiet_lines, report_lines
 
-    say_broken_off(report.diagnosis)
+    report_broken_diagnosis(report.diagnosis)
     if printed == "json":
         put(report_json(report))
         return

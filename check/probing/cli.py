@@ -22,7 +22,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
 
     Exit status 0: the protocol is right, perhaps with remarks; 1: something is wrong.
     """
-    from ..reports.wrapping import wrapped
+    from ..reports.text import wrap
     from .probe import ProbeStep, core_asked, probe, step_lines
 
     if len(words) > 1:
@@ -31,7 +31,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
     def report(step: ProbeStep) -> None:
         for line in step_lines(step):
             indent = len(line) - len(line.lstrip())
-            for one in wrapped(line.lstrip(), indent, indent + 10, cut=False):
+            for one in wrap(line.lstrip(), indent, indent + 10, cut=False):
                 say(one)
 
     probed = probe(words[0], timeout, report)

@@ -11,8 +11,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.strict_json import format_json
 from ..refusals.refusal import Refusal
 from ..reports.json import refusal_value
-from ..reports.messages import masked
-from ..reports.wrapping import clipped, head_and_tail, width, wrapped
+from ..reports.text import fit, mask, width, wrap
 from .row import AGAIN, Profile, Row
 from .summary import coarse, refused_whole, summary_lines
 
@@ -68,7 +67,7 @@ def _refusals(found: Sequence[Refusal]) -> Iterator[str]:
             names = [f"{r.defect}{'' if r.decides else '?'}" for r in mine if r.outcome == outcome]
             if names:
                 said = f"{told}: {', '.join(names)}"
-                yield from wrapped(said, indent=6, more=8, cut=False)
+                yield from wrap(said, indent=6, more=8, cut=False)
 
 
 def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
@@ -86,11 +85,11 @@ def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
         if len(features) > 1:
             name = f"{features[0]} … {features[-1]}: {len(features)}"
         if len(name) + 3 > _FEATURE:
-            yield f"  {clipped(name, width() - 2)}"
+            yield f"  {fit(name, width() - 2)}"
             name = ""
         yield f"  {name:{_FEATURE - 2}}{told}"
     for said, number in notes.items():
-        yield from wrapped(f"{number:4}  {head_and_tail(said, 3 * width())}", indent=0, more=6)
+        yield from wrap(f"{number:4}  {fit(said, 3 * width())}", indent=0, more=6)
 
 
 def _cell(row: Row | None, notes: dict[str, int]) -> str:
@@ -104,8 +103,8 @@ def _cell(row: Row | None, notes: dict[str, int]) -> str:
         return row.status
     if row.status == "wrong":
         return f"{row.status} {notes.setdefault(said, len(notes) + 1)}"
-    alike = {masked(note): number for note, number in notes.items()}
-    return f"{row.status} {alike.get(masked(said)) or notes.setdefault(said, len(notes) + 1)}"
+    alike = {mask(note): number for note, number in notes.items()}
+    return f"{row.status} {alike.get(mask(said)) or notes.setdefault(said, len(notes) + 1)}"
 
 
 def runs(cells: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], Sequence[str]]]:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.operators.known import OPERATORS
-from ..reports.markdown import as_markdown
-from ..reports.page import page_head
+from ..reports.text import as_markdown, page_head
 from .lines import TOLD, runs
 from .row import Profile, Row
 from .summary import STATUSES, coarse

@@ -21,7 +21,7 @@ from ..observed.source import FromRuntime
 from ..refusals.asking import refusals
 from ..refusals.refusal import Refusal
 from ..report import Report
-from ..reports.diagnosis import say_broken_off
+from ..reports.findings import report_broken_diagnosis
 from ..verdict import judge
 from .again import asked_again
 from .row import Profile, row_of
@@ -51,7 +51,7 @@ def profile(
     for vectors that cannot be used, and where nothing is selected.
     """
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
-    say_broken_off(report.diagnosis)
+    report_broken_diagnosis(report.diagnosis)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     again = list(asked_again(source, vectors, rows, advance))
     stopped = {one.row.operator for one in again if one.stopped}

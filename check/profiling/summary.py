@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...cases.operators.known import OPERATORS
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
-from ..reports.messages import masked
-from ..reports.wrapping import head_and_tail, width, wrapped
+from ..reports.text import fit, mask, width, wrap
 from .row import AGAIN, Profile, Row, Status
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
@@ -25,9 +24,9 @@ def summary_lines(profile: Profile) -> Iterator[str]:
     for operator in dict.fromkeys(row.operator for row in rows):
         counts = Counter(row.status for row in rows if row.operator == operator)
         told = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-        yield from wrapped(f"{operator}: {told}", indent=2, more=6)
+        yield from wrap(f"{operator}: {told}", indent=2, more=6)
     if whole := refused_whole(profile):
-        yield from wrapped(f"refused altogether: {', '.join(whole)}", indent=2, more=6)
+        yield from wrap(f"refused altogether: {', '.join(whole)}", indent=2, more=6)
     yield from _section(
         "silently wrong:", _of(rows, "wrong"), lambda row: row.misreading or _UNKNOWN
     )
@@ -71,12 +70,12 @@ def _section(
         alike: dict[str, list[Row]] = {}
         for row in rows:
             if row.operator == operator:
-                message = said(row) if row.status in ("right", "wrong") else masked(said(row))
+                message = said(row) if row.status in ("right", "wrong") else mask(said(row))
                 alike.setdefault(message, []).append(row)
         for members in alike.values():
-            told = head_and_tail(said(members[0]), 2 * width())
+            told = fit(said(members[0]), 2 * width())
             where = _features(members) if dtypes else f"{len(members)} features"
-            yield from wrapped(f"{told}: {where}", indent=4, more=8, cut=False)
+            yield from wrap(f"{told}: {where}", indent=4, more=8, cut=False)
 
 
 def _features(rows: Sequence[Row]) -> str:

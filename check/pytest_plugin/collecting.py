@@ -18,7 +18,7 @@ from ..observed import source
 from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
 from ..observed.source import Reply, copied, taken
-from ..reports.wrapping import wrapped
+from ..reports.text import wrap
 from ..runtimes.runtime import RuntimeFunction, Unsupported, load_runtime
 from . import NAME
 from .suite import Judge, RuntimeFailure, Vectors, is_users, load
@@ -146,7 +146,7 @@ def _ask_pool(pool: RuntimePool, question: Question) -> Any:
 
 def _fail(reply: Reply, message: str) -> NoReturn:
     __tracebackhide__ = True
-    lines = [*wrapped(message, indent=0), *_their_traceback(reply)]
+    lines = [*wrap(message, indent=0), *_their_traceback(reply)]
     raise RuntimeFailure(message, "\n".join(map(escape, lines)))
 
 

@@ -37,8 +37,8 @@ from ..judging.expectations import Expectation, Expectations, check_globs
 from ..judging.grade import Grade
 from ..observed.source import Fault, copied, returned
 from ..one_case import Judgment, judged_reply
-from ..reports.paragraph import how_far_off
-from ..reports.wrapping import wrapped
+from ..reports.findings import how_far_off
+from ..reports.text import wrap
 from ..runtimes.runtime import Runtime, Unsupported
 
 if TYPE_CHECKING:
@@ -258,8 +258,8 @@ def _run(test: Test, judge: Judge, expected: Expectation | None) -> None:
     found = judge(outputs)
     if not found.passed:
         instead = _excuse(judge, expected, found.result, None)
-        lines = [*wrapped(found.sentence, indent=0), f"see: {found.show}"]
-        lines += wrapped(instead, indent=0)
+        lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]
+        lines += wrap(instead, indent=0)
         raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
 
 

@@ -17,10 +17,9 @@ from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import Score, score
 from ..verdict import judge
-from .diagnosis import say_broken_off
-from .markdown import as_markdown
-from .page import page_head
+from .findings import report_broken_diagnosis
 from .terminal import headline
+from .text import as_markdown, page_head
 
 TITLE = "# Other people's suites"
 
@@ -68,7 +67,7 @@ def audited(suite: Suite) -> Audited:
         criteria = chosen_criteria((), None, None, None)
         with contextlib.closing(FromOutputs(suite.outputs)) as source:
             report = judge(suite.vectors, source, criteria)
-        say_broken_off(report.diagnosis)
+        report_broken_diagnosis(report.diagnosis)
     return Audited(suite, score(suite.vectors, limits=limits), report)
 
 

@@ -11,7 +11,7 @@ from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators.readings import about
 from ..tracing.deviation import Deviation, WrongStep
 from ..tracing.states import Beside, Leaving, Place
-from .paragraph import how_far_off, off_by
+from .findings import how_far_off, off_by
 
 _Key = TypeVar("_Key", bound=Hashable)
 

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...cases.console import escape, escape_commands
 from ..judging.case_result import CaseResult
 from ..report import Report
-from .diagnosis import sentence
-from .failures import first_to_look_at, plainest
-from .markdown import as_code, as_markdown
-from .paragraph import paragraph
+from .findings import first_to_look_at, paragraph, plainest, sentence
 from .terminal import headline, table_rows
+from .text import as_code, as_markdown
 
 MOST_ANNOTATIONS = 10
 """As many as GitHub shows of a step."""

@@ -10,8 +10,7 @@ from ...cases.console import escape
 from ..judging.case_result import CaseResult
 from ..refusals.refusal import Refusal
 from ..report import Report
-from .diagnosis import diagnosis_lines
-from .paragraph import paragraph
+from .findings import diagnosis_lines, paragraph
 from .terminal import headline
 
 _COUNTED = ("failure", "error", "skipped")

@@ -25,7 +25,7 @@ from ...vectors.case import Case
 from ...vectors.find import find_vectors
 from ...vectors.reader import open_vectors
 from ..judging.criterion import check_classes
-from .numbers import MOST_WHOLE, numbers
+from .text import MOST_WHOLE, array_lines
 
 _MOST_NAMED = 5
 
@@ -153,7 +153,7 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
         whole = full and array.size <= MOST_WHOLE
         if full and not whole:
             yield f"    {array.size} numbers are too many to be printed whole; see: grucible export"
-        yield from (f"    {line}" for line in numbers(array, 76, whole=whole))
+        yield from (f"    {line}" for line in array_lines(array, 76, whole=whole))
 
 
 def _tolerances(case: Case) -> Iterator[str]:

@@ -15,8 +15,7 @@ from ..tracing.part import WHOLE, Part
 from ..tracing.states import Leaving
 from ..tracing.trace import Trace
 from .deviation import sentences, verdict, wrong_steps
-from .numbers import numbers
-from .wrapping import head_and_tail, width, wrapped
+from .text import array_lines, fit, width, wrap
 
 _MOST_ROWS, _MOST_STEPS = 4, 8
 """Of more rows, and of more steps of a row, only the first ones and the last are printed without --full."""
@@ -39,16 +38,16 @@ def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
     if found is None:
         return
     yield ""
-    yield from wrapped(head_and_tail(verdict(traced.name, found), 8 * width()), 0, 2)
+    yield from wrap(fit(verdict(traced.name, found), 8 * width()), 0, 2)
     if found.result.verdict != "failed":
         return
     for sentence in sentences(found):
-        yield from wrapped(sentence, 0, 2)
+        yield from wrap(sentence, 0, 2)
     lines = list(wrong_steps(found, traced.trace.directions[0].h0.shape[-1]))
     if lines:
         yield "wrong by themselves:"
         for line in lines if full else lines[:_MOST_WRONG]:
-            yield from wrapped(line, 2, 4)
+            yield from wrap(line, 2, 4)
         if len(lines) > _MOST_WRONG and not full:
             yield f"  … and {len(lines) - _MOST_WRONG} more rows; --full names all"
 
@@ -83,7 +82,7 @@ def _quantities(trace: Trace, index: int) -> Iterator[str]:
     biases = gru_inputs(operator, case.attributes, case.inputs).b
     meant = as_read(trace.reading, case.semantics)
     for name, text in quantities(meant, biases, index, operator.notation):
-        yield from wrapped(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
+        yield from wrap(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
 
 
 _ORDER = ("a_z", "a_r", "z", "r", "u", "a_h", "t", "state")
@@ -116,7 +115,7 @@ def _rows(
                 yield from _numbers(name, array, full=full)
             if first:
                 told = ", ".join(f"{name} {array[first.unit]!s}" for name, array in values.items())
-                yield from wrapped(f"unit {first.unit}: {told}", 4, 6)
+                yield from wrap(f"unit {first.unit}: {told}", 4, 6)
 
 
 def _some(items: Sequence[int], most: int, *, full: bool) -> Iterator[int | None]:
@@ -131,6 +130,6 @@ def _some(items: Sequence[int], most: int, *, full: bool) -> Iterator[int | None
 
 def _numbers(name: str, array: Array, *, full: bool) -> Iterator[str]:
     start = f"    {name:{_NAME}} "
-    for line in numbers(array, width() - len(start), whole=full):
+    for line in array_lines(array, width() - len(start), whole=full):
         yield f"{start}{line}"
         start = " " * len(start)

@@ -23,7 +23,7 @@ from ..judging.case_result import ANSWERED, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.judge import judge_one
 from ..observed.source import Observed, Source, at_the_end
-from ..reports.messages import masked
+from ..reports.text import mask
 
 CLEARLY = 4.0
 """A smaller case is off by so many tolerances at least, or by as many as the first one."""
@@ -104,7 +104,7 @@ class Trials:
             return False
         if result.verdict != "failed":
             kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
-            return kinds[0] == kinds[1] and masked(result.message) == masked(before.message)
+            return kinds[0] == kinds[1] and mask(result.message) == mask(before.message)
         if result.worst_ratio < min(CLEARLY, before.worst_ratio):
             return False
         if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):

@@ -91,7 +91,7 @@ def test_one_hopeless_case_leaves_none() -> None:
         report.grades["float16"].worst_id
     ]
     [line] = [line for line in report_lines(report) if line.startswith("float16     float16")]
-    assert line.startswith("float16     float16              none of them ")
+    assert line.split()[:4] == ["float16", "float16", "none", "of"]
 
 
 # of made ones, where a case is off by so many limits of a class

@@ -18,12 +18,12 @@ from grucible import Report, verify
 from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.growth import Growth, step_errors
 from grucible.check.observed import pool
+from grucible.check.reports.findings import how_far_off
 from grucible.check.reports.html import details as details_module
 from grucible.check.reports.html.details import details
 from grucible.check.reports.html.packed import few_digits, ratio
 from grucible.check.reports.html.page import HERE, html_page
 from grucible.check.reports.html.summary import MOST_FAILURES
-from grucible.check.reports.paragraph import how_far_off
 from grucible.check.reports.show import find_case
 from grucible.check.reports.terminal import headline
 
@@ -80,7 +80,7 @@ def test_check_writes_the_page_and_replaces_an_earlier_one_alone(
     other.write_text("<!doctype html>\n<title>mine</title>")
     ended = command(*check, f"html={other}")
     assert ended.status == 2
-    assert "is there already, and holds something else" in ended.err
+    assert "not written by grucible" in ended.err
     assert other.read_text().endswith("mine</title>")
 
 

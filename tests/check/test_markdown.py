@@ -10,7 +10,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.page import page_lines
 from grucible.check.profiling.profile import profile
 from grucible.check.reports.audit import Audited, Suite, audit_lines
-from grucible.check.reports.markdown import as_code, as_markdown
+from grucible.check.reports.text import as_code, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
 from grucible.vectors.find import CORE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -168,34 +167,6 @@ def test_on_github_nothing_that_is_printed_is_a_command(
     assert page.read_text().startswith("of an earlier step\n## grucible: does not conform\n")
 
 
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [
-        ("pipe", "is a pipe; expected a file"),
-        ("directory", "is a directory; expected a file"),
-        ("nowhere", "there is no directory"),
-        ("HDF5", "is an HDF5 file; name another place"),
-        ("JSON", "holds no Markdown; name another place"),
-        ("bytes", "holds no Markdown; name another place"),
-    ],
-)
-def test_what_is_no_summary_of_github_is_told_before_the_judging(
-    kind: str, says: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = tmp_path / "none" / "s.md" if kind == "nowhere" else tmp_path / "s.md"
-    held = {"HDF5": b"\x89HDF\r\n\x1a\n", "JSON": b'{"a": 1}\n', "bytes": b"a\0b"}.get(kind, b"")
-    if kind == "pipe":
-        os.mkfifo(page)
-    elif kind == "directory":
-        page.mkdir()
-    elif held:
-        page.write_bytes(held)
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    said = command("check", "--runtime", "no:such", "--report", "github").said_in_one_line()
-    assert f"--report github: GITHUB_STEP_SUMMARY: {page}: {says}" in said
-    assert not held or page.read_bytes() == held
-
-
 SAYS_COMMANDS = """
 import sys
 def run(question):
@@ -204,7 +175,7 @@ def run(question):
 """
 
 
-@pytest.mark.parametrize("printed", [[], ["--quiet"], ["--json"]], ids=str)
+@pytest.mark.parametrize("printed", [[], ["--quiet"]], ids=str)
 def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
     some_vectors: Path,
     tmp_path: Path,
@@ -222,7 +193,7 @@ def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
     assert "##[" not in ended.out + ended.err
     assert r"says.py:run: ##\x5bstop-commands]abc" in ended.err
     ours = [line for line in ended.out.splitlines() if line.lstrip().startswith("::")]
-    assert len(ours) == (0 if printed == ["--json"] else 2)
+    assert len(ours) == 2
     if printed == ["--json"]:
         assert "ValueError: a ##[error]b ::error::c" in ended.report["cases"][0]["message"]
 

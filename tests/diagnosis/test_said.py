@@ -16,7 +16,7 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import SILENT
 from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
 from grucible.check.judging.one_reading import Mixed
-from grucible.check.reports.diagnosis import diagnosis_lines
+from grucible.check.reports.findings import diagnosis_lines
 from grucible.check.reports.json import report_json
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.variants.catalogue import CATALOGUE

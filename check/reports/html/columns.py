@@ -9,7 +9,7 @@ from ....cases.console import escape
 from ...judging.case_result import CaseResult
 from ...judging.traits import Traits
 from ...report import Report
-from ..diagnosis import sentence
+from ..findings import sentence
 from .packed import Texts, ratio
 
 _LETTERS = {"passed": "p", "failed": "f", "error": "e", "missing": "m", "unsupported": "u"}

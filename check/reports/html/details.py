@@ -17,7 +17,7 @@ from ...judging.case_result import CaseResult
 from ...judging.compare import ratios
 from ...judging.growth import step_errors
 from ...report import Report
-from ..failures import plainest
+from ..findings import plainest
 from ..show import asked_lines
 from .columns import explained
 from .packed import few_digits, numbers, packed, short

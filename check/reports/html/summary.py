@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from ....cases.console import escape
 from ...judging.case_result import CaseResult
 from ...report import Report
-from ..diagnosis import notes, sentence
-from ..failures import plainest
-from ..paragraph import how_far_off
+from ..findings import how_far_off, notes, plainest, sentence
 from ..terminal import headline, report_lines
 from .columns import explained, explanations
 

@@ -1,0 +1,306 @@
+"""What went wrong, as a person reads it: failures, their explanations, expectations and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ...cases.console import format_command, say
+from ...cases.operators.known import OPERATORS
+from ..diagnosis.finding import Diagnosis, Finding
+from ..globs import find_globs
+from ..judging.case_result import CaseResult
+from ..judging.expectations import Use
+from ..refusals.refusal import Outcome, Refusal, counts
+from ..report import CORE, Report
+from .text import SHOWN, fit, group, list_some, mask, plural, width, wrap
+
+_IN_HEADLINE = 2
+"""Maximum findings in the first line."""
+_NARROWER = 3
+"""Maximum globs that are proposed in place of one that is too broad."""
+_ACCEPTED: dict[Outcome, str] = {
+    "obvious": "answered as if nothing were wrong",
+    "garbage": "answered with garbage",
+    "crash": "crashed",
+}
+
+
+def how_far_off(result: CaseResult) -> str:
+    """Return what is wrong with a case: its worst element, or the message of an error."""
+    if result.verdict != "failed" or result.worst_ratio <= 1.0:
+        return result.message
+    return f"{result.where}: {result.message}{off_by(result.worst_abs, result.worst_ratio)}"
+
+
+def off_by(absolute: float, ratio: float) -> str:
+    """Return how far an element is off, also as a multiple of its tolerance; "" for NaN and infinity."""
+    if not math.isfinite(absolute):
+        return ""
+    if math.isinf(ratio):
+        return f"; off by {absolute:.3g}, where no error is admitted"
+    return f"; off by {absolute:.3g}, {ratio:.3g} × tolerance"
+
+
+def show_command(report: Report, case_id: str) -> str:
+    """Return the command that shows a case."""
+    vectors = [] if report.vectors == CORE else [report.vectors]
+    return format_command("show", [*vectors, case_id])
+
+
+def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
+    """Yield how far a case is off, what explains it, and how to see more, a sentence a line."""
+    yield how_far_off(result)
+    finding = report.diagnosis.by_case.get(result.id)
+    if finding is not None:
+        yield f"looks like: {sentence(finding)}"
+    elif result.verdict == "failed" and report.diagnosis.failed:
+        yield "nothing that grucible knows explains it"
+    yield f"see: {show_command(report, result.id)}"
+
+
+def report_broken_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a line on standard error where an error of our own ended the diagnosis."""
+    if diagnosis.broke_off:
+        say(f"grucible: {diagnosis.broke_off}", err=True)
+
+
+def diagnosis_in_short(diagnosis: Diagnosis) -> str:
+    """Return the end of the first line: what is certain, if it explains all."""
+    found = diagnosis.findings
+    if not found or not all(finding.certain for finding in found):
+        return "; what may explain it, see below" if found else ""
+    if diagnosis.unexplained or len(found) > _IN_HEADLINE:
+        explained = diagnosis.failed - diagnosis.unexplained
+        share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
+        findings = "one finding" if len(found) == 1 else f"{len(found)} findings together"
+        return f"; {share} failures are explained by {findings}, see below"
+    return "; all failures are explained by: " + "; and by: ".join(
+        _placed(one.in_short, one) for one in found
+    )
+
+
+def _placed(text: str, finding: Finding) -> str:
+    return f"{text}, {finding.where}" if finding.where else text
+
+
+def sentence(finding: Finding) -> str:
+    """Return a finding in words, with where it is so, and whether it is certain."""
+    return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}"
+
+
+def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield what explains the failures, what explains others as well, and what is left."""
+    if not diagnosis.failed:
+        return
+    yield ""
+    several = ", of which one may count under several findings" * (len(diagnosis.findings) > 1)
+    yield f"diagnosis of {plural(diagnosis.failed, 'failure')}{several}:"
+    for finding in diagnosis.findings:
+        yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
+        for note in notes(finding):
+            yield from wrap(note, 8, cut=False)
+        yield from (f"        {link}" for link in finding.links[:2])
+    if diagnosis.unexplained:
+        yield f"{diagnosis.unexplained:6}  unexplained"
+        hints = list(diagnosis.hints)
+        if diagnosis.not_tried:
+            hints.insert(
+                0, f"{diagnosis.not_tried} of them too large to be explained, or not looked at"
+            )
+        for hint in hints:
+            yield from wrap(hint, 8)
+
+
+def notes(finding: Finding) -> Iterator[str]:
+    """Yield what else explains as much, where a finding is not so, and whether the texts are silent."""
+    if finding.alternatives:
+        others = [_placed(finding.sentence(names), finding) for names in finding.alternatives]
+        more = f"; and {len(others) - 3} more" * (len(others) > 3)
+        yield f"or, as far as these cases tell: {'; '.join(others[:3])}{more}"
+    if finding.not_everywhere:
+        yield f"not everywhere: {finding.contradicted} cases that would show it passed"
+    if finding.silent:
+        page = f"cases/{OPERATORS[finding.operator].owner}/LEDGER.md"
+        entries = ", ".join(finding.silent)
+        yield f"({entries} in {page}: the text is silent, and the owner's runtime decides)"
+
+
+def failure_lines(report: Report) -> Iterator[str]:
+    """Yield failures, errors, what must be supported and is not, and what is missing."""
+    failed = [r for r in report.unexpected if r.verdict == "failed"]
+    if failed:
+        ids = report.diagnosis.unexplained_ids
+        unexplained = [r for r in failed if r.id in ids]
+        first = "what nothing explains, and " * (0 < len(unexplained) < len(failed))
+        yield from ["", f"failed ({first}the plainest of each dtype first):"]
+        order = plainest(unexplained) + plainest([r for r in failed if r.id not in ids])
+        yield from list_some(
+            [[id_line(r.id, 2), *wrap(how_far_off(r), 4)] for r in order],
+            "more; --report json=FILE has all of them",
+        )
+    yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
+    yield from _by_message("unsupported, but --require names them:", report.refused)
+    missing = [r for r in report.results if r.decides and r.verdict == "missing"]
+    if missing:
+        yield from ["", "missing:"]
+        yield from list_some([[id_line(r.id, 2)] for r in missing])
+        for message, count in Counter(r.message for r in missing).most_common(SHOWN):
+            yield from wrap(f"{count:8}  {fit(message, 8 * width())}", 0, 10, cut=False)
+
+
+def first_to_look_at(report: Report) -> Iterator[str]:
+    """Yield the command that shows the case to start with."""
+    failed = [r for r in report.unexpected if r.verdict == "failed"]
+    failed = [r for r in failed if r.id in report.diagnosis.unexplained_ids] or failed
+    if failed:
+        first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
+        yield from ["", f"start with: {show_command(report, first.id)}"]
+
+
+def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """Return the plainest first, of each dtype in turn."""
+    placed: Counter[str] = Counter()
+    order = []
+    for place, result in enumerate(sorted(results, key=lambda r: r.plainness)):
+        placed[result.dtype] += 1
+        order.append((placed[result.dtype], place, result))
+    return [entry[2] for entry in sorted(order, key=lambda entry: entry[:2])]
+
+
+def id_line(case_id: str, indent: int, more: str = "") -> str:
+    """Return an id in a line, shortened in the middle where that is too short."""
+    return " " * indent + fit(case_id, width() - indent - len(more)) + more
+
+
+def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
+    """Yield cases without outputs, those together whose messages differ in numbers and dtypes alone."""
+    if not results:
+        return
+    yield from ["", title]
+    groups = sorted(group(results, lambda r: mask(r.message)).values(), key=len, reverse=True)
+    yield from list_some(
+        [
+            [
+                *wrap(fit(cases[0].message, 3 * width()), 2),
+                id_line(cases[0].id, 4),
+                *([f"    and {len(cases) - 1} more"] if len(cases) > 1 else []),
+            ]
+            for cases in groups
+        ],
+        "other messages; --report json=FILE has all of them",
+    )
+
+
+def expected_lines(report: Report) -> Iterator[str]:
+    """Yield what each expectation excuses, and which ones to change."""
+    yield from _seen_instead([r for r in report.unexpected if r.instead])
+    in_use = [use for use in report.uses if not use.stale and not use.not_judged]
+    if in_use:
+        yield from ["", "expected findings:"]
+    reasons = group(in_use, lambda use: (use.expectation.reason, use.expectation.link))
+    for (reason, link), uses in reasons.items():
+        yield from list_some([[_excused(use)] for use in uses], "more entries", indent=9)
+        yield from wrap(reason, 9)
+        yield from [f"         {link}"] if link else []
+    passed = report.unexpected_passes
+    yield from list_some([[id_line(f"passed unexpectedly: {r.id}", 2)] for r in passed])
+    if idle := sum(use.not_judged for use in report.uses):
+        name = "expectation names" if idle == 1 else "expectations name"
+        yield from wrap(f"{idle} {name} cases that were not judged here, not all of them", 2)
+    broad = [use for use in report.uses if use.too_broad]
+    if broad:
+        yield from ["", "could excuse more than fails today:"]
+    yield from list_some(
+        [
+            _use_lines(use, f"names {len(use.passed)} that pass; {_narrower(use, report)}")
+            for use in broad
+        ]
+    )
+    if count := sum(bool(use.failed) and not use.expectation.says_how for use in in_use):
+        excuse = f"{count} of them {'excuses' if count == 1 else 'excuse'} any failure"
+        yield from wrap(f"{excuse}: say what is expected, by observed, message or diagnosis", 2)
+    if report.stale:
+        status = "" if report.allow_stale else "; exit status 1 without --allow-stale"
+        yield from ["", f"stale expectations, to be taken out{status}:"]
+        yield from list_some([_use_lines(use, use.stale, ": ") for use in report.stale])
+
+
+def _seen_instead(results: Sequence[CaseResult]) -> Iterator[str]:
+    """Yield cases that went wrong in another way than expected, like ones together."""
+    if not results:
+        return
+    yield from ["", "wrong in another way than expected:"]
+    groups = []
+    alike = group(
+        results, lambda r: r.instead and (r.instead.expectation.cases, mask(r.instead.seen))
+    )
+    for cases in sorted(alike.values(), key=len, reverse=True):
+        more = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
+        words = cases[0].instead.in_words if cases[0].instead else ""
+        groups.append([id_line(cases[0].id, 2, more), *wrap(words, 4)])
+    yield from list_some(groups, "other ways")
+
+
+def _excused(use: Use) -> str:
+    note = f", {len(use.passed)} passed unexpectedly" if use.passed else ""
+    count = len(use.failed)
+    return f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {use.expectation.cases}"
+
+
+def _use_lines(use: Use, text: str, between: str = " ") -> list[str]:
+    place = f"{use.expectation.place}: " if use.expectation.place else ""
+    return wrap(f"{place}{use.expectation.cases}{between}{text}", 2, 4, cut=False)
+
+
+def _narrower(use: Use, report: Report) -> str:
+    """Return how to name what fails, and nothing else that fails or passes."""
+    mine = set(use.failed)
+    others = [
+        r.id
+        for r in report.results
+        if r.decides and r.verdict != "unsupported" and r.id not in mine
+    ]
+    globs, left = find_globs(use.failed, others, _NARROWER)
+    named = [*globs, *left]
+    if len(named) <= _NARROWER:
+        return f"narrower: {' and '.join(named)}"
+    return f"nothing short tells them apart, and what it expects holds them: {use.expectation.in_words}"
+
+
+def how_many_refused(refusals: Sequence[Refusal]) -> str:
+    """Return how many invalid questions were refused, of those that were asked."""
+    found = counts(refusals)
+    return f"{found['refused']} of {len(refusals) - found['unasked']} invalid questions refused"
+
+
+def refusals_in_short(refusals: Sequence[Refusal]) -> str:
+    """Return what of the refusals makes the verdict, for the first line; "" where nothing does."""
+    wrong = [one for one in refusals if one.wrong]
+    known = sum(one.expected is not None for one in wrong)
+    expected = f", {known} of them expected" if known else ""
+    return f"{len(wrong)} accepted that must be refused{expected}" if wrong else ""
+
+
+def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
+    """Yield how many were refused, and each defect that was not, with its dtypes."""
+    if not refusals:
+        return
+    found = counts(refusals)
+    others = "".join(f", {found[word]} {text}" for word, text in _ACCEPTED.items() if found[word])
+    yield ""
+    yield from wrap(f"{how_many_refused(refusals)}{others}{':' if others else ''}", 0, 2)
+    accepted = [one for one in refusals if one.accepted and not one.expected]
+    alike = group(accepted, lambda one: (one.operator, one.defect, one.outcome))
+    for (operator, defect, outcome), members in alike.items():
+        first, dtypes = members[0], ", ".join(one.dtype for one in members)
+        yield f"  {outcome:7}  {operator}/invalid/*/{defect}"
+        leaves = "" if first.decides else "; the text leaves it open, so it does not decide"
+        yield from wrap(f"{first.about} (cases/{first.ledger}){leaves}; {dtypes}", 11, cut=False)
+        yield from wrap(fit(first.message, 3 * width()), 11)
+    unasked = Counter(one.message for one in refusals if one.outcome == "unasked")
+    if unasked:
+        yield "  not asked, for the valid question is not answered either:"
+    for message, count in unasked.most_common():
+        yield from wrap(f"{count:6}  {fit(message, 2 * width())}", 0, 8)

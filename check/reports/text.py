@@ -1,0 +1,125 @@
+"""Texts as people read them: lines of the terminal's width, groups of like messages, arrays, Markdown."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import textwrap
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from ...cases.console import escape, escape_commands
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
+
+USUAL, NARROWEST, WIDEST = 80, 40, 160
+"""Columns: where there is no terminal, and within which the terminal's are used."""
+SHOWN = 10
+"""Maximum items of a list in a report; JSON has all of them."""
+MOST_WHOLE = 1 << 20
+"""Maximum numbers of an array that is printed whole; the text of more is some 10 MB."""
+VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
+"""Numbers and dtypes in a message."""
+_LINE_ENDS = re.compile(r"[\t\r\n]")
+_SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
+"""What Markdown does not show as it is; between a letter and a letter it does show an underscore."""
+_WORD = re.compile(r"[^\s`|]+")
+_LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
+"""What GitHub makes a link of in a word, or a message to somebody."""
+
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def width() -> int:
+    """Return the columns of a line: those of the terminal, or of COLUMNS, where that is set."""
+    return min(WIDEST, max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns))
+
+
+def wrap(text: str, indent: int, more: int | None = None, *, cut: bool = True) -> list[str]:
+    """Return lines of at most `width`, the first indented by `indent`, the others by `more`.
+
+    Without `cut` no word is cut, such as a path. What a terminal would obey is written out.
+    """
+    rest = indent if more is None else more
+    return textwrap.wrap(
+        escape(_LINE_ENDS.sub(" ", text)), width(), initial_indent=" " * indent,
+        subsequent_indent=" " * rest, break_long_words=cut, break_on_hyphens=cut,
+    )  # fmt: skip
+
+
+def fit(text: str, columns: int) -> str:
+    """Return a text in these columns; of a longer one the head and the tail, which has the cause."""
+    head = (columns - 3) // 3
+    return text if len(text) <= columns else f"{text[:head]} … {text[3 + head - columns :]}"
+
+
+def list_some(
+    groups: Sequence[Iterable[str]], more: str = "more", *, indent: int = 2
+) -> Iterator[str]:
+    """Yield the lines of the first ten groups, and how many groups there are besides."""
+    for lines in groups[:SHOWN]:
+        yield from lines
+    if len(groups) > SHOWN:
+        yield f"{' ' * indent}… and {len(groups) - SHOWN} {more}"
+
+
+def group(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Return the items by their keys, in the order of the first of each."""
+    found: dict[_Key, list[_Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def mask(message: str) -> str:
+    """Return a message without its numbers and dtypes."""
+    return VARYING.sub("#", message)
+
+
+def plural(count: int, word: str, words: str = "") -> str:
+    """Return a count with its noun: `1 case`, `2 cases`."""
+    return f"{count} {word if count == 1 else words or word + 's'}"
+
+
+def array_lines(array: Array, columns: int, *, whole: bool) -> list[str]:
+    """Return an array in lines, in the fewest digits that tell a number from its neighbours.
+
+    Of many numbers the first and the last ones, unless it is to be `whole`.
+    """
+    if dtype_name(array.dtype) == "bfloat16":
+        array = array.astype(np.float32)
+    threshold = MOST_WHOLE if whole else 24
+    text = np.array2string(
+        array, max_line_width=columns, floatmode="unique", threshold=threshold, edgeitems=2
+    )
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def as_code(text: str) -> str:
+    """Return a text as code of Markdown, between more backticks than follow one another in it."""
+    shown = escape_commands(escape(text))
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    space = " " * ("`" in shown or shown != shown.strip())
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def as_markdown(text: str) -> str:
+    """Return a text that Markdown shows as it is, in a table too; a word that would be a link is code."""
+    shown, done, parts = escape(text), 0, []
+    for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
+        parts += [_plain(shown[done : word.start()]), f"`{escape_commands(word[0])}`"]
+        done = word.end()
+    return "".join([*parts, _plain(shown[done:])])
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", html.escape(text, quote=False))
+
+
+def page_head(title: str, about: str, command: str) -> Iterator[str]:
+    """Yield the head of a page in Markdown: its title, what it is about, and the command that made it."""
+    made = escape_commands(escape(command))
+    yield from [title, "", *about.splitlines(), "", "This page was made by", "", f"    {made}", ""]
