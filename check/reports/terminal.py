@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...cases.console import format_table
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
-from ...vectors.vector_set import CORE as CORE_DIRECTORY
+from ...vectors.hdf5 import CORE as CORE_DIRECTORY
 from ..observed.origin import ORIGINS
 from ..reach import in_words
 from ..report import CORE, Report
