@@ -19,7 +19,7 @@ from ..cases.whole_file import leaving_no_empty_folder, writing_to
 
 if TYPE_CHECKING:
     from ..cases.expansion.case_spec import CaseSpec
-    from .making.files import MadeFile, Plan
+    from .files import MadeFile, Plan
 
 DIGESTS = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\.h5\n)+[^\n]*\Z")
 """What a list of digests begins with, of whatever files."""
@@ -72,7 +72,7 @@ def gen_command(
     from ..cases.expansion.expand import check_dtypes, expand_all
     from ..cases.specs.spec_file import find_specs
     from ..vectors.published import published_digests
-    from .making.files import plan_files
+    from .files import plan_files
 
     whole = not (seed or dtypes or select)
     if verify and not whole:
@@ -127,7 +127,7 @@ def _made_or_found(
     whose bytes are not what their digests say, or, of `whole` specs, whose digests are not as published."""
     from ..cases.console import show_progress
     from ..cases.process import interruption_status
-    from .making.files import make_files, standing
+    from .files import make_files, standing
 
     standing_files = [file for plan in plans if (file := standing(plan))]
     found = [
@@ -165,7 +165,7 @@ def _say_undrawn(
     files: Sequence[MadeFile], out: Path, cases: Mapping[str, Sequence[CaseSpec]]
 ) -> None:
     """Say which cases could not be drawn, and what to do; exit with status 2 if there are any."""
-    from .making.undrawn import undrawn_lines
+    from .drawing import undrawn_lines
 
     lacking = [file for file in files if file.undrawn]
     for file in lacking:

@@ -1,14 +1,17 @@
-"""Stacks: cases of a block that can be evaluated as one, in the GRU's own layout, and back."""
+"""Stacks: cases of a block that can be evaluated as one, in the GRU's own layout and back; and float64 over
+them, also with how large intermediates become."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
+from ..cases.operators.activations import FUNCTIONS, Activation
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_outputs
 from ..cases.operators.semantics import StackedSemantics, semantics, stack, take
 from ..cases.operators.signature import Operator
@@ -40,17 +43,14 @@ class Stack:
         )
 
     def parts(self, most: int) -> Iterator[Stack]:
-        """The stack in stacks of at most so many cases."""
-        return (self.only(part) for part in _parts(np.arange(len(self)), most))
+        """The stack in stacks of at most `most` cases."""
+        places = np.arange(len(self))
+        return (self.only(places[at : at + most]) for at in range(0, len(self), most))
 
     def handed_out(self, shared: Mapping[str, Array], absent: Container[str] = ()) -> Arrays:
         """Arrays by role, as y (…, direction, batch, time, hidden) and ho (…, direction, batch, hidden),
         as the outputs that the operator names, but for those `absent`, in its own layout."""
         return operator_outputs(self.operator, self.attributes, shared, absent)
-
-
-def _parts(places: Array, most: int) -> Iterator[Array]:
-    return (places[start : start + most] for start in range(0, len(places), most))
 
 
 def stacks(
@@ -70,3 +70,164 @@ def stacks(
                 stack([meant[row] for row in rows]),
                 gru_inputs(operator, first, {name: array[rows] for name, array in inputs.items()}),
             )
+
+
+@lru_cache(maxsize=256)
+def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
+    """The rows of stacked cases that have each function."""
+    rows: dict[Activation, list[int]] = {}
+    for row, one in enumerate(functions):
+        rows.setdefault(one, []).append(row)
+    return {one: np.array(at) for one, at in rows.items()}
+
+
+Places = dict[Activation, Array | slice]
+_recent: dict[int, tuple[tuple[Activation, ...], Places]] = {}
+"""Functions that were asked for last, by identity: to look hundreds of them up takes as long as a step."""
+
+
+def _groups(functions: tuple[Activation, ...]) -> Places:
+    """`rows_by_function`, those that follow one another as a slice; of the very same functions without
+    looking at each."""
+    known = _recent.get(id(functions))
+    if known is not None and known[0] is functions:
+        return known[1]
+    if len(_recent) >= 16:
+        _recent.clear()
+    found = {one: _place(rows) for one, rows in rows_by_function(functions).items()}
+    _recent[id(functions)] = (functions, found)
+    return found
+
+
+def _place(rows: Array) -> Array | slice:
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    return slice(first, end) if end - first == len(rows) else rows
+
+
+class Float64:
+    """Arithmetic on float64 arrays with any number of leading (stacked) axes."""
+
+    zero: Any = 0.0
+
+    def numbers(self, array: Array) -> Array:
+        """The array as float64, exactly."""
+        return array.astype(np.float64)
+
+    def bias(self, array: Array) -> Array:
+        """As any numbers."""
+        return self.numbers(array)
+
+    def weight(self, matrix: Array) -> Array:
+        """The transpose of the last two axes, as float64."""
+        return matrix.astype(np.float64).swapaxes(-1, -2)
+
+    def product(self, x: Array, weight: Array) -> Array:
+        """x·matrixᵀ."""
+        result: Array = x @ weight
+        return result
+
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
+        return self.unclipped(function, np.clip(a, -clip, clip))
+
+    def unclipped(self, function: Any, a: Array) -> Array:
+        """The activation of `a` as it is."""
+        groups = {function: ...} if isinstance(function, Activation) else _groups(function)
+        if len(groups) == 1:
+            return self._of(next(iter(groups)), a)
+        result = np.empty_like(a)
+        for one, rows in groups.items():
+            result[rows] = self._of(one, a[rows])
+        return result
+
+    def _of(self, one: Activation, a: Array) -> Array:
+        return np.asarray(FUNCTIONS[one.name].value(self, a, one.alpha, one.beta))
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """(1 - z)·t + z·h."""
+        return np.asarray((1.0 - z) * t + z * h)
+
+    def affine(self, v: Array, a: float, b: float) -> Array:
+        """a·v + b."""
+        return np.asarray(a * v + b)
+
+    def at_least(self, v: Array, low: float) -> Array:
+        """max(v, low)."""
+        return np.asarray(np.maximum(v, low))
+
+    def at_most(self, v: Array, high: float) -> Array:
+        """min(v, high)."""
+        return np.asarray(np.minimum(v, high))
+
+    def above(self, v: Array, a: float) -> Array:
+        """v where v > a, else 0."""
+        return np.where(v > a, v, 0.0)
+
+    def sigmoid(self, v: Array) -> Array:
+        """1/(1 + e^-v)."""
+        return np.asarray(0.5 * np.tanh(0.5 * v) + 0.5)
+
+    def tanh(self, v: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.asarray(np.tanh(v))
+
+    def expm1(self, v: Array) -> Array:
+        """e^v - 1."""
+        return np.asarray(np.expm1(v))
+
+    def softplus(self, v: Array) -> Array:
+        """log(1 + e^v)."""
+        return np.asarray(np.logaddexp(0.0, v))
+
+    def softsign(self, v: Array) -> Array:
+        """v/(1 + |v|)."""
+        return np.asarray(v / (1.0 + np.abs(v)))
+
+
+class PreActivations(Float64):
+    """Float64 that remembers, for each of n stacked cases, the largest absolute pre-activation."""
+
+    def __init__(self, cases: int) -> None:
+        self.largest = np.zeros(cases)
+
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation; sees `a`."""
+        seen = np.abs(a).reshape(len(self.largest), -1).max(axis=1)
+        np.maximum(self.largest, seen, out=self.largest)
+        return super().activation(function, a, clip)
+
+
+class Peaks(Float64):
+    """Float64 that remembers, for each of n stacked cases, how large an intermediate may become.
+
+    Counted are the sums of absolute values in products (so that no partial sum in any order is
+    larger), pre-activations, activations with their parameters, and the parts of the blend.
+    """
+
+    def __init__(self, cases: int) -> None:
+        self.peak = np.zeros(cases)
+
+    def _see(self, array: Any) -> None:
+        flat = np.abs(array).reshape(len(self.peak), -1)
+        np.maximum(self.peak, flat.max(axis=1), out=self.peak)
+
+    def product(self, x: Array, weight: Array) -> Array:
+        """x·matrixᵀ; sees |x|·|matrix|ᵀ."""
+        self._see(np.abs(x) @ np.abs(weight))
+        return super().product(x, weight)
+
+    def activation(self, function: Any, a: Array, clip: Any) -> Array:
+        """The activation; sees `a` and its result."""
+        result = super().activation(function, a, clip)
+        self._see(a)
+        self._see(result)
+        for one, rows in rows_by_function(function).items():
+            largest = max(abs(one.alpha), abs(one.beta))  # and what they are multiplied with
+            within = np.minimum(np.abs(a[rows]), clip[rows]).reshape(len(rows), -1).max(axis=1)
+            self.peak[rows] = np.maximum(self.peak[rows], largest * np.maximum(within, 1.0))
+        return result
+
+    def blend(self, z: Array, t: Array, h: Array) -> Array:
+        """The blend; sees |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
+        self._see(np.abs(1.0 - z) * np.abs(t) + np.abs(z) * (np.abs(t) + np.abs(h)))
+        return super().blend(z, t, h)

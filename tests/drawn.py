@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.gen.making.chunks import make_chunk
+from grucible.gen.drawing import make_chunk
 from grucible.vectors.block import Block
 
 

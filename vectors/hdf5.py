@@ -143,7 +143,8 @@ def _parsed(parser: Parser, path: Path, kind: str) -> Tree:
     """What a parser makes of a file; in this process of one that comes with the package."""
     try:
         core = path.is_relative_to(CORE)
-        tree = parser(str(path), kind) if core else parse_apart(parser, str(path), kind)
+        place = str(path.absolute())  # the child has a working directory of its own
+        tree = parser(place, kind) if core else parse_apart(parser, place, kind)
     except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
         raise VectorFileError(f"{path}: is damaged ({error})") from None
     except GrucibleError as error:

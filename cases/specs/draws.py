@@ -1,6 +1,6 @@
 """How the inputs of a case are drawn: the scale of X, or the special values planted in the inputs.
 
-The drawing itself is in `gen.making.inputs`; a case names one of these.
+The drawing itself is in `gen.inputs`; a case names one of these.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def shrink_command(
     of grucible's own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After each of
     these, the smallest case found so far is written.
     """
-    from ...gen.making.posed import Posed, write_answered
+    from ...gen.posed import Posed, write_answered
     from ...vectors.hdf5 import VECTORS
     from ...vectors.hdf5_writing import prepare_place
     from ..observed.isolated import ENDLESS

@@ -127,7 +127,7 @@ def answer_command(
     tolerances as tolerance/CLASS/NAME, and answers under other readings below
     readings/READING.
     """
-    from ...gen.making.posed import answer
+    from ...gen.posed import answer
     from ..reports.show import case_lines
     from .npz_files import check_answer_place, question_of, write_answer
 

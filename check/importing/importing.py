@@ -17,7 +17,7 @@ from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files import check_replaceable, files_below
 from ...cases.question import why_no_theme
 from ...cases.whole_file import check_possible, leaving_no_empty_folder, writing_to
-from ...gen.making.posed import Imported, Posed, write_answered
+from ...gen.posed import Imported, Posed, write_answered
 from ...vectors.block import Block
 from ...vectors.exchange.read_export import open_export
 from ...vectors.hdf5 import OUTPUTS, VECTORS

@@ -8,7 +8,7 @@ import secrets
 import numpy as np
 
 from ...cases.errors import VectorFileError
-from ...gen.making.recomputing import differing
+from ...gen.posed import differing
 from ..observed.observations import Slice
 
 _KEY = secrets.token_bytes(16)

@@ -39,7 +39,7 @@ def _same(one: Arrays, other: Arrays) -> bool:
 
 def _near(taken_for: Iterable[Question], outputs: Arrays) -> bool:
     """Whether outputs are those of any of some questions, at the loosest tolerance of the dtype."""
-    from ...gen.making.posed import (
+    from ...gen.posed import (
         answer,  # the exact evaluation, slow to import, and seldom needed
     )
 

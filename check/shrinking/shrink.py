@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
-from ...gen.making.posed import answered_block
+from ...gen.posed import answered_block
 from ...vectors.block import Block
 from ..judging.case_result import CaseResult
 from ..judging.criterion import Criterion

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...cases.dtypes import Array, FloatType
 from ...cases.operators.activations import FUNCTIONS, Activation
-from ..float64 import Float64
+from ..stacks import Float64
 from . import elementary
 from .elementary import TINY, UNIT, Value
 

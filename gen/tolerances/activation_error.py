@@ -19,7 +19,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Break, Shape
-from ..float64 import rows_by_function
+from ..stacks import rows_by_function
 from .classes import Units
 
 

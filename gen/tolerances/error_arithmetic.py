@@ -13,7 +13,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
-from ..float64 import Float64
+from ..stacks import Float64
 from .activation_error import Curves
 from .classes import Units
 from .error_values import IDENTITY, NONE, Bound, Bounded, Product, Sum, wide

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import activations
-from ..float64 import Float64
+from ..stacks import Float64
 
 _FLOAT64 = Float64()
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {

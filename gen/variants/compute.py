@@ -20,8 +20,8 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import AGREED, StackedSemantics, take
-from ..float64 import Float64
 from ..gru import Alter, gru
+from ..stacks import Float64
 from .approximate import OTHER_FUNCTIONS
 from .curves import curve, is_curved
 from .expressions import WITH_PARAMETERS

@@ -17,9 +17,8 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.known import OPERATORS
 from ...vectors.block import Block
-from ..float64 import rows_by_function
 from ..gru import gru
-from ..stacks import stacks
+from ..stacks import rows_by_function, stacks
 
 BFLOAT16: Any = ml_dtypes.bfloat16
 Rounding = Callable[[Array], Array]

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
-from ..float64 import Float64
 from ..gru import Advance, Alter, step
+from ..stacks import Float64
 from .cell import unclipped, wherever
 from .variant import Variant
 

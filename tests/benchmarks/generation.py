@@ -22,7 +22,7 @@ from benchmarks.numpy_gru import evaluate
 from grucible import load_vectors
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.specs.spec_file import SHIPPED, find_specs
-from grucible.gen.making.files import make_files, plan_files
+from grucible.gen.files import make_files, plan_files
 
 OTHER_THEMES = ("sizes", "long", "large")
 

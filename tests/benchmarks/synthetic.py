@@ -16,8 +16,8 @@ from grucible.cases.specs.spec_file import load_spec
 from grucible.check.observed.recording import record
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import Runtime
-from grucible.gen.making.chunks import block_key
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.drawing import block_key
+from grucible.gen.inputs import draw_inputs
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer

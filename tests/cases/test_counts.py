@@ -14,7 +14,7 @@ from grucible.cases.expansion.counts import MOST_CASES, MOST_COMBINATIONS
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.expansion.extend import extend
 from grucible.cases.specs.spec_file import find_specs, load_spec
-from grucible.gen.making.files import plan_files
+from grucible.gen.files import plan_files
 
 HEAD = """\
 operator: openvino.GRUSequence-5

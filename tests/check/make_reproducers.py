@@ -17,7 +17,7 @@ from grucible import load_vectors
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.specs.spec_file import find_specs
 from grucible.check.scripts.script import script
-from grucible.gen.making.files import make_files, plan_files
+from grucible.gen.files import make_files, plan_files
 
 FOLDER = Path(__file__).parents[2] / "check" / "known" / "reproducers"
 MADE_BY = "grucible gen check/known/reproducers/cases -o out && grucible show out {case} --script {runtime}"

@@ -15,7 +15,7 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.specs.spec_file import find_specs
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.inputs import draw_inputs
 
 from . import bnns_page
 

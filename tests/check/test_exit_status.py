@@ -155,7 +155,7 @@ def test_a_profile_says_that_the_diagnosis_broke_off(vectors: Path, command: Com
 
 BROKEN_WORKER = """
 import sys
-from grucible.gen.making import chunks
+from grucible.gen import drawing as chunks
 def broken(*_, **__):
     raise ZeroDivisionError("nothing is left")
 chunks.draw_inputs = broken
@@ -175,7 +175,7 @@ def test_70_names_the_line_of_a_worker(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 70, ended.stderr
-    assert "ZeroDivisionError: nothing is left (at gen/making/chunks.py:" in ended.stderr
+    assert "ZeroDivisionError: nothing is left (at gen/drawing.py:" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

@@ -150,11 +150,11 @@ def test_cases_that_are_too_large_together_are_refused(
 ) -> None:
     """By their inputs, 4,176 bytes, before one is answered; or by all that is to be written."""
     file = webnn(tmp_path / "t.json", SMALL, 4, tests=12)
-    from grucible.gen.making import posed
+    from grucible.gen import posed
 
     monkeypatch.setattr(posed, "MOST_BYTES", most)
     if most < 4176:
-        monkeypatch.setattr(posed, "_answered_block", None)
+        monkeypatch.setattr(posed, "_answered", None)
     words = ["import", file, "--from", "webnn", "-o", tmp_path / "v.h5"]
     said = command(*words).said_in_one_line()
     assert f"{tmp_path / 'v.h5'}: would hold more than 0 MiB; import the cases in parts, " in said

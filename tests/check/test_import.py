@@ -242,7 +242,7 @@ def jsonable(attributes: dict[str, Any]) -> dict[str, Any]:
 def lbr_ignored(case: Any) -> dict[str, Any]:
     from dataclasses import replace
 
-    from grucible.gen.making.posed import answer
+    from grucible.gen.posed import answer
 
     given = {**case.given, "linear_before_reset": 0}
     outputs: dict[str, Any] = answer(replace(case.question, given=given)).answer.outputs

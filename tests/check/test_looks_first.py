@@ -25,7 +25,7 @@ WORK = (
     "grucible.check.verdict.judge",
     "grucible.check.importing.npz_files.suite_of_npz",
     "grucible.vectors.exchange.export.find_vectors",
-    "grucible.gen.making.files.plan_files",
+    "grucible.gen.files.plan_files",
 )
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
@@ -146,7 +146,7 @@ def test_a_list_of_digests_where_vectors_will_stand(
     (tmp_path / "link").symlink_to("new")
     listed = tmp_path / "link" / place
     (tmp_path / "new" / place).parent.mkdir(parents=True)
-    monkeypatch.setattr("grucible.gen.making.files.make_files", None)
+    monkeypatch.setattr("grucible.gen.files.make_files", None)
     said = command("gen", "-o", tmp_path / "new", "--select", CASE, option, listed)
     assert said.said_in_one_line() == (
         f"grucible: {option}: {listed} is where vectors will stand; name another place\n"

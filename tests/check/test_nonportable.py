@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from diagnosis.blocks import core_blocks
 
-from grucible.gen.making.recomputing import differing
+from grucible.gen.posed import differing
 from grucible.vectors.block import Block
 
 from .made import CELL

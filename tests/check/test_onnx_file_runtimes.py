@@ -21,7 +21,7 @@ from grucible import Question, Unsupported, load_vectors, verify
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.specs.spec_file import find_specs
 from grucible.check.runtimes import posed
-from grucible.gen.making.files import make_files, plan_files
+from grucible.gen.files import make_files, plan_files
 
 PLAIN = """
 operator: onnx.GRU-14

@@ -17,7 +17,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.shrinking.reductions import reductions
 from grucible.check.shrinking.shrink import Shrunk, shrink, shrunk_id
-from grucible.gen.making.posed import answered_block
+from grucible.gen.posed import answered_block
 
 from .conftest import Command, bad_usage
 from .numpy_gru import run

@@ -14,10 +14,9 @@ from shipped import specs
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.semantics import StackedSemantics
-from grucible.gen.float64 import PreActivations
 from grucible.gen.gru import gru
-from grucible.gen.making.inputs import draw_inputs
-from grucible.gen.stacks import stacks
+from grucible.gen.inputs import draw_inputs
+from grucible.gen.stacks import PreActivations, stacks
 from grucible.gen.variants.emulated import Emulated, one_by_one, wide
 from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within
 from grucible.gen.variants.variant import Variant

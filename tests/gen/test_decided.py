@@ -15,10 +15,10 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import as_read
 from grucible.cases.operators.semantics import one_of
+from grucible.gen.drawing import block_key
 from grucible.gen.exact.answers import decided_by_balls, exact_outputs
 from grucible.gen.exact.enclosures import outputs_by_arb
-from grucible.gen.making.chunks import block_key
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.inputs import draw_inputs
 from grucible.gen.stacks import Stack, stacks
 
 

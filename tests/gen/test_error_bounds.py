@@ -19,9 +19,9 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs
 from grucible.cases.operators.semantics import Semantics, semantics, stack
 from grucible.gen.exact.enclosures import outputs_by_arb as exact_outputs
-from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.inputs import draw_inputs
+from grucible.gen.stacks import Float64
 from grucible.gen.tolerances.activation_error import Curves, shape
 from grucible.gen.tolerances.classes import (
     BFLOAT16_OPERANDS,

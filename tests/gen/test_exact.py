@@ -21,8 +21,8 @@ from grucible.cases.operators.readings import STORED
 from grucible.cases.question import TensorType
 from grucible.cases.selection import selected
 from grucible.cases.specs.draws import DRAWS
-from grucible.gen.float64 import Float64
 from grucible.gen.gru import gru
+from grucible.gen.stacks import Float64
 from grucible.vectors.case import Answer
 from oracle import FRACTIONS, MPMATH, round_once
 

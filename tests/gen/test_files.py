@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from click.testing import CliRunner, Result
 from grucible.cases.errors import GrucibleError
 from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.spec_file import find_specs
+from grucible.gen import answering as answers
 from grucible.gen.cli import gen_command
-from grucible.gen.making import answering as answers
-from grucible.gen.making.answering import Drawn
 from grucible.gen.stacks import Stack
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.find import CORE, find_vectors, load_vectors
@@ -119,11 +116,6 @@ def test_adding_a_case_changes_no_other(spec: Path, tmp_path: Path) -> None:
             np.testing.assert_array_equal(there[name], array)
 
 
-def _large(drawn: Drawn) -> bool:
-    """Whether X is drawn sixty-four times as large."""
-    return bool(np.abs(drawn.stack.inputs.x.astype(float)).max() > 32)
-
-
 def test_a_draw_that_cannot_be_kept_is_drawn_again(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,18 +178,6 @@ def test_ctrl_c_ends_cleanly_and_leaves_only_whole_files(tmp_path: Path) -> None
         digest(file)
 
 
-def test_a_python_that_this_user_cannot_start_is_named(
-    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "python").touch()
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    result = gen(spec, "-o", tmp_path / "out", jobs=2)
-    assert isinstance(result.exception, GrucibleError)
-    assert f"cannot start {tmp_path / 'python'}, so there are no other processes" in str(
-        result.exception
-    )
-
-
 def _killed(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -205,51 +185,11 @@ def _killed(*_: object) -> None:
 def test_a_process_that_is_killed_is_named_with_what_to_do(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grucible.gen.making.processes.make_chunk", _killed)
+    monkeypatch.setattr("grucible.gen.files._make", _killed)
     result = gen(spec, "-o", tmp_path / "out", jobs=2)
     assert isinstance(result.exception, GrucibleError)
     assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_threads_that_cannot_be_started_are_told(
-    first: int, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pool serves its processes by threads; where the second is not started, the first dies."""
-    start, started = threading.Thread.start, list[threading.Thread]()
-
-    def refused(thread: threading.Thread) -> None:
-        started.append(thread)
-        if len(started) > first:
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", refused)
-    result = gen(spec, "-o", tmp_path / "out", jobs=2)
-    assert isinstance(result.exception, GrucibleError)
-    assert str(result.exception) == (
-        "processes cannot be served: can't start new thread; --jobs 1 needs none"
-    )
-    assert multiprocessing.active_children() == []
-
-
-@pytest.mark.parametrize("made", ["__init__", "submit"])
-def test_processes_that_cannot_be_made_are_told(
-    made: str, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without /dev/shm, or with few descriptors."""
-
-    def refused(*_: object, **__: object) -> None:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr(f"concurrent.futures.process.ProcessPoolExecutor.{made}", refused)
-    result = gen(spec, "-o", tmp_path / "out", jobs=2)
-    assert isinstance(result.exception, GrucibleError)
-    assert str(result.exception) == (
-        "processes, and their semaphores and pipes, cannot be made (Too many open files); "
-        "--jobs 1 needs none"
-    )
 
 
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.draws import DRAWS
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.making import answering as answers
-from grucible.gen.making import chunks as generate
-from grucible.gen.making.chunks import ATTEMPTS, make_chunk
-from grucible.gen.making.inputs import SMALLER, draw_inputs
-from grucible.gen.making.undrawn import Undrawn
+from grucible.gen import answering as answers
+from grucible.gen import drawing as generate
+from grucible.gen.drawing import ATTEMPTS, Undrawn, make_chunk
+from grucible.gen.inputs import SMALLER, draw_inputs
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.gate import GATE, GATE_FLOOR, objections
 from grucible.gen.tolerances.march import ErrorBounds

@@ -18,12 +18,11 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs
 from grucible.cases.operators.semantics import semantics
-from grucible.gen.float64 import Float64
+from grucible.gen.answering import overflows
 from grucible.gen.gru import gru
-from grucible.gen.making.answering import overflows
-from grucible.gen.making.inputs import draw_inputs
-from grucible.gen.making.posed import answer
-from grucible.gen.stacks import stacks
+from grucible.gen.inputs import draw_inputs
+from grucible.gen.posed import answer
+from grucible.gen.stacks import Float64, stacks
 
 SPECS = specs()
 CORE = expand(SPECS["openvino/gru_sequence/core"])

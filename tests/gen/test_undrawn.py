@@ -14,7 +14,7 @@ from grucible.__main__ import main
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.making.undrawn import MOST_SHOWN, Undrawn, undrawn_lines
+from grucible.gen.drawing import MOST_SHOWN, Undrawn, undrawn_lines
 
 GOOD = """\
 operator: openvino.GRUCell-3

@@ -9,7 +9,7 @@ from shipped import core_cases, specs
 
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
-from grucible.gen.making.inputs import draw_inputs
+from grucible.gen.inputs import draw_inputs
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.gate import vacuous, vacuous_rows
 from grucible.vectors.case import REQUIRED, Answer

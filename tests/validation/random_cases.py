@@ -6,19 +6,18 @@ the answers by grucible's own exact evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
-from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
-from grucible.gen.making.answering import Drawn, answered, peaks
-from grucible.gen.making.chunks import block_key
-from grucible.gen.stacks import Stack, stacks
+from grucible.gen.answering import Asked, answer_rows, peaks
+from grucible.gen.drawing import stacked
+from grucible.gen.stacks import stacks
 from grucible.vectors.block import Block
 
 OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
@@ -57,44 +56,45 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
         }
         after = bool(rng.integers(2))
         operator = (OPENVINO, ONNX)[number // PER_BLOCK % 2]
-        cases, drawn = [], []
+        ids, given, drawn = [], [], []
         for _ in range(PER_BLOCK):
             asked = _onnx if operator is ONNX else _openvino
-            given = asked(rng, after, number) | _shared(rng, sizes)
-            cases.append(_case(rng, f"random/{seed}/{number}", dtype, operator, sizes, given))
-            drawn.append(_inputs(rng, cases[-1]))
+            given.append(asked(rng, after, number) | _shared(rng, sizes))
+            ids.append(f"random/{seed}/{number}")
+            drawn.append(_inputs(rng, operator, dtype, operator.with_defaults(given[-1]), sizes))
             number += 1
-        inputs = {name: np.stack([one[name] for one in drawn]) for name in drawn[0]}
-        for stack in stacks(operator, [case.given for case in cases], inputs):
-            mine = [cases[row] for row in stack.rows]
-            block, peak = _answered(stack, mine, inputs)
-            rows = np.arange(len(block))[: count - made]
-            made += len(rows)
-            if len(rows):
-                yield block.rows(rows), peak[rows]
+        block, peak = _answered(operator, dtype, ids, given, stacked(drawn))
+        rows = np.arange(len(block))[: count - made]
+        made += len(rows)
+        if len(rows):
+            yield block.rows(rows), peak[rows]
 
 
-def _answered(stack: Stack, cases: list[CaseSpec], inputs: Arrays) -> tuple[Block, Array]:
-    """The block of the cases of a stack that do not overflow and can be rounded, whatever their
-    conditioning, and their largest intermediates."""
-    dtype, peak = cases[0].dtype, peaks(stack)
-    softplus = np.array(["Softplus" in case.given["activations"] for case in cases])
+def _answered(
+    operator: Operator, dtype: str, ids: list[str], given: list[dict[str, Any]], inputs: Arrays
+) -> tuple[Block, Array]:
+    """The block of the cases that do not overflow and can be rounded, however they are conditioned, and
+    their largest intermediates."""
+    peak = np.zeros(len(ids))
+    for stack in stacks(operator, given, inputs):
+        peak[stack.rows] = peaks(stack)
+    softplus = np.array(["Softplus" in one["activations"] for one in given])
     limit = np.where(softplus, OVERFLOWS, FLOAT_TYPES[dtype].largest / 4)
     fits = np.flatnonzero(peak < limit)
-    every = np.ones(len(fits), bool)
-    found = answered(Drawn(stack.only(fits), dtype, (), frozenset(), planted=every, exempt=every))
-    at = stack.rows[fits[found.kept]]
+    left = {name: array[fits] for name, array in inputs.items()}
+    found = answer_rows(Asked(operator, dtype, (), ()), [given[row] for row in fits], left)
+    at = fits[found.rows]
     block = Block(
-        path=block_key(cases[0]).path,
-        operator=cases[0].operator,
+        path=f"{dtype}/random",
+        operator=operator.name,
         dtype=dtype,
         tier="required",
-        ids=[cases[row].id for row in fits[found.kept]],
-        given=[cases[row].given for row in fits[found.kept]],
+        ids=[ids[row] for row in at],
+        given=[given[row] for row in at],
         inputs={name: array[at] for name, array in inputs.items()},
         answers=dict(found.answers),
     )
-    return block, peak[fits[found.kept]]
+    return block, peak[at]
 
 
 def _openvino(_: Any, after: bool, number: int) -> dict[str, Any]:
@@ -123,36 +123,23 @@ def _shared(rng: Any, sizes: dict[str, int]) -> dict[str, Any]:
     return given if clip is None else given | {"clip": clip}
 
 
-def _case(
+def _inputs(
     rng: Any,
-    name: str,
-    dtype: str,
     operator: Operator,
-    sizes: dict[str, int],
-    given: dict[str, Any],
-) -> CaseSpec:
+    dtype: str,
+    attributes: Mapping[str, Any],
+    sizes: Mapping[str, int],
+) -> Arrays:
+    """X, B and h0 from N(0, 1); W and R from N(0, 1), or scaled as trained ones are, or sparse; any lengths."""
     lengths = rng.integers(0, sizes["seq_length"] + 1, sizes["batch_size"])
     lengths[rng.integers(len(lengths))] = sizes["seq_length"]
-    types = {
-        variable: dtype if of == operator.dtypes() else of[0]
-        for variable, of in operator.types.items()
-    }
-    return CaseSpec(
-        name, operator.name, dtype, "required", (), given, sizes, frozenset(), types,
-        tuple(map(int, lengths)), "ordinary", {},
-    )  # fmt: skip
-
-
-def _inputs(rng: Any, case: CaseSpec) -> Arrays:
-    """X, B and h0 from N(0, 1); W and R from N(0, 1), or scaled as trained ones are, or sparse."""
     kind = rng.choice(["unscaled", "scaled", "scaled", "sparse"])
     x_scale = float(rng.choice([0.25, 1.0, 1.0, 8.0]))
     arrays: Arrays = {}
-    operator = OPERATORS[case.operator]
     for tensor in operator.inputs:
-        shape = operator.shape(tensor, case.attributes, case.sizes)
+        shape = operator.shape(tensor, attributes, sizes)
         if tensor.role == "lengths":
-            arrays[tensor.name] = np.array(case.lengths, case.types[tensor.type])
+            arrays[tensor.name] = lengths.astype(operator.types[tensor.type][0])
             continue
         values: Array = rng.normal(size=shape)
         if tensor.role == "x":
@@ -163,5 +150,5 @@ def _inputs(rng: Any, case: CaseSpec) -> Arrays:
             if kind == "sparse":
                 values = values * (rng.random(shape) < 0.3)
         # float32 in between: ml_dtypes rounds float64 to bfloat16 twice, and any number will do
-        arrays[tensor.name] = values.astype(np.float32).astype(FLOAT_TYPES[case.dtype].numpy)
+        arrays[tensor.name] = values.astype(np.float32).astype(FLOAT_TYPES[dtype].numpy)
     return arrays

@@ -7,25 +7,29 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import grucible
 
-from ...cases.errors import GrucibleError, VectorFileError
-from ...cases.expansion.case_spec import CaseSpec
-from ...cases.specs.spec_file import CaseSpecFile
-from ...vectors.block import Block, BlockKey
-from ...vectors.published import GENERATOR
-from ...vectors.reader import open_vectors
-from ...vectors.writer import VectorWriter, new_vector_file
-from .chunks import Chunk, check_sizes, chunks
-from .processes import in_order
-from .undrawn import Undrawn
+from ..cases.errors import GrucibleError, VectorFileError
+from ..cases.expansion.case_spec import CaseSpec
+from ..cases.specs.spec_file import CaseSpecFile
+from ..vectors.block import BlockKey
+from ..vectors.published import GENERATOR, published_digests, published_tolerances
+from ..vectors.reader import open_vectors
+from ..vectors.writer import VectorWriter, new_vector_file
+from .drawing import Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunk
+from .workers import map_in_order, open_executor
+
+AHEAD_BYTES = 24 << 20
+"""Maximum bytes of cases under way for each process; with tolerances they are about twice as many."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One vector file that is asked for: from which spec, which cases, to where."""
+    """One vector file that is asked for: from which spec, which cases, to where; and a text that names
+    everything it is made from."""
 
     spec: CaseSpecFile
     cases: list[CaseSpec]
@@ -37,6 +41,11 @@ class Plan:
     def relative(self) -> str:
         """The file's path below the output directory."""
         return f"{self.spec.path}.h5"
+
+    @cached_property
+    def blocks(self) -> list[tuple[BlockKey, list[list[CaseSpec]]]]:
+        """The blocks of the file in order, each in chunks of work."""
+        return list(chunks(self.cases))
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,9 @@ class MadeFile:
 
     relative: str
     cases: int
-    content_sha256: str
-    tolerance_sha256: str
-    made: bool
+    content_sha256: str = ""
+    tolerance_sha256: str = ""
+    made: bool = False
     damage: str = ""
     undrawn: Sequence[Undrawn] = ()
 
@@ -61,6 +70,22 @@ class MadeFile:
     def sound(self) -> bool:
         """Whether it is what was asked for, and all of it."""
         return not self.damage and not self.undrawn
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is a published digest of this file."""
+        return self.relative in published_digests()
+
+    @property
+    def unlike_published(self) -> str:
+        """What of it differs from what is published of it, in words; "" where nothing does."""
+        for what, digest, published in (
+            ("content differs", self.content_sha256, published_digests()),
+            ("tolerances differ", self.tolerance_sha256, published_tolerances()),
+        ):
+            if published.get(self.relative, digest) != digest:
+                return self.damage or f"{self.relative}: {what} from the published digest"
+        return ""
 
 
 def plan_files(
@@ -89,6 +114,7 @@ def plan_files(
 
 def standing(plan: Plan) -> MadeFile | None:
     """What stands at the place of a plan, if it was made from the same; None if nothing does."""
+    count = len(plan.cases)
     try:
         with open_vectors(plan.path) as vectors:
             if vectors.attributes.attribute("made_from") != plan.made_from:
@@ -96,11 +122,8 @@ def standing(plan: Plan) -> MadeFile | None:
             try:
                 vectors.verify_content()
             except VectorFileError as error:
-                return MadeFile(
-                    plan.relative, len(plan.cases), "", "", made=False, damage=str(error)
-                )
-            digests = vectors.content_sha256, vectors.tolerance_sha256
-            return MadeFile(plan.relative, len(plan.cases), *digests, made=False)
+                return MadeFile(plan.relative, count, damage=str(error))
+            return MadeFile(plan.relative, count, vectors.content_sha256, vectors.tolerance_sha256)
     except GrucibleError:
         return None
 
@@ -111,22 +134,38 @@ def make_files(
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, as far as there is work for them, and this one writes.
-    Memory is bounded by the chunks in flight. Raises GrucibleError where a process is killed; whatever stops
+    Memory is bounded by the chunks under way. Raises GrucibleError where a process is killed; whatever stops
     it leaves only whole files.
     """
-    with contextlib.ExitStack() as stack:
-        results = stack.enter_context(in_order(list(_tasks(plans)), jobs))
+    tasks = [(part, p.seed) for p in plans for _, parts in p.blocks for part in parts]
+    jobs = max(1, min(jobs, len(tasks)))
+    with open_executor(jobs) as executor:
+        made = map_in_order(executor, _make, tasks, _bytes, AHEAD_BYTES * jobs)
         for plan in plans:
-            yield _made_file(plan, results, advance)
+            yield _make_file(plan, made, advance)
+
+
+_Task = tuple[list[CaseSpec], int]
+"""Cases of one block, and the seed of what is drawn."""
+
+
+def _make(task: _Task) -> Chunk:
+    return make_chunk(*task)
+
+
+def _bytes(task: _Task) -> int:
+    cases, _ = task
+    return len(cases) * bytes_of(cases[0])
 
 
 class _NotWritten(Exception):
     """A file is not written: it has no case, or would lack some that stand in its place."""
 
 
-def _made_file(plan: Plan, results: Iterator[Chunk], advance: Callable[[int], None]) -> MadeFile:
+def _make_file(plan: Plan, made: Iterator[Chunk], advance: Callable[[int], None]) -> MadeFile:
     undrawn: list[Undrawn] = []
-    try:
+    writer: VectorWriter | None = None
+    with contextlib.suppress(_NotWritten):
         with new_vector_file(
             plan.path,
             operator=plan.spec.model.operator,
@@ -136,51 +175,35 @@ def _made_file(plan: Plan, results: Iterator[Chunk], advance: Callable[[int], No
             generator=f"grucible {grucible.__version__}",
             made_from=plan.made_from,
         ) as writer:
-            for key, parts in chunks(plan.cases):
-                undrawn += _write_block(writer, key, len(parts), results, advance)
-            if undrawn and (len(undrawn) == len(plan.cases) or _whole(plan.path)):
+            for key, parts in plan.blocks:
+                blocks = []
+                for _ in parts:
+                    chunk = next(made)
+                    undrawn += chunk.undrawn
+                    if chunk.block is not None:
+                        blocks.append(chunk.block)
+                        advance(len(chunk.block))
+                if blocks:
+                    writer.write_block(key, blocks)
+            if undrawn and (len(undrawn) == len(plan.cases) or _is_whole(plan.path)):
                 raise _NotWritten
             if undrawn:
                 writer.is_incomplete()
-    except _NotWritten:
-        return MadeFile(plan.relative, 0, "", "", made=False, undrawn=undrawn)
-    digests = writer.content_sha256, writer.tolerance_sha256
-    count = len(plan.cases) - len(undrawn)
-    return MadeFile(plan.relative, count, *digests, made=True, undrawn=undrawn)
+        return MadeFile(
+            plan.relative,
+            len(plan.cases) - len(undrawn),
+            writer.content_sha256,
+            writer.tolerance_sha256,
+            made=True,
+            undrawn=undrawn,
+        )
+    return MadeFile(plan.relative, 0, undrawn=undrawn)
 
 
-def _whole(path: Path) -> bool:
+def _is_whole(path: Path) -> bool:
     """Whether a vector file stands at a place that lacks no case."""
     try:
         with open_vectors(path) as vectors:
             return vectors.attributes.attribute("made_from") != ""
     except GrucibleError:
         return False
-
-
-def _write_block(
-    writer: VectorWriter,
-    key: BlockKey,
-    parts: int,
-    results: Iterator[Chunk],
-    advance: Callable[[int], None],
-) -> list[Undrawn]:
-    """Write the block that the next so many `parts` of the results make; returns the cases it lacks."""
-    blocks: list[Block] = []
-    undrawn: list[Undrawn] = []
-    for _ in range(parts):
-        chunk = next(results)
-        undrawn += chunk.undrawn
-        if chunk.block is not None:
-            blocks.append(chunk.block)
-            advance(len(chunk.block))
-    if blocks:
-        writer.write_block(key, blocks)
-    return undrawn
-
-
-def _tasks(plans: Sequence[Plan]) -> Iterator[tuple[list[CaseSpec], int]]:
-    for plan in plans:
-        for _, parts in chunks(plan.cases):
-            for part in parts:
-                yield part, plan.seed

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
-from ...cases.expansion.case_spec import CaseSpec
-from ...cases.operators.activations import FUNCTIONS
-from ...cases.operators.known import OPERATORS
-from ...cases.operators.layout import gru_inputs
-from ...cases.operators.semantics import semantics
-from ...cases.operators.signature import Operator
-from ...cases.specs.draws import DRAWS
+from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
+from ..cases.expansion.case_spec import CaseSpec
+from ..cases.operators.activations import FUNCTIONS
+from ..cases.operators.known import OPERATORS
+from ..cases.operators.layout import gru_inputs
+from ..cases.operators.semantics import semantics
+from ..cases.operators.signature import Operator
+from ..cases.specs.draws import DRAWS
 
 SMALLER = 6
 """From this attempt on, and at every third, W and R are halved once more: with the sums of products becomes

@@ -1,1 +1,0 @@
-"""Making vector files: drawing inputs, answering in chunks, writing files."""

@@ -1,0 +1,322 @@
+"""Answering questions whose numbers are given, not drawn; and answers of unknown origin, evaluated anew.
+
+Questions are read twice, once to see which block each belongs to, and once to be answered: all of them may
+not fit into memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import grucible
+
+from ..cases.dtypes import Array, Arrays
+from ..cases.errors import GrucibleError
+from ..cases.operators.known import OPERATORS
+from ..cases.operators.readings import STORED, touched_by
+from ..cases.pose import sizes_of
+from ..cases.question import Question, case_bytes, too_large
+from ..vectors.block import Block, BlockKey
+from ..vectors.case import Case
+from ..vectors.difference import difference
+from ..vectors.published import GENERATOR
+from ..vectors.writer import new_vector_file
+from .answering import NOTHING_NONPORTABLE, Asked, answer_rows, find_nonportable, overflows
+from .drawing import Made, asked_of, block_of, chunk_size, forms_of, stacked
+from .stacks import stacks
+
+NONPORTABLE = "nonportable"
+MOST_BYTES = 128 << 20
+"""Maximum bytes of a vector file of given questions; it is built in memory. None shipped has half of it."""
+NEAR = 2.0**-6
+"""Maximum relative deviation of a stored tolerance; the last of its 8 bits depends on the BLAS."""
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A question that can be `read`; `nonportable` where whoever poses it says that it is."""
+
+    id: str
+    read: Callable[[], Question]
+    nonportable: bool = False
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of questions: how many the vector file at `path` holds, and by id why not the others."""
+
+    path: Path
+    cases: int
+    content_sha256: str
+    unanswered: Mapping[str, str]
+
+
+def answer(question: Question, *, nonportable: bool = False) -> Case:
+    """The case of a question: its tier, and its answers under every reading that it leaves open.
+
+    Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
+    """
+    return next(answered_block(question, nonportable=nonportable).cases())
+
+
+def answered_block(question: Question, *, nonportable: bool = False) -> Block:
+    """The case of a question as a block of one, to be judged by. Raises as `answer` does."""
+    key = _key(question, nonportable=nonportable)
+    block, unanswered = _answered(key, [question])
+    if block is None:
+        raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
+    return block
+
+
+def write_answered(
+    path: Path,
+    posed: Sequence[Posed],
+    about: str,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Imported:
+    """Write a vector file of questions, of one operator and theme, with their exact answers.
+
+    `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
+    Raises GrucibleError where a question is too large, all together are, or none can be answered, and where
+    one is nonportable by no more than what is said of it.
+    """
+    about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
+    room = _Room(path)
+    blocks: dict[BlockKey, list[Posed]] = {}
+    for one in posed:
+        question = one.read()
+        room.take(question.inputs)
+        blocks.setdefault(_key(question, nonportable=one.nonportable), []).append(one)
+    operator, theme, *_ = posed[0].id.split("/")
+    unanswered: dict[str, str] = {}
+    with new_vector_file(
+        path,
+        operator=operator,
+        theme=theme,
+        spec_text="".join(f"# {line}\n" for line in about.splitlines()),
+        seed=0,
+        generator=f"grucible {grucible.__version__}",
+        made_from=json.dumps({"imported": about, "generator": GENERATOR}, sort_keys=True),
+    ) as writer:
+        room = _Room(path)
+        for key in sorted(blocks, key=lambda key: key.path):
+            members = sorted(blocks[key], key=lambda one: one.id)
+            if found := list(_answer_all(key, members, unanswered, room, advance)):
+                writer.write_block(key, found)
+            del found  # before the next are made, and before the file is put together
+        if len(unanswered) == len(posed):
+            first = next(iter(unanswered))
+            raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
+    return Imported(path, len(posed) - len(unanswered), writer.content_sha256, unanswered)
+
+
+class _Room:
+    """What is left of MOST_BYTES in a vector file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._left = path, MOST_BYTES
+
+    def take(self, *taken: Mapping[str, Array]) -> None:
+        """Count arrays; GrucibleError for those that are too much."""
+        self._left -= sum(array.nbytes for arrays in taken for array in arrays.values())
+        if self._left < 0:
+            raise GrucibleError(
+                f"{self._path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
+                "each to a file of its own"
+            )
+
+
+def _answer_all(
+    key: BlockKey,
+    members: Sequence[Posed],
+    unanswered: dict[str, str],
+    room: _Room,
+    advance: Callable[[int], None],
+) -> Iterator[Block]:
+    """The answered cases of a block, chunk by chunk; why others are not goes to `unanswered`.
+
+    Raises GrucibleError for a case that decides, although whoever poses it calls it nonportable.
+    """
+    operator = OPERATORS[key.operator]
+    first = members[0].read()
+    size = chunk_size(case_bytes(operator, first.attributes, dict(key.sizes)))
+    for start in range(0, len(members), size):
+        questions = [one.read() for one in members[start : start + size]]
+        block, refused = _answered(key, questions)
+        unanswered |= refused
+        if block is not None:
+            if key.tier == NONPORTABLE and not (holds := find_nonportable(block)).all():
+                raise GrucibleError(
+                    f"{block.ids[int(np.argmin(holds))]}: {NOTHING_NONPORTABLE}; export it from vectors in "
+                    "which it is required"
+                )
+            room.take(block.inputs)
+            for one in block.answers.values():
+                room.take(one.outputs, *one.tolerances.values())
+            yield block
+        advance(len(questions))
+
+
+def _key(question: Question, *, nonportable: bool) -> BlockKey:
+    """The block of a question, which is nonportable also where an intermediate comes near overflow.
+
+    Raises GrucibleError where it is too large to be answered.
+    """
+    operator = OPERATORS[question.operator]
+    if why := too_large(operator, question.attributes, sizes_of(question)):
+        raise GrucibleError(f"{question.id}: {why}")
+    key = block_key(question, nonportable=nonportable)
+    if key.tier != NONPORTABLE:
+        whole = stacks(operator, [question.given], stacked([question.inputs]))
+        if any(overflows(stack, question.dtype) for stack in whole):
+            return block_key(question, nonportable=True)
+    return key
+
+
+@dataclass(frozen=True)
+class _Asks:
+    """What of a question says whether it touches an ambiguous point; see cases.operators.readings."""
+
+    operator: str
+    attributes: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    lengths: tuple[int, ...] | None
+    zeros: frozenset[str]
+
+
+def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
+    """The block that a question belongs to, and with it the question's tier and readings.
+
+    It is nonportable where it says so or holds NaN or an infinity, ambiguous where it touches an ambiguous
+    point, and required otherwise.
+    """
+    operator, inputs = OPERATORS[question.operator], question.inputs
+    attributes, sizes, lengths = question.attributes, sizes_of(question), operator.tensor("lengths")
+    absent = [
+        t.name
+        for t in (*operator.inputs, *operator.outputs)
+        if t.name not in inputs and t.name not in question.outputs
+    ]
+    given_lengths = inputs.get(lengths.name) if lengths else None
+    asks = _Asks(
+        operator.name,
+        attributes,
+        sizes,
+        None if given_lengths is None else tuple(given_lengths.tolist()),
+        frozenset(
+            t.name
+            for t in operator.inputs
+            if t.fills and t.name in inputs and not np.any(inputs[t.name] != 0)
+        ),
+    )
+    finite = all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values())
+    special = nonportable or not finite
+    readings = () if special else touched_by(asks, question.semantics)
+    return BlockKey(
+        operator=operator.name,
+        dtype=question.dtype,
+        tier=NONPORTABLE if special else "ambiguous" if readings else "required",
+        readings=readings,
+        sizes=tuple(sizes.items()),
+        absent=tuple(sorted(absent)),
+        types=tuple((variable, _type(question, variable)) for variable in operator.types),
+        forms=forms_of(operator.name, attributes, absent),
+    )
+
+
+def _type(question: Question, variable: str) -> str:
+    """The dtype that a type variable has in a question."""
+    operator = OPERATORS[question.operator]
+    allowed = operator.types[variable]
+    if allowed == operator.dtypes():
+        return question.dtype
+    for tensor in operator.inputs:
+        if tensor.type == variable and tensor.name in question.inputs:
+            return str(question.inputs[tensor.name].dtype.name)
+    return next(iter(allowed))
+
+
+def _answered(key: BlockKey, questions: Sequence[Question]) -> tuple[Block | None, dict[str, str]]:
+    """The block of questions that share one, and by id why some have no answer."""
+    inputs = stacked([question.inputs for question in questions])
+    found = answer_rows(asked_of(key), [question.given for question in questions], inputs)
+    rows = {name: array[found.rows] for name, array in inputs.items()}
+    made = [Made(found.rows, rows, found.answers)] if found.rows.size else []
+    unanswered = {questions[row].id: why for row, why in found.reasons.items()}
+    return block_of(key, questions, made), unanswered
+
+
+# stored answers, evaluated anew: the only proof that they are right
+
+
+def differing(block: Block) -> dict[int, str]:
+    """By row of the block, what of its stored answer is not what an evaluation gives.
+
+    Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits; the
+    tier the one that the case has.
+    """
+    found = _misplaced(block)
+    readings = tuple(names for names in block.answers if names)
+    asked = Asked(OPERATORS[block.operator], block.dtype, readings, block.absent)
+    anew = answer_rows(asked, block.given, block.inputs)
+    found |= anew.reasons
+    for reading, exact in anew.answers.items():
+        stored = block.answers[reading].rows(anew.rows)
+        under = f" (reading {' and '.join(reading)})" if reading else ""
+        differences = [*_outputs(stored.outputs, exact.outputs, under)]
+        for name, limits in exact.tolerances.items():
+            if name in stored.tolerances:
+                differences += _tolerances(name, stored.tolerances[name], limits)
+        for row, why in differences:
+            found.setdefault(int(anew.rows[row]), why)
+    return found
+
+
+def _misplaced(block: Block) -> dict[int, str]:
+    """By row, the cases of another tier, or with other readings, than they are marked with."""
+    if block.tier == NONPORTABLE:
+        rows = np.flatnonzero(~find_nonportable(block)).tolist()
+        return dict.fromkeys(rows, NOTHING_NONPORTABLE)
+    found = {}
+    for row, question in enumerate(block.questions()):
+        key = block_key(question)
+        if key.tier != block.tier:
+            found[row] = f"is marked as {block.tier}, and it is {key.tier}"
+        elif set(block.answers) != {STORED, *key.readings}:
+            found[row] = "has answers under other readings than its specification leaves open"
+    return found
+
+
+def _outputs(stored: Arrays, exact: Arrays, under: str) -> Iterator[tuple[int, str]]:
+    for name, right in exact.items():
+        with np.errstate(invalid="ignore"):
+            off = difference(stored[name].astype(np.float64), right.astype(np.float64)) > 0
+        for row, at in _first(off):
+            got, value = stored[name][(row, *at)], right[(row, *at)]
+            yield row, f"stored {name}{list(at)} is {got}; the exact value is {value}{under}"
+
+
+def _tolerances(name: str, stored: Arrays, derived: Arrays) -> Iterator[tuple[int, str]]:
+    for output in derived:
+        got, right = (arrays[output].astype(np.float64) for arrays in (stored, derived))
+        with np.errstate(invalid="ignore"):
+            off = ~((got == right) | (np.abs(got - right) <= NEAR * right))
+        for row, at in _first(off):
+            yield (
+                row,
+                f"the stored {name} tolerance of {output}{list(at)} is {got[(row, *at)]:.3g}; derived is "
+                f"{right[(row, *at)]:.3g}",
+            )
+
+
+def _first(off: Array) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The first element of each row that is off."""
+    for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)):
+        at = np.unravel_index(int(np.argmax(off[row])), off.shape[1:])
+        yield int(row), tuple(int(i) for i in at)
