@@ -38,8 +38,10 @@ NOTHING_NONPORTABLE = "is marked as nonportable, and it holds nothing that is"
 
 @dataclass(frozen=True)
 class Asked:
-    """What stacked cases ask for, their numbers aside: with the stored reading the `readings` are followed,
-    and of the operator's outputs those `absent` are left out."""
+    """What stacked cases ask for, their numbers aside.
+
+    Besides the stored reading the `readings` are followed; the outputs `absent` are left out.
+    """
 
     operator: Operator
     dtype: str
@@ -59,8 +61,10 @@ class Asked:
 
 @dataclass
 class Answered:
-    """The `rows` that were kept, ascending; their answers, stacked in this order, by the readings followed;
-    and by row why each other was not kept."""
+    """The `rows` that were kept, ascending, with their answers; and by row why each other was not.
+
+    The answers are by the readings followed, stacked in the order of `rows`.
+    """
 
     rows: Array
     answers: Mapping[ReadingNames, Answer] = field(default_factory=dict)
@@ -236,8 +240,10 @@ def joined(
 
 
 def find_nonportable(block: Block) -> Array:
-    """(n,) which cases are nonportable: they hold NaN, infinities or what comes near overflow, or their
-    answers hang on -0 or on subnormal numbers."""
+    """Find the cases that hang on more than finite numbers of ordinary size, (n,).
+
+    They hold NaN or infinities, come near overflow, or their answers hang on -0 or on subnormal numbers.
+    """
     kind = FLOAT_TYPES[block.dtype]
     found, tiny = np.zeros(len(block), bool), np.zeros(len(block), bool)
     for array in _numbers(block).values():
