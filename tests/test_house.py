@@ -16,16 +16,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 350,
-    "cases": 7_400,
-    "vectors": 4_700,
-    "gen": 4_600,
+    "cases": 6_600,
+    "vectors": 3_800,
+    "gen": 4_400,
     "gen/variants": 3_200,
-    "check": 18_200,
+    "check": 16_700,
     "check/diagnosis": 4_200,
-    "tests": 41_500,
+    "tests": 37_800,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 34_500, 375, 23_800
+PACKAGE, MODULES, WORDS = 31_200, 315, 23_300
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
@@ -44,10 +44,10 @@ SENTENCE = 20
 NEXT = ("check/diagnosis", "gen/variants")
 """Folders that are rewritten next; the rules of words do not bind them yet."""
 
-UP_STILL = {("vectors.case", "check.tracing.trace"), ("check.report", "check.reports.terminal")}
-SAME_NAMES_STILL, FRAGMENTS_STILL = 22, 6
-BANNED_STILL = {"top": 17, "cases": 65, "vectors": 85, "gen": 40, "check": 590, "pages": 25}
-LONG_STILL = {"top": 2, "cases": 80, "vectors": 55, "gen": 70, "check": 210}
+UP_STILL = {("vectors.case", "check.tracing.trace")}
+SAME_NAMES_STILL, FRAGMENTS_STILL = 14, 1
+BANNED_STILL = {"top": 0, "cases": 39, "vectors": 35, "gen": 36, "check": 450, "pages": 22}
+LONG_STILL = {"top": 1, "cases": 50, "vectors": 35, "gen": 65, "check": 155}
 
 
 def files() -> dict[str, Path]:
@@ -232,9 +232,11 @@ def test_a_function_fits_on_a_screen() -> None:
 
 
 def test_a_class_name_is_one_class() -> None:
-    """But for names of the rooms' own modules, which begin with an underscore."""
+    """But for private names, and for programs that readers copy."""
     homes = defaultdict(set)
     for module in FILES:
+        if ".examples." in module:
+            continue
         for node in ast.walk(tree(module)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].add(module)
