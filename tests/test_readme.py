@@ -133,6 +133,8 @@ def test_links_lead_somewhere() -> None:
             other = (one.parent / name).resolve() if name else one
             assert other.exists(), (one, target)
             assert not anchor or anchor in _anchors(other), (one, target)
+        for path in re.findall(r"`((?:cases|vectors|gen|check|tests|\.ci)/[\w./-]*)[`\s]", text):
+            assert (ROOT / path).exists(), (one, path)
 
 
 def _anchors(file: Path) -> set[str]:
