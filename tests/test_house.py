@@ -25,7 +25,7 @@ LINES = {
     "tests": 37_800,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_200, 315, 23_300
+PACKAGE, MODULES, WORDS = 31_200, 315, 23_400
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
