@@ -46,7 +46,7 @@ def cases_command(
 
     mode = _mode([name for name, given in modes.items() if given])
     if mode == "schema":
-        from .specs.schema import spec_schema
+        from .specs.spec_model import spec_schema
 
         put(spec_schema())
         return
@@ -92,7 +92,7 @@ def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence
 
 
 def _extend(specs: list[CaseSpecFile]) -> None:
-    from .expansion.extend import extend
+    from .expansion.covering_arrays import extend
 
     for spec in specs:
         say(f"{spec.document.name}: {extend(spec)} rows added")

@@ -28,18 +28,21 @@ _MOST_NAME = 40
 """Maximum characters of a temporary file's name that it shares with the file; names are limited."""
 
 
-def read_limited(path: Path, most: int, error: type[GrucibleError] = GrucibleError) -> bytes:
-    """Read a regular file of at most `most` bytes. Raises `error` where that cannot be done."""
+def read_limited(
+    path: Path, most: int, error: type[GrucibleError] = GrucibleError, remedy: str = ""
+) -> bytes:
+    """Read a regular file of at most `most` bytes. Raises `error`, with the `remedy`, where it cannot."""
+    end = f"; {remedy}" if remedy else ""
     try:
         if path.exists() and not path.is_file():
-            raise error(f"{path}: is no regular file")
+            raise error(f"{path}: is no regular file{end}")
         with path.open("rb") as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as why:  # ValueError: no file can have such a name
-        raise error(f"{path}: cannot be read ({_reason(why)})") from None
+        raise error(f"{path}: cannot be read ({_reason(why)}){end}") from None
     if len(data) > most:
         size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
-        raise error(f"{path}: is larger than {size}")
+        raise error(f"{path}: is larger than {size}{end}")
     return data
 
 

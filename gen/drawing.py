@@ -16,7 +16,7 @@ from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.values import value_text
 from ..cases.question import case_bytes, too_large
-from ..cases.specs.draws import DRAWS
+from ..cases.specs.factors import DRAWS
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import Answer
 from .answering import Asked, answer_rows, find_nonportable, joined

@@ -28,7 +28,7 @@ from ..cases.operators.known import OPERATORS
 from ..cases.operators.layout import gru_inputs
 from ..cases.operators.semantics import semantics
 from ..cases.operators.signature import Operator
-from ..cases.specs.draws import DRAWS
+from ..cases.specs.factors import DRAWS
 
 SMALLER = 6
 """From this attempt on, and at every third, W and R are halved once more: with the sums of products becomes

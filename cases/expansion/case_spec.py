@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +10,7 @@ from ..operators.known import OPERATORS
 from ..operators.readings import ReadingNames, touched_by
 from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
-from ..specs import length_patterns
-from ..specs.factors import PRESENT, ZEROS
+from ..specs.factors import PRESENT, ZEROS, lengths
 from ..specs.spec_model import Assignment
 
 
@@ -56,7 +53,7 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     given = _given(operator, values)
     meant = semantics(operator, operator.with_defaults(given))
     tensors = (*operator.inputs, *operator.outputs)
-    absent = _shared_set(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
+    absent = frozenset(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
     if not operator.present(operator.outputs, absent):
         raise GrucibleError("leaves out every output; expected one or more")
     case = CaseSpec(
@@ -66,38 +63,19 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
         tier=tier or "required",
         readings=(),
         given=given,
-        sizes=shared_dict(
-            (symbol, len(meant.directions) if axis == "direction" else values[symbol])
+        sizes={
+            symbol: len(meant.directions) if axis == "direction" else values[symbol]
             for symbol, axis in operator.sizes.items()
-        ),
+        },
         absent=absent,
         types={},
         lengths=_lengths(operator, values),
         draw=values["draw"],
         factors=values,
-        zeros=_shared_set(t.name for t in tensors if values.get(t.name) == ZEROS),
+        zeros=frozenset(t.name for t in tensors if values.get(t.name) == ZEROS),
     )
     readings = () if tier else touched_by(case, meant)
     return replace(case, tier="ambiguous", readings=readings) if readings else case
-
-
-def shared_dict(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The dict of `items`, the same object for the same items: there may be very many cases."""
-    return _dict(tuple(items))
-
-
-@functools.cache
-def _dict(items: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
-    return dict(items)
-
-
-def _shared_set(names: Iterable[str]) -> frozenset[str]:
-    return _set(tuple(names))
-
-
-@functools.cache
-def _set(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(names)
 
 
 def _given(operator: Operator, values: Assignment) -> dict[str, Any]:
@@ -117,7 +95,7 @@ def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
     of = {axis: values[symbol] for symbol, axis in operator.sizes.items() if symbol in values}
     batch, time, value = of["batch"], of["time"], values[tensor.name]
     if isinstance(value, str):
-        return length_patterns.lengths(value, batch, time)
+        return lengths(value, batch, time)
     if len(value) != batch or max(value) > time:
         raise GrucibleError(
             f"{tensor.name} {value} do not fit a batch of {batch} rows of {time} steps; "

@@ -12,14 +12,11 @@ from ..errors import GrucibleError
 from ..operators.known import OPERATORS
 from ..operators.signature import Operator
 from ..selection import may_select, nothing_selected, selected
-from ..specs.draws import DRAWS
-from ..specs.factors import NEEDED, Factor, factors
+from ..specs.factors import DRAWS, NEEDED, Factor, factors
 from ..specs.spec_file import CaseSpecFile
 from ..specs.spec_model import Assignment, Covering, Listing, Product
-from .assignments import Excluded
-from .case_spec import CaseSpec, case_of, shared_dict
-from .counts import check_counts
-from .covering_arrays import rows_of
+from .case_spec import CaseSpec, case_of
+from .covering_arrays import Excluded, rows_of
 
 
 def expand(
@@ -30,7 +27,6 @@ def expand(
     Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
     lengths that do not fit the sizes. A spec none of whose cases can be meant is not enumerated.
     """
-    check_counts(spec)
     if not _may_hold(spec, dtypes, select):
         return []
     theme = _theme(spec)
@@ -156,8 +152,8 @@ def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSp
             case,
             id=f"{operator.name}/{spec.theme}/{dtype}/{tokens}",
             dtype=dtype,
-            types=shared_dict(
-                (variable, dtype if of == operator.dtypes() else values.get(variable, of[0]))
+            types={
+                variable: dtype if of == operator.dtypes() else values.get(variable, of[0])
                 for variable, of in operator.types.items()
-            ),
+            },
         )

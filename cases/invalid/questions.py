@@ -1,23 +1,27 @@
 """The invalid questions: of each operator and dtype, one for each defect.
 
 An id is `<operator>/invalid/<dtype>/<defect>`, and no case spec may have that theme. An invalid question
-needs no answer, so none stands in a file.
+needs no answer, so none stands in a file. It is made from a valid one that is small and forward, has
+everything given, and no randomness: every number is a sixteenth, which all dtypes hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
+import numpy as np
+
+from ..dtypes import Array, Arrays, numpy_dtype
 from ..operators.known import OPERATORS
-from ..operators.signature import Operator
+from ..operators.signature import Operator, Tensor
+from ..pose import pose
 from ..question import INVALID, Question
 from ..selection import may_select, selected
-from .attributes import attribute_defects
-from .baseline import baseline
-from .defect import Defect
-from .inputs import input_defects
+from .defects import SIZES, Defect, attribute_defects, input_defects, written
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,38 +39,86 @@ class InvalidQuestion:
 
     @property
     def ledger(self) -> str:
-        """Where the text forbids it, as a link to the entry: `openvino/LEDGER.md#clip-default`."""
+        """The link to the ledger entry that forbids it: `openvino/LEDGER.md#clip-default`."""
         return f"{OPERATORS[self.question.operator].owner}/LEDGER.md#{self.defect.ledger}"
 
     def may_be_taken_for(self) -> list[Question]:
-        """The valid questions that a runtime answers which does not see the defect."""
-        return self.defect.may_be_taken_for(self.valid)
-
-
-@cache
-def defects(operator: Operator) -> tuple[Defect, ...]:
-    """The defects that the text of an operator's owner forbids, or on which it has a word."""
-    return (*attribute_defects(operator), *input_defects(operator))
+        """List the valid questions that a runtime answers which does not see the defect."""
+        defect, valid = self.defect, self.valid
+        found = [
+            replace(valid, given={**valid.given, **other}) for other in defect.attributes_taken_for
+        ]
+        if not defect.tensor:
+            return found
+        right = valid.inputs[defect.tensor]
+        return [
+            replace(one, inputs={**one.inputs, defect.tensor: take(right)})
+            for one in found
+            for take in defect.taken_for
+        ]
 
 
 def invalid_questions(
     operators: Collection[str] = (), dtypes: Collection[str] = (), select: Sequence[str] = ()
 ) -> Iterator[InvalidQuestion]:
-    """The invalid questions of some operators and dtypes, or of all, with an id that a glob matches."""
+    """Make the invalid questions of some operators and dtypes, or of all, with an id that a glob matches."""
     for operator in OPERATORS.values():
         if operators and operator.name not in operators:
             continue
         for dtype in operator.dtypes():
             prefix = f"{operator.name}/{INVALID}/{dtype}/"
             if (not dtypes or dtype in dtypes) and may_select(prefix, select):
-                yield from _of(operator, dtype, prefix, select)
+                for defect in defects(operator):
+                    if selected(prefix + defect.name, select):
+                        valid = baseline(operator, dtype, defect.valid)
+                        wrong = _put_into(valid, defect, prefix + defect.name)
+                        yield InvalidQuestion(defect, valid, wrong)
 
 
-def _of(
-    operator: Operator, dtype: str, prefix: str, select: Sequence[str]
-) -> Iterator[InvalidQuestion]:
-    for defect in defects(operator):
-        case_id = prefix + defect.name
-        if selected(case_id, select):
-            valid = baseline(operator, dtype, defect.valid)
-            yield InvalidQuestion(defect, valid, defect.put_into(valid, case_id))
+@cache
+def defects(operator: Operator) -> tuple[Defect, ...]:
+    """List the defects on which the text of an operator's owner has a word."""
+    return (*attribute_defects(operator), *input_defects(operator))
+
+
+def baseline(operator: Operator, dtype: str, others: Mapping[str, Any]) -> Question:
+    """Make the valid question of an operator and dtype, with the attributes `others` besides the usual."""
+    given = {**written(operator), **others}
+    attributes = operator.with_defaults(given)
+    directions = len(operator.directions(attributes))
+    sizes = {symbol: {**SIZES, "direction": directions}[axis]
+             for symbol, axis in operator.sizes.items()}  # fmt: skip
+    inputs: Arrays = {}
+    for place, tensor in enumerate(operator.inputs):
+        shape = operator.shape(tensor, attributes, sizes)
+        inputs[tensor.name] = _numbers(operator, tensor, shape, dtype, place)
+    words = "-".join(["valid", *others])
+    return pose(operator, given, inputs, case_id=f"{operator.name}/{INVALID}/{dtype}/{words}")
+
+
+def _numbers(
+    operator: Operator, tensor: Tensor, shape: tuple[int, ...], dtype: str, place: int
+) -> Array:
+    """Make an input: rows as long as the time axis; zeros where a case may have them; else sixteenths.
+
+    The sixteenths, of -8 to 8, stand in an order of each input's own.
+    """
+    if tensor.role == "lengths":
+        return np.full(shape, SIZES["time"], numpy_dtype(operator.types[tensor.type][0]))
+    if tensor.fills[:1] == ("zeros",):
+        return np.zeros(shape, numpy_dtype(dtype))
+    count = math.prod(shape)
+    numbers = (np.arange(count) * (5 + place) + 3 * place + 1) % 17 - 8
+    return np.asarray(numbers.reshape(shape) / 16).astype(numpy_dtype(dtype))
+
+
+def _put_into(question: Question, defect: Defect, case_id: str) -> Question:
+    """Put a defect into a valid question; its outputs are asked for as if nothing were wrong."""
+    given = {**question.given, **defect.given}
+    inputs = dict(question.inputs)
+    if defect.change is not None:
+        inputs[defect.tensor] = defect.change(inputs[defect.tensor])
+    elif defect.tensor:
+        del inputs[defect.tensor]
+    left = {name: value for name, value in given.items() if value is not None}
+    return replace(question, id=case_id, given=left, inputs=inputs)

@@ -11,7 +11,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
@@ -19,8 +19,77 @@ from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT, Attribute, Operator
 from ..operators.values import ValueType, either, list_of, one_of, written_type
 from ..question import MOST_SIZE
-from .draws import DRAWS
-from .length_patterns import PATTERNS
+
+Plant = Literal[
+    "", "nan", "infinity", "overflow", "signed-zero", "subnormal", "padding-nan", "padding-infinity"
+]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How the inputs of a case are drawn; `gen.inputs` draws them.
+
+    X is scaled by 2 to the power `x_exponent`, W and R by 2 to `weight_exponent`. `plant` names special
+    values that are put into the inputs; such a case is nonportable.
+    """
+
+    name: str
+    about: str
+    x_exponent: int = 0
+    weight_exponent: int = 0
+    plant: Plant = ""
+
+
+DRAWS: dict[str, Draw] = {
+    draw.name: draw
+    for draw in (
+        Draw("ordinary", "pre-activations of order one"),
+        Draw("quarter-weights", "W and R a quarter as large, for large cells", weight_exponent=-2),
+        Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
+        Draw(
+            "x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6
+        ),
+        Draw("nan", "one NaN in X, one in initial_hidden_state", plant="nan"),
+        Draw("infinity", "+infinity and -infinity in X", plant="infinity"),
+        Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),
+        Draw("signed-zero", "zeros of both signs everywhere", plant="signed-zero"),
+        Draw("subnormal", "X, h0 and B subnormal in the case's dtype", plant="subnormal"),
+        Draw("padding-nan", "NaN in X past every row's length", plant="padding-nan"),
+        Draw(
+            "padding-infinity",
+            "infinities of both signs in X past every row's length",
+            plant="padding-infinity",
+        ),
+    )
+}
+
+LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
+    "full": lambda batch, time, _: [time] * batch,
+    "ones": lambda batch, *_: [1] * batch,
+    "ragged": lambda _, __, ragged: ragged,
+    "longest-first": lambda _, time, ragged: [time, *ragged[1:]],
+    "longest-middle": lambda batch, time, ragged: [
+        *ragged[: batch // 2], time, *ragged[batch // 2 + 1 :]
+    ],
+    "longest-last": lambda _, time, ragged: [*ragged[:-1], time],
+    "with-zero": lambda _, __, ragged: [0 if row % 2 == 0 else n for row, n in enumerate(ragged)],
+    "zero-first": lambda batch, time, _: [0, *[time] * (batch - 1)],
+    "zero-middle": lambda batch, time, _: [
+        0 if row == batch // 2 else time for row in range(batch)
+    ],
+    "zero-last": lambda _, __, ragged: [*ragged[:-1], 0],
+    "all-zero": lambda batch, *_: [0] * batch,
+}  # fmt: skip
+"""Patterns of sequence lengths: from rows, steps, and lengths that differ and are shorter, one per row."""
+
+
+@functools.cache
+def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
+    """Make the length of each of `batch` rows, each in 0 … `time`, by a pattern of LENGTHS."""
+    shorter = max(time - 1, 1)
+    ragged = [shorter - (2 * row) % shorter for row in range(batch)]
+    return tuple(LENGTHS[pattern](batch, time, ragged))
+
 
 PRESENT, ZEROS, DRAWN = "present", "zeros", "drawn"
 NEEDED = object()
@@ -126,7 +195,7 @@ def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
 
 
 def _lengths(name: str, *, optional: bool) -> Factor:
-    words = [*PATTERNS, ABSENT] if optional else list(PATTERNS)
+    words = [*LENGTHS, ABSENT] if optional else list(LENGTHS)
     length = Annotated[int, Strict(), Field(ge=0)]
     rows = Field(min_length=1, title="a list of lengths, one per row")
     listed: Any = Annotated[list_of(length), rows]

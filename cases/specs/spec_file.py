@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,12 +17,19 @@ from ..files import MOST_NAMES, files_below
 from ..operators.known import OPERATORS
 from ..question import why_no_theme
 from .factors import factors
-from .spec_model import SpecModel, shown, spec_model
+from .spec_model import Covering, Listing, Product, SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text
 
 SHIPPED = Path(__file__).parents[1]
 SCHEMA = "spec.schema.json"
 """The file that marks the root of a tree of specs: of the shipped ones, in a checkout or installed."""
+
+MOST_CASES = 30_000
+"""Maximum cases of one spec; all that are shipped are 19,605, and a second makes some 18,000."""
+MOST_COMBINATIONS = 100_000
+"""Maximum combinations of a product, or pairs of a covering array, of which `exclude` may leave few."""
+MOST_EXCLUDED = 2_000_000
+"""Maximum comparisons of `exclude` entries with combinations; they take some 0.6 s."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +56,43 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
     document = parse(str(file), read_text(file))
     operator = document.value.get("operator")
     if not isinstance(operator, str) or operator not in OPERATORS:
-        told = "is missing" if operator is None else f"{operator!r} is unknown"
-        raise document.error(("operator",), f"{told}; expected one of {', '.join(OPERATORS)}")
+        problem = "is missing" if operator is None else f"{operator!r} is unknown"
+        raise document.error(("operator",), f"{problem}; expected one of {', '.join(OPERATORS)}")
     try:
         model = spec_model(operator).model_validate(document.value)
     except ValidationError as error:
         raise _first_error(document, error, operator) from None
-    return CaseSpecFile(relative, document, model)
+    spec = CaseSpecFile(relative, document, model)
+    _check_counts(spec)
+    return spec
+
+
+def _check_counts(spec: CaseSpecFile) -> None:
+    """Raise SpecError, which names the entry, where a spec asks for more than is made of one."""
+    total = 0
+    for index, entry in enumerate(spec.model.cases):
+        excluded = 0
+        match entry:
+            case Listing(list=listed):
+                made = tried = len(listed)
+            case Product(product=values, exclude=entries):
+                made = tried = math.prod(map(len, values.values()))
+                excluded = len(entries)
+            case Covering(covering=values, exclude=entries, rows=rows):
+                sizes = map(len, values.values())
+                made, tried = len(rows), sum(a * b for a, b in itertools.combinations(sizes, 2))
+                excluded = len(entries)
+        total += 0 if excluded else made * len(spec.model.dtypes)
+        for count, most, of in (
+            (tried, MOST_COMBINATIONS, "combinations"),
+            (tried * excluded, MOST_EXCLUDED, "tests of exclude entries"),
+            (total, MOST_CASES, "cases"),
+        ):
+            if count > most:
+                raise spec.document.error(
+                    ("cases", index),
+                    f"asks for {count:,} {of}; expected at most {most:,} in a spec",
+                )
 
 
 def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:

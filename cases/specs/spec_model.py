@@ -6,6 +6,7 @@ The same model checks a spec when it is loaded and gives the JSON Schema that ed
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -21,6 +22,7 @@ from pydantic import (
     Tag,
     create_model,
 )
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from ..file_model import FIRST_WRONG
@@ -30,6 +32,9 @@ from .factors import factors, key
 
 Assignment = dict[str, Any]
 """A value for each of some factors, by name, in the order in which ids name them."""
+
+_WIDTH = 120
+"""Columns of the JSON Schema."""
 
 Values = TypeVar("Values")
 Single = TypeVar("Single")
@@ -197,3 +202,48 @@ def shown(value: Any) -> str:
     """A value as an error shows it, of bounded length."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def spec_schema() -> str:
+    """The schema as JSON text; `cases/spec.schema.json` holds it."""
+    definitions: dict[str, Any] = {}
+    choices = []
+    for name in OPERATORS:
+        schema = spec_model(name).model_json_schema(
+            ref_template="#/$defs/" + name + ".{model}", schema_generator=_Untitled
+        )
+        definitions |= {f"{name}.{key}": value for key, value in schema.pop("$defs", {}).items()}
+        definitions[name] = schema
+        chosen = {"properties": {"operator": {"const": name}}}
+        choices.append({"if": chosen, "then": {"$ref": f"#/$defs/{name}"}})
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "grucible case spec",
+        "type": "object",
+        "required": ["operator"],
+        "properties": {"operator": {"enum": list(OPERATORS)}},
+        "allOf": choices,
+        "$defs": definitions,
+    }
+    return _laid_out(whole) + "\n"
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without the titles that would only repeat the names of fields."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
+
+
+def _laid_out(value: Any, indent: str = "") -> str:
+    """JSON text, each object or array on one line where it fits."""
+    line = json.dumps(value, allow_nan=False)
+    if len(indent) + len(line) <= _WIDTH or not isinstance(value, dict | list):
+        return line
+    inner = indent + " "
+    if isinstance(value, list):
+        entries, ends = [_laid_out(entry, inner) for entry in value], "[]"
+    else:
+        pairs = value.items()
+        entries, ends = [f"{json.dumps(k)}: {_laid_out(v, inner)}" for k, v in pairs], "{}"
+    return ends[0] + "\n" + ",\n".join(inner + entry for entry in entries) + f"\n{indent}" + ends[1]

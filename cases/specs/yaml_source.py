@@ -1,7 +1,8 @@
-"""Reading YAML strictly: plain data of YAML 1.2's core schema, and the place of every value.
+"""Reading YAML strictly: plain data of YAML 1.2's core schema, and the line of every value.
 
 Numbers, texts and booleans are those of JSON and of editors' YAML: `yes` and `1:30` are texts, `017` is
-17, `1e-5` a number. No aliases, no tags, no duplicate keys.
+17, `1e-5` a number. No aliases, no tags, no duplicate keys. Events are read one by one, for a composer may
+crash on a text that is nested deep.
 """
 
 from __future__ import annotations
@@ -11,79 +12,57 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from ..errors import SpecError
+from ..files import read_limited
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MOST_BYTES = 4 << 20
+"""Maximum bytes of a file; the largest list of known findings has a quarter."""
 _MOST_DIGITS = 800
-"""float64 numbers that are written out in decimals have no more digits."""
+"""Maximum characters of a number; float64 numbers written out in decimals have no more."""
 _DEEPEST = 16
+"""Maximum levels of nesting."""
 _MOST_VALUES = 250_000
-"""A list of expected findings that names 60,000 cases one by one has as many values and keys."""
+"""Maximum values and keys; a list of expected findings that names 60,000 cases has as many."""
+_MOST_KEYS = 1000
+"""Maximum keys of a mapping; an operator has some twenty factors."""
+_SMALLER: dict[type, str] = {dict: "split the file into themes", list: "let globs name the cases"}
+"""The remedy for a case spec, or a list of expected findings, that is too large."""
 
 Location = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
-_MOST_KEYS = 1000
-"""A mapping has no more; an operator has some twenty factors."""
-
-_SMALLER: dict[type, str] = {dict: "split the file into themes", list: "let globs name the cases"}
-"""What makes a case spec, or a list of expected findings, fit."""
-
-_KEY = -1
-"""In the place of a key or index: the key itself, whose place nobody asks for."""
-
-
-class Place(NamedTuple):
-    """Where a value stands: its line, and its first character and that after its last."""
-
-    line: int
-    start: int
-    stop: int
-
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML document: where it came from, its text, its value, and the place of each location."""
+    """A YAML document: where it came from, its text, its value, and the line of each location."""
 
     name: str
     text: str
     value: Any
-    places: dict[Location, Place]
+    lines: dict[Location, int]
 
     def place(self, location: Location) -> str:
-        """`file:line` of the value at `location`, or of the nearest one that encloses it."""
-        while location not in self.places and location:
+        """Name `file:line` of the value at `location`, or of the nearest one that encloses it."""
+        while location not in self.lines and location:
             location = location[:-1]
-        return f"{self.name}:{self.places[location].line if location in self.places else 1}"
+        return f"{self.name}:{self.lines.get(location, 1)}"
 
     def error(self, location: Location, sentence: str) -> SpecError:
-        """The error that says `sentence` of the value at `location`."""
-        field = ".".join(str(part) for part in location)
-        return SpecError(f"{self.place(location)}: {field + ': ' if field else ''}{sentence}")
+        """Make the error that says `sentence` of the value at `location`."""
+        name = ".".join(str(part) for part in location)
+        return SpecError(f"{self.place(location)}: {name + ': ' if name else ''}{sentence}")
 
 
 def read_text(path: Path, kind: type = dict) -> str:
-    """The UTF-8 text of a YAML file, whose value will be a `kind`; SpecError if it cannot be had."""
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise SpecError(f"{path}: is no regular file; expected a YAML file")
-        with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
-    except IsADirectoryError:
-        raise SpecError(f"{path}: is a directory; expected a YAML file") from None
-    except OSError as error:
-        raise SpecError(f"{path}: {error.strerror or error}; expected a YAML file") from None
-    except ValueError:
-        raise SpecError(
-            f"{str(path)!r}: no file can have such a name; expected a YAML file"
-        ) from None
-    if len(raw) > _MOST_BYTES:
-        raise SpecError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB; {_SMALLER[kind]}")
+    """Read the UTF-8 text of a YAML file, whose value will be a `kind`. Raises SpecError."""
+    if path.is_dir():
+        raise SpecError(f"{path}: is a directory; expected a YAML file")
+    raw = read_limited(path, _MOST_BYTES, SpecError, f"expected a YAML file; {_SMALLER[kind]}")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -91,13 +70,12 @@ def read_text(path: Path, kind: type = dict) -> str:
 
 
 def parse(name: str, text: str, kind: type = dict) -> Document:
-    """The document in `text`, which came from `name`; its value is a `kind`, dict or list.
+    """Parse the document in `text`, which came from `name`; its value is a `kind`, dict or list.
 
     Raises SpecError, naming file and line, for text that is not YAML, for anchors, aliases and tags,
     for a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
-    mark = int(text.startswith("\ufeff"))  # a byte order mark; not all loaders count it
-    reader = _Reader(name, yaml.parse(text[mark:], Loader=_LOADER), _SMALLER[kind])
+    reader = _Reader(name, yaml.parse(text.removeprefix("\ufeff"), Loader=_LOADER), _SMALLER[kind])
     try:
         value = reader.document()
     except yaml.MarkedYAMLError as error:
@@ -108,27 +86,23 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
         sentence = " ".join(str(error).split())
         raise SpecError(f"{name}: not YAML: {sentence}") from None
     if not isinstance(value, kind):
-        held = "nothing" if value is None else f"a {type(value).__name__}"
+        found = "nothing" if value is None else f"a {type(value).__name__}"
         expected = "a mapping of field: value" if kind is dict else "a list"
-        raise SpecError(f"{name}:1: holds {held}; expected {expected}")
-    places = reader.places
-    if mark:
-        places = {at: Place(p.line, p.start + mark, p.stop + mark) for at, p in places.items()}
-    return Document(name, text, value, places)
+        raise SpecError(f"{name}:1: holds {found}; expected {expected}")
+    return Document(name, text, value, reader.lines)
 
 
 @dataclass
 class _Reader:
-    """Makes values of the events of YAML's parser, and notes where each stands; `smaller` is what to do where
-    there are too many."""
+    """Makes values of the parser's events, and notes their lines; `smaller` is the remedy for too many."""
 
     name: str
     events: Iterator[Any]
     smaller: str
-    places: dict[Location, Place] = field(default_factory=dict)
+    lines: dict[Location, int] = field(default_factory=dict)
 
     def document(self) -> Any:
-        """The value of the only document; None where there is none."""
+        """Read the value of the only document; None where there is none."""
         next(self.events)
         if isinstance(next(self.events), yaml.StreamEndEvent):
             return None
@@ -140,22 +114,41 @@ class _Reader:
         return value
 
     def value(self, event: Any, location: Location) -> Any:
-        """The value that starts with `event`."""
+        """Read the value that starts with `event`."""
         if isinstance(event, yaml.AliasEvent) or event.anchor:
             raise self.error(event, "anchors and aliases are not allowed; write it out")
         if event.tag:
             raise self.error(event, f"tags are not allowed; leave {event.tag} out")
+        if len(self.lines) == _MOST_VALUES:
+            raise self.error(event, f"more than {_MOST_VALUES:,} values; {self.smaller}")
+        self.lines[location] = event.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
-            self.note(location, event, _stop(event))
             return self.plain(event) if event.implicit[0] else event.value
         if len(location) == _DEEPEST:
             raise self.error(event, f"is nested deeper than {_DEEPEST} levels")
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self.sequence(event, location)
-        return self.mapping(event, location)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self.mapping(location)
+        found: list[Any] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            found.append(self.value(event, (*location, len(found))))
+        return found
+
+    def mapping(self, location: Location) -> dict[str, Any]:
+        """Read the rest of a mapping."""
+        found: dict[str, Any] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key = self.value(event, (*location, -1))
+            if not isinstance(key, str):
+                raise self.error(event, f"key {key!r} is not a string")
+            if key in found:
+                raise self.error(event, f"duplicate key {key!r}")
+            if len(found) == _MOST_KEYS:
+                raise self.error(event, f"more than {_MOST_KEYS:,} keys in a mapping")
+            found[key] = self.value(next(self.events), (*location, key))
+        return found
 
     def plain(self, event: Any) -> Any:
-        """What a text without quotes is; SpecError for a number that no float64 holds."""
+        """Resolve a text without quotes. Raises SpecError for a number that no float64 holds."""
         text: str = event.value
         if len(text) > _MOST_DIGITS and (_INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)):
             raise self.error(event, f"a number of {len(text)} characters; expected {_MOST_DIGITS}")
@@ -164,46 +157,9 @@ class _Reader:
             raise self.error(event, f"{text} is beyond float64; infinity is written .inf")
         return value
 
-    def sequence(self, start: Any, location: Location) -> list[Any]:
-        """The list that starts with `start`."""
-        found: list[Any] = []
-        stop = _stop(start)
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            found.append(self.value(event, (*location, len(found))))
-            stop = self.places[*location, len(found) - 1].stop
-        self.note(location, start, _stop(event) if start.flow_style else stop)
-        return found
-
-    def mapping(self, start: Any, location: Location) -> dict[str, Any]:
-        """The mapping that starts with `start`."""
-        found: dict[str, Any] = {}
-        stop = _stop(start)
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            key = self.value(event, (*location, _KEY))
-            if not isinstance(key, str):
-                raise self.error(event, f"key {key!r} is not a string")
-            if key in found:
-                raise self.error(event, f"duplicate key {key!r}")
-            if len(found) == _MOST_KEYS:
-                raise self.error(event, f"more than {_MOST_KEYS:,} keys in a mapping")
-            found[key] = self.value(next(self.events), (*location, key))
-            stop = self.places[*location, key].stop
-        self.note(location, start, _stop(event) if start.flow_style else stop)
-        return found
-
-    def note(self, location: Location, start: Any, stop: int) -> None:
-        """Keep the place of the value that starts with the event `start`; SpecError if it is one too many."""
-        if len(self.places) == _MOST_VALUES:
-            raise self.error(start, f"more than {_MOST_VALUES:,} values; {self.smaller}")
-        self.places[location] = Place(start.start_mark.line + 1, start.start_mark.index, stop)
-
     def error(self, event: Any, sentence: str) -> SpecError:
-        """The error that says `sentence` of the line of `event`."""
+        """Make the error that says `sentence` of the line of `event`."""
         return SpecError(f"{self.name}:{event.start_mark.line + 1}: {sentence}")
-
-
-def _stop(event: Any) -> int:
-    return int(event.end_mark.index)
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -219,7 +175,7 @@ _WORDS: dict[str, Any] = {
 
 
 def _plain(text: str) -> Any:
-    """What a text without quotes is in YAML 1.2's core schema (10.3.2)."""
+    """Resolve a text without quotes as YAML 1.2's core schema does (10.3.2)."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):

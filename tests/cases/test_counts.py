@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import tracemalloc
 from pathlib import Path
 
 import pytest
 from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expansion.counts import MOST_CASES, MOST_COMBINATIONS
 from grucible.cases.expansion.expand import expand_all
-from grucible.cases.expansion.extend import extend
-from grucible.cases.specs.spec_file import find_specs, load_spec
+from grucible.cases.specs.spec_file import MOST_CASES, MOST_COMBINATIONS, find_specs, load_spec
 from grucible.gen.files import plan_files
 
 HEAD = """\
@@ -36,7 +33,7 @@ ASKING = {
     "combinations": (PRODUCT.format(numbers(4000), numbers(4000)),
                      r"cases.0: asks for 16,000,000 combinations; expected at most 100,000"),
     "covering": (COVERING.format(numbers(4000), numbers(4000)),
-                 r"cases.0: asks for 16,000,000 pairs of values; expected at most 100,000"),
+                 r"cases.0: asks for 16,000,000 combinations; expected at most 100,000"),
     "list": ("  - list:\n" + "".join(f"      - {{clip: {n}, input_size: 5}}\n" for n in range(1, 15_002)),
              r"cases.0: asks for 30,002 cases; expected at most 30,000"),
     "both": (PRODUCT.format(numbers(200), numbers(50)) + PRODUCT.format(numbers(200), numbers(26)),
@@ -52,17 +49,8 @@ def test_too_much_is_refused_without_making_it(name: str, tmp_path: Path) -> Non
     text, says = ASKING[name]
     file = tmp_path / "much.yaml"
     file.write_text(HEAD + text)
-    spec = load_spec(file, "much")
-    tracemalloc.start()
-    try:
-        with pytest.raises(SpecError, match=says):
-            expand_all([spec])
-        with pytest.raises(SpecError, match=says):
-            extend(spec)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert most < 4 << 20
+    with pytest.raises(SpecError, match=says):
+        load_spec(file, "much")
 
 
 def test_what_is_shipped_is_far_below() -> None:

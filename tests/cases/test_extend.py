@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import SpecError
+from grucible.cases.expansion.covering_arrays import extend
 from grucible.cases.expansion.expand import expand
-from grucible.cases.expansion.extend import extend
 from grucible.cases.specs.spec_file import SHIPPED, load_spec
 
 HEAD = """\
@@ -146,7 +146,7 @@ def test_a_spec_that_cannot_be_written_stays(tmp_path: Path) -> None:
     code = (
         "import resource, signal; from pathlib import Path\n"
         "from grucible.cases.specs.spec_file import load_spec\n"
-        "from grucible.cases.expansion.extend import extend\n"
+        "from grucible.cases.expansion.covering_arrays import extend\n"
         f"spec = load_spec(Path({str(file)!r}), 'theme')\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"

@@ -10,13 +10,13 @@ from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
 from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.covering_arrays import extend
 from grucible.cases.expansion.expand import expand, expand_all
-from grucible.cases.expansion.extend import extend
 from grucible.cases.expansion.pairs import pair_coverage
 from grucible.cases.operators.known import OPERATORS
-from grucible.cases.specs.length_patterns import PATTERNS, lengths
-from grucible.cases.specs.schema import spec_schema
+from grucible.cases.specs.factors import LENGTHS, lengths
 from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
+from grucible.cases.specs.spec_model import spec_schema
 
 ONNX = """\
 operator: onnx.GRU-14
@@ -376,7 +376,7 @@ def test_patterns_of_lengths() -> None:
     assert lengths("full", 3, 4) == (4, 4, 4)
     assert lengths("ones", 3, 4) == (1, 1, 1)
     for batch, time in [(1, 1), (1, 4), (2, 2), (3, 4), (17, 17), (5, 256)]:
-        for pattern in PATTERNS:
+        for pattern in LENGTHS:
             rows = lengths(pattern, batch, time)
             assert len(rows) == batch
             assert max(rows) <= time

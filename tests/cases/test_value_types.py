@@ -16,9 +16,8 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Attribute
 from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.factors import factors
-from grucible.cases.specs.schema import spec_schema
 from grucible.cases.specs.spec_file import SHIPPED
-from grucible.cases.specs.spec_model import Listing, spec_model
+from grucible.cases.specs.spec_model import Listing, spec_model, spec_schema
 from grucible.cases.specs.yaml_source import parse
 
 SCHEMA = json.loads(spec_schema())

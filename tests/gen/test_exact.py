@@ -20,7 +20,7 @@ from grucible.cases.operators.layout import gru_inputs, operator_outputs
 from grucible.cases.operators.readings import STORED
 from grucible.cases.question import TensorType
 from grucible.cases.selection import selected
-from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.factors import DRAWS
 from grucible.gen.gru import gru
 from grucible.gen.stacks import Float64
 from grucible.vectors.case import Answer

@@ -13,7 +13,7 @@ from drawn import drawn_block
 from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
-from grucible.cases.specs.draws import DRAWS
+from grucible.cases.specs.factors import DRAWS
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen import answering as answers
 from grucible.gen import drawing as generate
