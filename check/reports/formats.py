@@ -53,7 +53,7 @@ _ALL = (
         "html",
         "html.page:html_page",
         re.compile(rb"<!doctype html>\n<!-- a report of grucible -->"),
-        "html.installed:check_installed",
+        "html.page:check_installed",
         side_by_side=True,
     ),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from math import inf
 from pathlib import Path
 
@@ -100,17 +99,6 @@ def test_a_click_filters_and_the_address_says_how(tab: Tab, page: Path) -> None:
     assert count(tab) == str(len(wrong_report().results))
 
 
-def test_words_find_ids(tab: Tab, page: Path) -> None:
-    tab.open(page)
-    tab.click("#search")
-    for letter in "float32 CLIP":
-        tab.press(letter)
-    tab.until("location.hash === '#q=float32+CLIP'")
-    wanted = [r.id for r in wrong_report().results if "float32" in r.id and "clip" in r.id]
-    assert sorted(tab.texts(f"{ROWS} .id")) == sorted(wanted)
-    assert tab.ask("document.activeElement.id") == "search"  # and typing goes on
-
-
 def test_the_heat_map_counts_and_filters(tab: Tab, page: Path) -> None:
     tab.open(page, "#all=1")
     answered = [r for r in wrong_report().results if r.verdict in ("passed", "failed")]
@@ -132,54 +120,6 @@ def test_the_heat_map_counts_and_filters(tab: Tab, page: Path) -> None:
     assert tab.ask("document.querySelectorAll('#heat td[aria-selected=true]').length") == 1
     tab.click(f'#heat td[aria-label="{label}"]')
     assert fragment(tab) == "#all=1"
-
-
-def test_the_heat_map_takes_no_more_room_than_it_needs(tab: Tab, page: Path) -> None:
-    tab.open(page, "#all=1")
-    [bottom, end] = tab.ask(
-        "['#heat-map table', '#heat'].map(e => document.querySelector(e).getBoundingClientRect().bottom)"
-    )
-    assert end - bottom < 60
-    words = tab.ask("document.querySelector('#heat figcaption p').getBoundingClientRect().left")
-    cells = tab.ask(
-        "[...document.querySelectorAll('#heat tr:nth-child(-n+5) .cell')].map(e => e.getBoundingClientRect().right)"
-    )
-    assert max(cells) < words
-    names = ("openvino.GRUCell-3", "openvino.GRUSequence-5")
-    cut = [tab.ask(f"shortened({name!r}, 16)") for name in names]
-    assert cut == ["openv….GRUCell-3", "openv…Sequence-5"]
-    assert tab.ask(f"shortened({names[1]!r}, 30)") == names[1]
-
-
-def test_keys_go_through_the_heat_map(tab: Tab, page: Path) -> None:
-    tab.open(page)
-    tab.ask("document.querySelector('#heat td[tabindex=\"0\"]').focus()")
-    tab.press("ArrowDown")
-    there = tab.ask("document.activeElement.getAttribute('aria-label')")
-    assert there == tab.texts("#heat-told")[0]
-    tab.press("Enter")
-    assert fragment(tab).startswith("#has=")
-    assert tab.ask("document.querySelectorAll('#heat [tabindex=\"0\"]').length") == 1
-
-
-def test_the_distribution_filters_by_how_far_off(tab: Tab, page: Path) -> None:
-    tab.open(page)
-    bins = tab.ask("[...document.querySelectorAll('.bin')].map(e => e.getAttribute('aria-label'))")
-    [last] = [one for one in bins if one.startswith("float32") and " 0 passed" in one][-1:]
-    tab.click(f'.bin[aria-label="{last}"]')
-    assert "from=" in fragment(tab)
-    assert "dtype=float32" in fragment(tab)
-    failed = int(last.rpartition(" passed, ")[2].removesuffix(" failed"))
-    assert count(tab) == str(failed)
-    assert tab.ask("document.querySelectorAll('.bin[aria-pressed=true]').length") == 1
-    total = sum(
-        int(word.split(" passed")[0]) + int(word.split("passed, ")[1].split()[0])
-        for one in bins
-        for word in [one.rpartition(": ")[2]]
-    )
-    assert total == sum(
-        r.decides and r.verdict in ("passed", "failed") for r in wrong_report().results
-    )
 
 
 def test_charts_reach_as_far_as_the_numbers(tab: Tab, tmp_path: Path) -> None:
@@ -237,22 +177,6 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
     tab.press("Escape")
     tab.until("!document.getElementById('case').open")
     tab.until("location.hash === '#verdict=failed'")  # the event of closing comes a little later
-
-
-def test_commands_name_what_the_user_named(tab: Tab, tmp_path: Path) -> None:
-    """And not what a runtime, or an outputs file, calls itself."""
-    strange = replace(wrong_report(), runtime="exec: touch PWNED")
-    file, one = tmp_path / "page.html", failed()[0]
-    for report, more in (
-        (replace(strange, asked="exec: ./my gru"), ["trace", "shrink"]),
-        (replace(strange, outputs="my outputs.h5"), ["trace"]),
-    ):
-        named = "--runtime 'exec: ./my gru'" if report.asked else "--against 'my outputs.h5'"
-        file.write_text(html_page([report]), encoding="utf-8")
-        tab.open(file, f"#case={one}")
-        tab.until("document.getElementById('case').open")
-        commands = [f"grucible show {one}", *(f"grucible {name} {one} {named}" for name in more)]
-        assert tab.texts("#case pre")[-1] == "\n".join(commands)
 
 
 def test_a_case_has_an_address_and_neighbours(tab: Tab, page: Path) -> None:
@@ -366,63 +290,6 @@ def test_phone_dark_and_paper(tab: Tab, page: Path, tmp_path: Path) -> None:
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_on_a_phone_lines_stay_whole_and_what_was_observed_is_in_sight(
-    tab: Tab, page: Path
-) -> None:
-    tab.look(390, 844)
-    tab.open(page)
-    right = "document.querySelector('.by-dtype {}').getBoundingClientRect().right"
-    names = tab.texts(".by-dtype thead th")
-    for name in ("worst ratio", "observed"):
-        assert tab.ask(right.format(f"td:nth-child({names.index(name) + 1})")) <= 390
-    heights = "[...document.querySelectorAll('.by-dtype tbody tr')].map(e => e.offsetHeight)"
-    assert max(tab.ask(heights)) < 45  # one line each
-    assert tab.ask("document.querySelector('.by-dtype caption span').offsetHeight") > 0
-    tab.click(f"{ROWS} .id")
-    tab.until("document.getElementById('case').open")
-    shown = (
-        "(e => [e.clientHeight, e.textContent.split('\\n').length, e.scrollWidth > e.clientWidth])"
-    )
-    height, lines, scrolls = tab.ask(f"{shown}(document.querySelector('#case pre'))")
-    assert height / lines < 24  # no line is broken
-    assert tab.ask("document.querySelector('.elements tbody tr').offsetHeight") < 40
-    assert scrolls
-    assert tab.ask("document.documentElement.scrollWidth") == 390
-
-
-def test_headings_labels_and_tables_have_names(tab: Tab, page: Path) -> None:
-    """As far as the tree for screen readers tells."""
-    tab.open(page)
-    tab.send("Accessibility.enable")
-    nodes = tab.send("Accessibility.getFullAXTree")["nodes"]
-    tab.send("Accessibility.disable")
-    for role in (
-        "button",
-        "searchbox",
-        "combobox",
-        "grid",
-        "gridcell",
-        "link",
-        "heading",
-        "image",
-        "dialog",
-    ):
-        names = [
-            n.get("name", {}).get("value")
-            for n in nodes
-            if not n.get("ignored") and n["role"]["value"] == role
-        ]
-        empty = [name for name in names if not name]
-        assert not empty or role == "gridcell", role  # a gridcell of the list may hold nothing
-        assert names or role in ("dialog", "image"), role
-    levels = tab.ask(
-        "[...document.querySelectorAll('h1, h2, h3')].filter(h => h.offsetParent).map(h => Number(h.tagName[1]))"
-    )
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
 def test_runtimes_side_by_side(tab: Tab, tmp_path: Path) -> None:
     one, other = wrong_report(), other_report()
     file = tmp_path / "two.html"
@@ -442,23 +309,3 @@ def test_runtimes_side_by_side(tab: Tab, tmp_path: Path) -> None:
         "chosen.runtime === 0 && document.querySelector('#case .lead').textContent.length > 0"
     )
     assert "runtime" not in fragment(tab)
-
-
-def test_of_several_runtimes_the_first_is_unfolded(tab: Tab, tmp_path: Path) -> None:
-    file = tmp_path / "several.html"
-    file.write_text(html_page([wrong_report(), other_report(), other_report()]), encoding="utf-8")
-    tab.open(file)
-    top = "document.getElementById('explore').getBoundingClientRect().top + scrollY"
-    folded = tab.ask(top)
-    heights = "[...document.querySelectorAll('.hero')].map(e => e.checkVisibility())"
-    assert tab.ask(heights) == [True, False, False]
-    assert (
-        tab.texts(".runtime > details:not(.text) > summary")
-        == ["ignores_lengths: does not conform"] * 2
-    )
-    tab.click(".runtime > details:not(.text) > summary")
-    assert tab.ask(heights) == [True, True, False]
-    assert tab.ask(top) > folded + 200
-    tab.ask("dispatchEvent(new Event('beforeprint'))")
-    assert tab.ask(heights) == [True, True, True]
-    tab.ask("dispatchEvent(new Event('afterprint'))")
