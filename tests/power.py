@@ -1,64 +1,48 @@
-"""Measure the power of the tests: change one thing in a module that decides, and see whether a test fails.
+"""Measure the power of the tests: change one thing in a module that decides; a test must fail.
 
-python tests/power.py --sample 40 --seed 1 [--jobs 2] [--area judging] [--tree FOLDER] [--to FILE]
+python tests/power.py --sample 20 --seed 1 [--area judging] [--jobs 2] [--tree FOLDER] [--to FILE]
 
 A mutant differs from the package by one operator, constant, condition, return value or statement. Mutants are
-sorted by a hash of what changes, so that code which stays the same gives the same sample in another tree.
-Each runs against the tests of its area, in a copy of the tree. The tests of an area are those that pass in a
-copy whose modules have lost their comments, as mutants have; so none fails for that alone.
+sorted by a hash of the change, so code that is the same in two trees gives the same sample. Each runs with the
+tests of its area in a copy of the tree, whose modules have lost their comments, as mutants have.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import hashlib
 import os
 import queue
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 AREAS = {
-    "judging": (
-        "check/judging/*.py check/judging.py check/verdict.py",
-        "compare tolerance holding nonportable impossible_expectations reach infinite_tolerances verdict "
-        "demanded expecting expectations one_reading one_case grade",
-    ),
-    "exact": (
-        "gen/exact/*.py",
-        "balls elementary error_free round_ball decided trace exact ledger",
-    ),
-    "tolerances": (
-        "gen/tolerances/*.py gen/gru.py gen/formula.py",
-        "error_arithmetic gate vacuity error_bounds clips exact readings trace tolerances oracle onnx_oracle "
-        "bnnsgraph_oracle format_page",
-    ),
-    "reading": (
-        "vectors/*.py vectors/hdf5/*.py",
-        "writer reader digest between hostile seal selected each_case_once not_read format_2 format_page links "
-        "odd_ids large_files",
-    ),
+    "exact": "gen/exact: balls elementary error_free round_ball decided trace exact ledger",
+    "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate vacuity error_bounds clips exact"
+    " readings trace tolerances oracle onnx_oracle bnnsgraph_oracle format_page",
+    "reading": "vectors vectors/hdf5: writer reader digest between hostile seal selected each_case_once not_read"
+    " format_2 format_page links odd_ids large_files",
+    "judging": "check/judging check/judging.py check/verdict.py: compare tolerance holding nonportable"
+    " impossible_expectations reach infinite_tolerances verdict demanded expecting expectations one_reading"
+    " one_case grade",
 }
-"""For each area the globs of its modules, and the names of its files of tests. What a tree lacks is left out."""
-
+"""For each area its modules or folders, and the names of its files of tests; what a tree lacks is left out."""
 _OTHERS = (
-    "Lt:LtE,GtE LtE:Lt,Gt Gt:GtE,LtE GtE:Gt,Lt Eq:NotEq NotEq:Eq Is:IsNot IsNot:Is In:NotIn NotIn:In "
-    "Add:Sub Sub:Add Mult:Div Div:Mult FloorDiv:Mult Mod:Mult Pow:Mult LShift:RShift RShift:LShift "
-    "BitAnd:BitOr BitOr:BitAnd And:Or Or:And min:max max:min any:all all:any minimum:maximum "
-    "maximum:minimum floor:ceil ceil:floor fmin:fmax fmax:fmin lower:upper upper:lower"
+    "Lt:LtE,GtE LtE:Lt,Gt Gt:GtE,LtE GtE:Gt,Lt Eq:NotEq NotEq:Eq Is:IsNot IsNot:Is In:NotIn NotIn:In Add:Sub"
+    " Sub:Add Mult:Div Div:Mult FloorDiv:Mult Mod:Mult Pow:Mult LShift:RShift RShift:LShift BitAnd:BitOr"
+    " BitOr:BitAnd And:Or Or:And min:max max:min any:all all:any minimum:maximum maximum:minimum floor:ceil"
+    " ceil:floor fmin:fmax fmax:fmin lower:upper upper:lower"
 )
 OTHERS = {one: others.split(",") for one, _, others in (s.partition(":") for s in _OTHERS.split())}
 """What stands in place of an operator of Python's syntax, or of a function."""
@@ -66,73 +50,51 @@ UNREAD = ("annotation", "returns", "decorator_list", "exc", "msg", "type_params"
 """Fields of the syntax tree without mutants: types, decorators and the messages of errors."""
 
 
-class Mutant(NamedTuple):
-    """A changed module. `key` is its place in the order of the sample."""
-
-    path: str
-    source: str
-    key: str
-    what: str
+Mutant = tuple[str, str, str, str]
+"""The place in the order of the sample, the module's name and text, and what changed."""
 
 
-class Outcome(NamedTuple):
-    """How tests ended: "passed", "failed" or "timeout"; seconds in all and of the CPU; the file that failed."""
-
-    ended: str
-    wall: float
-    cpu: float
-    file: str
-
-
-def others(op: ast.AST) -> list[Any]:
-    """The operators that may stand in place of one."""
-    return [getattr(ast, name)() for name in OTHERS.get(type(op).__name__, ())]
-
-
-def changed(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in place of a node of the syntax tree."""
+def changed(node: Any) -> Iterator[ast.AST]:
+    """List what may stand in place of a node of the syntax tree."""
+    fields = dict(ast.iter_fields(node))
     match node:
-        case ast.Compare(left, ops, comparators):
+        case ast.Compare() | ast.BinOp() | ast.BoolOp():
+            ops = fields.get("ops", [fields.get("op")])
             for at, op in enumerate(ops):
-                for other in others(op):
-                    yield ast.Compare(left, [*ops[:at], other, *ops[at + 1 :]], comparators)
-        case ast.BinOp(left, op, right):
-            yield from (ast.BinOp(left, other, right) for other in others(op))
-        case ast.BoolOp(op, values):
-            yield from (ast.BoolOp(other, values) for other in others(op))
-        case ast.UnaryOp(_, operand):
-            yield operand
-        case ast.Constant(value) if isinstance(value, bool):
-            yield ast.Constant(not value)
+                for name in OTHERS.get(type(op).__name__, []):
+                    new = getattr(ast, name)()
+                    several = {"ops": [*ops[:at], new, *ops[at + 1 :]]}
+                    yield type(node)(**fields | (several if "ops" in fields else {"op": new}))
+        case ast.Name() | ast.Attribute():
+            field = "id" if "id" in fields else "attr"
+            for name in OTHERS.get(fields[field], []):
+                yield type(node)(**fields | {field: name})
+        case ast.UnaryOp():
+            yield node.operand
         case ast.Constant(value) if isinstance(value, int | float):
-            yield from (ast.Constant(value + 1), ast.Constant(value - 1))
-        case ast.Name(name, context) if name in OTHERS:
-            yield ast.Name(OTHERS[name][0], context)
-        case ast.Attribute(value, name, context) if name in OTHERS:
-            yield ast.Attribute(value, OTHERS[name][0], context)
-        case ast.Slice(lower, upper, step):
-            one = ast.Constant(1)
-            if lower:
-                yield ast.Slice(ast.BinOp(lower, ast.Add(), one), upper, step)
-            if upper:
-                yield ast.Slice(lower, ast.BinOp(upper, ast.Sub(), one), step)
-        case ast.Return(value) if value and not (isinstance(value, ast.Constant)):
+            values = [not value] if isinstance(value, bool) else [value + 1, value - 1]
+            yield from map(ast.Constant, values)
+        case ast.Slice():
+            for side, op in (("lower", ast.Add()), ("upper", ast.Sub())):
+                if fields[side]:
+                    yield ast.Slice(**fields | {side: ast.BinOp(fields[side], op, ast.Constant(1))})
+        case ast.Return(value) if value and not isinstance(value, ast.Constant):
             yield ast.Return(ast.Constant(None))
-        case ast.Expr(ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Break() | ast.Continue():
-            yield ast.Pass()
-        case ast.Assign([ast.Subscript() | ast.Attribute()]):
+        case (
+            ast.Expr(ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Break() | ast.Continue()
+            | ast.Assign([ast.Subscript() | ast.Attribute()])
+        ):  # fmt: skip
             yield ast.Pass()
         case ast.If(test=ast.Compare()) | ast.While(test=ast.Compare()):
             pass
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            fields = {name: value for name, value in ast.iter_fields(node) if name != "test"}
-            yield type(node)(test=ast.UnaryOp(ast.Not(), test), **fields)
+        case ast.If() | ast.While() | ast.IfExp():
+            yield type(node)(**fields | {"test": ast.UnaryOp(ast.Not(), node.test)})
 
 
 def places(node: ast.AST, where: str = "") -> Iterator[tuple[str, ast.AST, Callable[[Any], None]]]:
-    """The nodes that may change: the name of the function around, the node, and how to replace it."""
-    named = ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef
-    where = f"{where}.{node.name}".strip(".") if isinstance(node, named) else where
+    """List the nodes that may change, with the function around each, and how to replace it."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        where = f"{where}.{node.name}".strip(".")
     for field, value in ast.iter_fields(node):
         if field in UNREAD or isinstance(value, ast.JoinedStr):
             continue
@@ -145,9 +107,9 @@ def places(node: ast.AST, where: str = "") -> Iterator[tuple[str, ast.AST, Calla
                 yield from places(child, where)
 
 
-def mutants(tree: Path, path: Path, seed: int) -> Iterator[Mutant]:
-    """All mutants of a module."""
-    module, name = ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(tree))
+def mutants(path: Path, name: str, seed: int) -> Iterator[Mutant]:
+    """Make all mutants of a module."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
     seen: Counter[str] = Counter()
     for where, node, put in places(module):
         for other in changed(node):
@@ -158,160 +120,125 @@ def mutants(tree: Path, path: Path, seed: int) -> Iterator[Mutant]:
             put(other)
             source = ast.unparse(ast.fix_missing_locations(module))
             put(node)
-            yield Mutant(name, source, key, f"{name}:{getattr(node, 'lineno', 0)} {change}")
-
-
-def modules_of(tree: Path, area: str) -> list[Path]:
-    """The modules of an area that a tree has."""
-    return sorted(path for one in AREAS[area][0].split() for path in tree.glob(one))
-
-
-def tests_of(tree: Path, area: str) -> list[str]:
-    """The files of tests of an area that a tree has."""
-    found = [tree.glob(f"tests/**/test_{name}.py") for name in AREAS[area][1].split()]
-    return [str(path.relative_to(tree)) for paths in found for path in paths]
+            yield key, name, source, f"{name}:{getattr(node, 'lineno', 0)} {change}"
 
 
 class Copy:
-    """A copy of the tree as the package `grucible`, before all others on Python's path."""
+    """A copy of the tree as the package `grucible`, the first on Python's path."""
 
-    def __init__(self, tree: Path, below: Path) -> None:
-        self.root = below / "grucible"
-        unwanted = shutil.ignore_patterns(
-            ".git", ".venv", ".*_cache", "__pycache__", "build", "out"
-        )
-        shutil.copytree(tree, self.root, ignore=unwanted)
+    def __init__(self, tree: Path, below: Path, area: str) -> None:
+        """Copy, and take the comments from the modules of an area."""
+        self.root, self.below = below / "grucible", below
+        hidden = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build", "out")
+        shutil.copytree(tree, self.root, ignore=hidden)
         (below / "tmp").mkdir()
-        self.environment = os.environ | {"PYTHONPATH": str(below), "TMPDIR": str(below / "tmp")}
+        found = [self.root / name for name in AREAS[area].partition(":")[0].split()]
+        files = [file for one in found for file in (one.glob("*.py") if one.is_dir() else [one])]
+        self.modules = [file for file in sorted(files) if file.is_file()]
+        self.names = [str(file.relative_to(self.root)) for file in self.modules]
+        for file, name in zip(self.modules, self.names, strict=True):
+            self.write(name, ast.unparse(ast.parse(file.read_text(encoding="utf-8"))))
 
-    def write(self, path: str, source: str) -> None:
-        """Replace a module, and forget what was compiled of it."""
-        place = self.root / path
-        place.write_text(source, encoding="utf-8")
-        for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*"):
-            compiled.unlink(missing_ok=True)
+    def write(self, name: str, source: str) -> None:
+        """Replace a module, and what was compiled of it."""
+        file = self.root / name
+        file.write_text(source, encoding="utf-8")
+        for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
+            compiled.unlink()
 
-    def test(
-        self, tests: list[str], *options: str, limits: tuple[float, float] = (3600, 7200)
-    ) -> Outcome:
-        """Run tests, in a process group of their own, within limits in seconds: of the CPU, and in all."""
+    def test(self, *arguments: str, seconds: int = 1800) -> tuple[int, str]:
+        """Run pytest, with a limit of seconds on the CPU: its status, and the first file that failed."""
         command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no"]
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        cpu = (int(limits[0]), int(limits[0]) + 5)
-        process = subprocess.Popen(
-            [*command, *options, *tests],
-            cwd=self.root,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, cpu),
-        )
-        try:
-            said, _ = process.communicate(timeout=limits[1])
-        except subprocess.TimeoutExpired:
-            said = ""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        status = process.wait()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        ended = "passed" if status == 0 else "failed" if status > 0 else "timeout"
-        failed = re.search(r"^(?:FAILED|ERROR) ([^:\s]+)", said, re.MULTILINE)
-        return Outcome(ended, time.monotonic() - start, used, failed[1] if failed else "")
+        path = {"PYTHONPATH": str(self.below), "TMPDIR": str(self.below / "tmp")}
+        with (self.below / "said").open("w+", encoding="utf-8") as said:
+            status = subprocess.run(
+                [*command, *arguments],
+                cwd=self.root,
+                env=os.environ | path,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.DEVNULL,
+                check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
+            ).returncode
+            said.seek(0)
+            failed = re.search(r"^(?:FAILED|ERROR) ([^:\s]+)", said.read(), re.MULTILINE)
+        return status, failed[1] if failed else "time or start"
 
 
 class Tests:
-    """The tests of an area, those first that have killed most in a second."""
+    """The tests of an area that pass without a mutant; those first that kill most in a second."""
 
     def __init__(self, copy: Copy, area: str) -> None:
-        """Run all in a tree without comments, and leave out those that fail there."""
-        for path in modules_of(copy.root, area):
-            source = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
-            copy.write(str(path.relative_to(copy.root)), source)
-        report = copy.root.parent / "report.xml"
-        options = (f"--junitxml={report}", "-ojunit_family=xunit1")
-        self.plain = copy.test(tests_of(copy.root, area), *options)
-        self.seconds: Counter[str] = Counter()
-        self.kills: Counter[str] = Counter()
+        """Run all once, and leave out those that fail."""
+        self.seconds, self.kills = Counter[str](), Counter[str]()
         self.left_out: list[str] = []
+        names = AREAS[area].partition(":")[2].split()
+        files = [file for name in names for file in copy.root.glob(f"tests/**/test_{name}.py")]
+        report = copy.below / "report.xml"
+        copy.test(f"--junitxml={report}", "-ojunit_family=xunit1", *map(str, files))
         for case in ET.parse(report).iter("testcase"):
             self.seconds[case.attrib["file"]] += float(case.attrib["time"])
             if case.find("failure") is not None or case.find("error") is not None:
                 self.left_out.append(f"--deselect={case.attrib['file']}::{case.attrib['name']}")
-        times = ", ".join(f"{Path(file).stem} {s:.0f} s" for file, s in self.seconds.most_common())
-        print(f"{area}: {self.plain.wall:.0f} s: {times}; left out: {self.left_out}", flush=True)
+        if failed := self.run(copy):
+            sys.exit(f"{area}: {failed} fails without a mutant")
 
-    def run(self, copy: Copy) -> Outcome:
-        """Run them until one fails; more than twice their time is as if one failed."""
-        files = sorted(
-            self.seconds, key=lambda one: -(self.kills[one] + 0.1) / (self.seconds[one] + 1)
-        )
-        limits = (2 * self.plain.cpu + 20, 10 * self.plain.wall + 60)
-        outcome = copy.test([*files, *self.left_out], "-x", limits=limits)
-        self.kills[outcome.file] += 1
-        return outcome
+    def run(self, copy: Copy) -> str:
+        """Run them until one fails: say where, or "" if all passed."""
+        files = sorted(self.seconds, key=lambda f: -(self.kills[f] + 0.1) / (self.seconds[f] + 1))
+        limit = int(3 * self.seconds.total()) + 30
+        status, failed = copy.test("-x", *self.left_out, *files, seconds=limit)
+        self.kills[failed] += status != 0
+        return failed if status else ""
 
 
-def measure(area: str, asked: argparse.Namespace, copies: queue.Queue[Copy]) -> str:
-    """Run the sample of one area, and describe it in lines."""
-    start, copy = time.monotonic(), copies.get()
-    tests = Tests(copy, area)
-    paths = modules_of(asked.tree, area)
-    names = [str(path.relative_to(asked.tree)) for path in paths]
-    plain = {name: (copy.root / name).read_text(encoding="utf-8") for name in names}
-    assert tests.run(copy).ended == "passed", f"{area}: a test fails without a mutant"
-    copies.put(copy)
-    population = [mutant for path in paths for mutant in mutants(asked.tree, path, asked.seed)]
-    sample = sorted(population, key=lambda mutant: mutant.key)[: asked.sample]
+def measure(area: str, asked: argparse.Namespace, folder: Path) -> list[str]:
+    """Run the sample of one area: say how many mutants were killed, and which survived."""
+    copies: queue.Queue[Copy] = queue.Queue()
+    for job in range(asked.jobs):
+        copies.put(Copy(asked.tree.resolve(), folder / f"{area}{job}", area))
+    first = copies.queue[0]
+    sources = {
+        name: file.read_text() for name, file in zip(first.names, first.modules, strict=True)
+    }
+    tests = Tests(first, area)
+    every = [m for name in first.names for m in mutants(asked.tree / name, name, asked.seed)]
+    sample = sorted(every)[: asked.sample]
 
     def run(mutant: Mutant) -> str:
+        _, name, source, what = mutant
         copy = copies.get()
-        for path, source in plain.items():
-            copy.write(path, mutant.source if path == mutant.path else source)
-        outcome = tests.run(copy)
-        for path in plain:
-            copy.write(path, plain[path])
+        copy.write(name, source)
+        ended = tests.run(copy)
+        copy.write(name, sources[name])
         copies.put(copy)
-        print(
-            f"    {outcome.ended:8}{outcome.wall:4.0f} s  {mutant.what}  {outcome.file}", flush=True
-        )
-        return outcome.ended
+        print(f"{area}: {what}: {ended or 'survived'}", flush=True)
+        return "" if ended else f"  survived  {what}"
 
     with ThreadPoolExecutor(asked.jobs) as threads:
-        ends = list(threads.map(run, sample))
-    survivors = [mutant.what for mutant, end in zip(sample, ends, strict=True) if end == "passed"]
-    killed, minutes = len(sample) - len(survivors), (time.monotonic() - start) / 60
-    head = f"{area}: {killed} of {len(sample)} killed ({killed / len(sample):.0%}), of {len(population)} mutants"
-    return "\n".join(
-        [f"{head}; {minutes:.0f} minutes", *(f"  survived  {one}" for one in survivors)]
-    )
+        alive = [one for one in threads.map(run, sample) if one]
+    killed = len(sample) - len(alive)
+    share = f"{killed} of {len(sample)} killed ({killed / len(sample):.0%})"
+    return [f"{area}: {share}, of {len(every)} mutants", *alive]
 
 
 def main() -> None:
-    """Measure each area, print what was killed, and list what survived."""
+    """Measure the areas, and print each when it is done."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sample", type=int, default=40, help="mutants for each area")
+    parser.add_argument("--sample", type=int, default=20, help="mutants of each area")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time")
-    parser.add_argument(
-        "--area", action="append", choices=AREAS, help="this area alone; repeatable"
-    )
+    parser.add_argument("--area", action="append", choices=AREAS, help="an area; repeatable")
     parser.add_argument("--tree", type=Path, default=Path(__file__).parents[1])
-    parser.add_argument("--to", type=Path, help="a file to write the result to as well")
-    asked = parser.parse_args()
+    parser.add_argument("--to", type=Path, help="a file for the result, too")
+    asked, lines = parser.parse_args(), list[str]()
     with tempfile.TemporaryDirectory(prefix="power-") as folder:
-        copies: queue.Queue[Copy] = queue.Queue()
-        for job in range(asked.jobs):
-            copies.put(Copy(asked.tree.resolve(), Path(folder) / str(job)))
-        results = []
         for area in asked.area or AREAS:
-            results.append(measure(area, asked, copies))
-            print(results[-1], flush=True)
+            lines += measure(area, asked, Path(folder))
+            print(*lines, sep="\n", flush=True)
             if asked.to:
-                asked.to.write_text("\n".join(results) + "\n", encoding="utf-8")
+                asked.to.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

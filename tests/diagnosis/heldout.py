@@ -143,12 +143,8 @@ class StateOfTwelveBits(Kernel):
 class GatesInterleaved(Kernel):
     """The rows of W and R are taken for the three gates of one unit after another."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        directions = [
-            p._replace(w=self.of_units(p.w), r=self.of_units(p.r)) for p in task.directions
-        ]
-        return task._replace(directions=directions)
+    def prepare(self, p):
+        return p._replace(w=self.of_units(p.w), r=self.of_units(p.r))
 
     def of_units(self, matrices):
         """[3, hidden, n], of rows taken for z, r and h of the first unit, then of the second."""
@@ -221,11 +217,8 @@ class TanhCandidateResetWithoutBias(Kernel):
 class RecurrentOrderBiasOutsideReset(Kernel):
     """R is read in the order r, z, h; with linear_before_reset, Rbh is added after the reset gate."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(
-            directions=[p._replace(r=p.r[[R, Z, H]]) for p in task.directions],
-        )
+    def prepare(self, p):
+        return p._replace(r=p.r[[R, Z, H]])
 
     def recurrent(self, h, reset, p):
         if p.reset_after:
@@ -271,12 +264,8 @@ class ResetTwiceLastFromY(Kernel):
 class BytesResetWithoutState(Kernel):
     """W and R are rounded to 8 bits; the reset gate takes nothing of the state."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        directions = [
-            p._replace(w=self.of_bytes(p.w), r=self.of_bytes(p.r)) for p in task.directions
-        ]
-        return task._replace(directions=directions)
+    def prepare(self, p):
+        return p._replace(w=self.of_bytes(p.w), r=self.of_bytes(p.r))
 
     def of_bytes(self, matrices):
         """The weights, as multiples of 1/127 of the largest."""

@@ -104,10 +104,14 @@ class Kernel:
         w, r = w.reshape(len(w), 3, hidden, -1), r.reshape(len(w), 3, hidden, hidden)
         reset_after = bool(a["linear_before_reset"])
         directions = [
-            Direction(w[d], r[d], wb[d], rb[d], f, g, a["clip"], reset_after, back, d)
+            self.prepare(Direction(w[d], r[d], wb[d], rb[d], f, g, a["clip"], reset_after, back, d))
             for d, (back, (f, g)) in enumerate(zip(backwards, functions, strict=True))
         ]
         return Task(x, h0, lengths, directions)
+
+    def prepare(self, p: Direction) -> Direction:
+        """Change what a direction is computed with: for kernels that read weights otherwise."""
+        return p
 
     def converted(self, name: str, array: Array) -> Array:  # noqa: ARG002 - for those that differ by name
         """An input in the dtype that is computed in; integers stay."""

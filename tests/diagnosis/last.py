@@ -131,11 +131,7 @@ class LastPartsClipped(Kernel):
 class LastScaleOfTheFirstGate(Kernel):
     """R_r and R_h, quantised, are scaled back with R_z's scale."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[self.scaled(p) for p in task.directions])
-
-    def scaled(self, p):
+    def prepare(self, p):
         largest = np.abs(p.r).max(axis=(1, 2), keepdims=True)
         return p._replace(r=p.r / np.where(largest > 0, largest, 1) * largest[Z])
 
@@ -144,11 +140,7 @@ class LastScaleOfTheFirstGate(Kernel):
 class LastZeroPointOfTheFirstGate(Kernel):
     """The state is shifted by 1 for R's products, which is taken off with R_z's row sums for all gates."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[self.compensated(p) for p in task.directions])
-
-    def compensated(self, p):
+    def prepare(self, p):
         sums = p.r.sum(axis=2)
         return p._replace(rb=p.rb + (sums - sums[Z]))
 

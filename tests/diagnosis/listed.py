@@ -14,23 +14,17 @@ from .wrong import CELL, GONE, ONNX, SEQUENCE, wrong
 class ResetGateFirst(Kernel):
     """W, R and B are read with the gates in the order r, z, h."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
+    def prepare(self, p):
         order = [R, Z, H]
-        directions = [
-            p._replace(w=p.w[order], r=p.r[order], wb=p.wb[order], rb=p.rb[order])
-            for p in task.directions
-        ]
-        return task._replace(directions=directions)
+        return p._replace(w=p.w[order], r=p.r[order], wb=p.wb[order], rb=p.rb[order])
 
 
 @wrong(ONNX, "gates of R( alone)? (are )?read in the order h, r, z")
 class RecurrenceCandidateFirst(Kernel):
     """R alone is read with the gates in the order h, r, z."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[p._replace(r=p.r[::-1]) for p in task.directions])
+    def prepare(self, p):
+        return p._replace(r=p.r[::-1])
 
 
 @wrong(SEQUENCE, "Rbh added outside")
@@ -47,23 +41,17 @@ class RecurrentBiasOutside(Kernel):
 class RecurrenceTransposed(Kernel):
     """R is used without being transposed: the state is multiplied by R instead of R^T."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        turned = [p._replace(r=p.r.swapaxes(1, 2)) for p in task.directions]
-        return task._replace(directions=turned)
+    def prepare(self, p):
+        return p._replace(r=p.r.swapaxes(1, 2))
 
 
 @wrong(ONNX, "B read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh")
 class InterleavedBiases(Kernel):
     """B is read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        directions = []
-        for p in task.directions:
-            b = np.concatenate([p.wb, p.rb])
-            directions.append(p._replace(wb=b[0::2], rb=b[1::2]))
-        return task._replace(directions=directions)
+    def prepare(self, p):
+        b = np.concatenate([p.wb, p.rb])
+        return p._replace(wb=b[0::2], rb=b[1::2])
 
 
 @wrong(CELL, rf"update gate's (bias|part of B) {GONE}")
@@ -262,10 +250,8 @@ class FunctionsExchangedFromZero(FromZero):
 class ForwardUnclipped(Kernel):
     """The backward pass is computed forwards; clip is not looked at."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        plain = [p._replace(backwards=False, clip=np.inf) for p in task.directions]
-        return task._replace(directions=plain)
+    def prepare(self, p):
+        return p._replace(backwards=False, clip=np.inf)
 
 
 @wrong(
@@ -324,11 +310,7 @@ class OutputReshapedWithoutInputBias(Kernel):
 class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
     """R is read in the order r, h, z, and without its last column."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[self.other(p) for p in task.directions])
-
-    def other(self, p):
+    def prepare(self, p):
         r = p.r[[2, 0, 1]].copy()
         r[:, :, -1] = 0
         return p._replace(r=r)
@@ -438,9 +420,8 @@ class ThreeOfBiasClipDirections(Kernel):
 class ThreeOfInputRecurrenceReset(ResetFlipped):
     """W is read in the order h, r, z; R of z and r is transposed; the reset gate is 1 - r."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[p._replace(w=p.w[::-1]) for p in task.directions])
+    def prepare(self, p):
+        return p._replace(w=p.w[::-1])
 
     def pre_activation(self, x, h, p, gate):
         return super().pre_activation(x, h, p._replace(r=p.r.swapaxes(1, 2)), gate)

@@ -275,15 +275,12 @@ class BlendTwice(Kernel):
 class GateStrideOfW(Kernel):
     """The gates of R are hidden * input elements apart as in W, instead of hidden * hidden."""
 
-    def unpack(self, question):
-        task = super().unpack(question)
-        return task._replace(directions=[p._replace(r=self.gates_of(p)) for p in task.directions])
-
-    def gates_of(self, p):
+    def prepare(self, p):
         _, hidden, size = p.w.shape
         flat = p.r.ravel()
         starts = [min(gate * hidden * size, flat.size - hidden * hidden) for gate in (Z, R, H)]
-        return np.stack([flat[at : at + hidden**2].reshape(hidden, hidden) for at in starts])
+        gates = [flat[at : at + hidden**2].reshape(hidden, hidden) for at in starts]
+        return p._replace(r=np.stack(gates))
 
 
 @wrong(SEQUENCE, "in place, unit after unit: later units read the new state of earlier")

@@ -1,21 +1,25 @@
-"""The catalogue of variants: each record says enough, changes something, and only what it says."""
+"""The catalogue of variants, and what is beyond it: each says enough, changes something, and only what it says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf  # type: ignore[import-untyped]
 from shipped import core_blocks
 
+from grucible.cases.dtypes import Array, Arrays
+from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
-from grucible.cases.operators.layout import GruInputs
-from grucible.cases.operators.readings import READINGS, SILENT
+from grucible.cases.operators.readings import READINGS
+from grucible.cases.operators.silent_points import SILENT
 from grucible.gen.stacks import Stack
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
+from grucible.gen.variants.compute import compute
 from grucible.gen.variants.evaluate import (
     batches,
     can_be_caught,
@@ -24,127 +28,212 @@ from grucible.gen.variants.evaluate import (
     variant_outputs,
     within,
 )
+from grucible.gen.variants.families import FAMILIES, Family
+from grucible.gen.variants.known import UNLISTED, variant_called
+from grucible.gen.variants.restricted import UNITS, can_be_restricted, restricted
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
 from grucible.vectors.case import REQUIRED
 
-CELL, SEQUENCE = (OPERATORS[name] for name in ("openvino.GRUCell-3", "openvino.GRUSequence-5"))
+CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14"
 
 
 @cache
-def blocks() -> tuple[Block, ...]:
-    """The core vectors, each operator's in its widest dtype."""
-    widest = {
-        name: "float64" if "float64" in operator.dtypes() else "float32"
-        for name, operator in OPERATORS.items()
-    }
-    return tuple(block for block in core_blocks() if block.dtype == widest[block.operator])
-
-
-def _right(block: Block, outputs: Mapping[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """(n,) whether outputs are the stored ones, as near as the widest dtype must be."""
-    return within(
-        dict(outputs), block.answer.outputs, block.answer.tolerances[REQUIRED[block.dtype]]
-    )
-
-
-@pytest.mark.parametrize("variant", CATALOGUE.values(), ids=CATALOGUE)
-def test_a_record_says_enough(variant: object) -> None:
-    one = CATALOGUE[variant.name]  # type: ignore[attr-defined]
-    assert one.about[0].islower() or one.about.split()[0] in one.about
-    assert not one.about.endswith(".")
-    changes = (one.inputs, one.semantics, one.alter, one.outputs, one.last, one.arithmetic)
-    assert any(change is not None for change in changes)
-    assert (one.kind == "reading") == (one.name in READINGS)
-    silent = {entry for entries in SILENT.values() for entry in entries}
-    assert one.ledger in (silent | {""} if one.kind != "reading" else {READINGS[one.name].ledger})
-    assert (one.kind == "approximation") == (one.name in APPROXIMATIONS)
-    assert all(link.startswith("https://") for link in one.links)
-
-
-def test_sentences_are_each_one_s_own() -> None:
-    assert len({variant.about for variant in CATALOGUE.values()}) >= len(CATALOGUE) - 6
-    misreadings = [v.about for v in CATALOGUE.values() if v.kind == "misreading"]
-    assert len(set(misreadings)) == len(misreadings)
-
-
-@cache
-def _stacked() -> tuple[tuple[Block, list[Stack]], ...]:
-    """The blocks, with their cases stacked; what writes into an array of theirs gets a ValueError."""
-    found = tuple((block, stacks_of(block)) for block in blocks())
-    for _, stacked in found:
-        for one in stacked:
-            for array in _arrays(one.inputs):
+def stacked(widest: bool) -> tuple[tuple[Block, list[Stack]], ...]:
+    """The core blocks in float32, or in each operator's widest dtype, with stacks that cannot be written to."""
+    wide = {n: "float64" if "float64" in o.dtypes() else "float32" for n, o in OPERATORS.items()}
+    blocks = [b for b in core_blocks() if b.dtype == (wide[b.operator] if widest else "float32")]
+    found = tuple((block, stacks_of(block)) for block in blocks)
+    for _, stacks in found:
+        for one in stacks:
+            by_gate = (*one.inputs.w.values(), *one.inputs.r.values(), *one.inputs.b.values())
+            for array in (one.inputs.x, one.inputs.h0, one.inputs.lengths, *by_gate):
                 array.flags.writeable = False
     return found
 
 
-def _arrays(inputs: GruInputs) -> Iterator[np.ndarray[Any, Any]]:
-    yield from (inputs.x, inputs.h0, inputs.lengths)
-    for by_gate in (inputs.w, inputs.r, inputs.b):
-        yield from by_gate.values()
+def outputs_of(
+    block: Block, stacks: list[Stack], variants: Sequence[Variant]
+) -> Iterator[tuple[Variant, Arrays]]:
+    """The outputs of a block under each of some variants that mean something for it."""
+    meant = [one for one in variants if one.means_something_for(OPERATORS[block.operator])]
+    for batch in batches(block, [[variant] for variant in meant]):
+        together = variant_outputs(block, stacks, batch)
+        for place, [variant] in enumerate(batch):
+            yield variant, {name: array[place] for name, array in together.items()}
 
 
-@cache
-def _names_of(operator: str) -> frozenset[str]:
-    """The names of the variants that mean something for an operator."""
-    return frozenset(variant.name for variant in variants_of(OPERATORS[operator]))
+def right(block: Block, outputs: Arrays) -> Array:
+    """(n,) whether outputs are the stored ones, as near as the widest dtype must be."""
+    tolerances = block.answer.tolerances[REQUIRED[block.dtype]]
+    return within(outputs, block.answer.outputs, tolerances)
 
 
-def _one(block: Block, stacked: Sequence[Stack], variants: list[Variant]) -> dict[str, Any]:
-    """The outputs of a block's cases under some variants at once."""
-    together = variant_outputs(block, stacked, [variants])
-    return {name: array[0] for name, array in together.items()}
+def test_records_say_enough() -> None:
+    silent = {entry for entries in SILENT.values() for entry in entries}
+    for one in CATALOGUE.values():
+        assert not one.about.endswith("."), one.name
+        changes = (one.inputs, one.semantics, one.alter, one.outputs, one.last, one.arithmetic)
+        assert any(change is not None for change in changes), one.name
+        assert (one.kind == "reading") == (one.name in READINGS), one.name
+        ledgers = silent | {""} if one.kind != "reading" else {READINGS[one.name].ledger}
+        assert one.ledger in ledgers, one.name
+        assert (one.kind == "approximation") == (one.name in APPROXIMATIONS), one.name
+        assert all(link.startswith("https://") for link in one.links), one.name
+    assert not CATALOGUE.keys() & UNLISTED.keys()
+    for operator in OPERATORS.values():
+        known = (*CATALOGUE.values(), *UNLISTED.values())
+        said = [one.about_for(operator) for one in known if one.means_something_for(operator)]
+        assert sorted(said) == sorted(set(said))
 
 
 def test_without_a_variant_the_stored_answers_come_out() -> None:
-    for block, stacked in _stacked():
-        assert _right(block, _one(block, stacked, [])).all()
+    for block, stacks in stacked(widest=True):
+        found = {name: one[0] for name, one in variant_outputs(block, stacks, [[]]).items()}
+        assert right(block, found).all()
 
 
-def test_a_variant_changes_some_case_and_leaves_inputs_alone() -> None:
-    changed = dict.fromkeys(CATALOGUE, 0)
-    for block, stacked in _stacked():
-        meant = [CATALOGUE[name] for name in sorted(_names_of(block.operator))]
-        for some in batches(block, [[variant] for variant in meant]):
-            together = variant_outputs(block, stacked, some)
-            for place, [variant] in enumerate(some):
-                outputs = {name: array[place] for name, array in together.items()}
-                changed[variant.name] += int((~_right(block, outputs)).sum())
-    assert {name: count for name, count in changed.items() if count < 3} == {}
+def test_a_variant_of_the_catalogue_is_caught_by_three_cases() -> None:
+    caught: Counter[str] = Counter()
+    for block, stacks in stacked(widest=True):
+        for variant, outputs in outputs_of(block, stacks, [*CATALOGUE.values()]):
+            caught[variant.name] += int((~right(block, outputs)).sum())
+    assert [name for name in CATALOGUE if caught[name] < 3] == []
+
+
+def test_a_variant_beyond_the_catalogue_changes_some_case() -> None:
+    left = dict(UNLISTED)
+    for block, stacks in stacked(widest=False):
+        plain = variant_outputs(block, stacks, [[]])
+        for variant, outputs in outputs_of(block, stacks, [*left.values()]):
+            if any(not np.array_equal(plain[n][0], outputs[n], equal_nan=True) for n in plain):
+                left.pop(variant.name, None)
+    assert list(left) == []
+    assert all(variant_called(name) is one for name, one in UNLISTED.items())
+
+
+NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "saturated": 1e30}
+"""The number with which a family changes nothing, by the name of its form."""
+
+
+def numbers(family: Family) -> list[float]:
+    """The numbers that are tried of a family, and the neutral one, if it has one."""
+    neutral = 0.0 if family.name.endswith("-with-h") else NEUTRAL.get(family.form.name)
+    return [*family.form.tried, *([] if neutral is None else [neutral])]
+
+
+def changing(stack: Stack, left: dict[str, list[float]]) -> Iterator[tuple[str, float]]:
+    """The families and numbers that change some state of a stack, of those that can."""
+    both = (*stack.semantics.f, *stack.semantics.g)
+    asked = {one.name for functions in both for one in functions}
+    some = {
+        name: values
+        for name, values in left.items()
+        if asked.issuperset(n[2:] for n in FAMILIES[name].needs if n[2:] in FUNCTIONS)
+    }
+    members = [[FAMILIES[name].members(values)] for name, values in some.items()]
+    (plain, _, _), *each = compute([[], *members], stack.semantics, stack.inputs)
+    for (name, values), (y, _, _) in zip(some.items(), each, strict=True):
+        copies = y.reshape(len(values), *plain.shape)
+        for number, copy in zip(values, copies, strict=True):
+            if not np.array_equal(copy, plain, equal_nan=True):
+                yield name, number
+
+
+def test_a_family_changes_some_case_and_with_its_neutral_number_none() -> None:
+    found: dict[str, set[float]] = {name: set() for name in FAMILIES}
+    for block, stacks in stacked(widest=False):
+        operator = OPERATORS[block.operator]
+        for stack in stacks:
+            meant = [f for f in FAMILIES.values() if f.member(1.0).means_something_for(operator)]
+            left = {f.name: [n for n in numbers(f) if n not in found[f.name]] for f in meant}
+            for name, number in changing(stack, {n: some for n, some in left.items() if some}):
+                found[name].add(number)
+    assert [f.name for f in FAMILIES.values() if not found[f.name] & set(f.form.tried)] == []
+    neutral = {f.name: set(numbers(f)) - set(f.form.tried) for f in FAMILIES.values()}
+    assert [name for name in FAMILIES if neutral[name] & found[name]] == []
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_members_at_once_give_what_each_gives(reset_after: bool) -> None:
+    some = [s for b, stacks in stacked(widest=False) if b.operator == ONNX for s in stacks]
+    stack = next(s for s in some if len(s) > 1 and s.semantics.reset_after is reset_after)
+    operator = OPERATORS[ONNX]
+    families = [f for f in FAMILIES.values() if f.member(1.0).means_something_for(operator)]
+    at_once = [[one.members(one.form.tried)] for one in families]
+    many = compute(at_once, stack.semantics, stack.inputs)
+    for family, (together, _, _) in zip(families, many, strict=True):
+        each = [[family.member(number)] for number in family.form.tried]
+        alone = [y for y, _, _ in compute(each, stack.semantics, stack.inputs)]
+        assert np.array_equal(together, np.concatenate(alone), equal_nan=True), family.name
+
+
+def test_names_give_the_variants_that_have_them_and_words_for_their_numbers() -> None:
+    for family in FAMILIES.values():
+        for member in map(family.member, family.form.tried):
+            again = variant_called(member.name)
+            assert (again.name, again.about) == (member.name, member.about)
+    for name, about in {
+        "z-scaled=0.5": "the update gate zt multiplied by 0.5",
+        "z-scaled=0": "the update gate zt left out",
+        "z-scaled=0.33333333": "the update gate zt multiplied by 0.333333",
+        "a_r-scaled=-1": "the reset gate's pre-activation negated",
+        "a_r-scaled=-0.99999999": "the reset gate's pre-activation negated",
+    }.items():
+        assert variant_called(name).about == about
+    for name in ("nothing", "z-scaled=much", "nothing@tail-of-4"):
+        with pytest.raises((KeyError, ValueError)):
+            variant_called(name)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
+    """Where the reset gate is applied after the product, other units take nothing of a unit within a step."""
+    cells = (pair for pair in stacked(widest=False) if pair[0].operator == CELL)
+    block, stacks = next(pair for pair in cells if "B4H" in pair[0].path)
+    variant = restricted(CATALOGUE["bias-ignored"], units)
+    assert variant_called(variant.name).about == variant.about
+    each = ([], [CATALOGUE["bias-ignored"]], [variant])
+    plain, whole, part = (variant_outputs(block, stacks, [of])["Ho"][0] for of in each)
+    assert np.array_equal(part, np.where(UNITS[units][1](plain.shape[-1]), whole, plain))
+    for name in ("lengths-ignored", "activations-exchanged", "Ho-of-last-step"):
+        assert not can_be_restricted(CATALOGUE[name])
 
 
 def test_a_cell_has_no_variants_of_time() -> None:
-    cell, sequence = ({v.name for v in variants_of(o)} for o in (CELL, SEQUENCE))
+    cell, sequence = ({v.name for v in variants_of(OPERATORS[o])} for o in (CELL, SEQUENCE))
     assert cell < sequence
-    for name in ("lengths-ignored", "reverse-ignored", "Y-directions-exchanged", "h0-shared"):
-        assert name in sequence - cell
+    of_time = {"lengths-ignored", "reverse-ignored", "Y-directions-exchanged", "h0-shared"}
+    assert of_time <= sequence - cell
 
 
-def test_what_a_dtype_is_asked_to_catch() -> None:
-    assert can_be_caught(CATALOGUE["lbr-ignored"], "bfloat16")
-    assert can_be_caught(CATALOGUE["tanh-interpolated-3e-06"], "float32")
-    assert not can_be_caught(CATALOGUE["tanh-interpolated-3e-06"], "float16")
-    assert can_be_caught(CATALOGUE["float32-arithmetic"], "float64")
-    assert not can_be_caught(CATALOGUE["float32-arithmetic"], "float32")
-    assert not can_be_caught(CATALOGUE["len-zero.initial-state"], "float64")
+@pytest.mark.parametrize(
+    ("name", "dtype", "expected"),
+    [
+        ("lbr-ignored", "bfloat16", True),
+        ("tanh-interpolated-3e-06", "float32", True),
+        ("tanh-interpolated-3e-06", "float16", False),
+        ("float32-arithmetic", "float64", True),
+        ("float32-arithmetic", "float32", False),
+        ("len-zero.initial-state", "float64", False),
+    ],
+)
+def test_what_a_dtype_is_asked_to_catch(name: str, dtype: str, expected: bool) -> None:
+    assert can_be_caught(CATALOGUE[name], dtype) is expected
 
 
 @pytest.mark.parametrize("name", APPROXIMATIONS)
 def test_an_approximation_is_as_far_off_as_it_says(name: str) -> None:
-    from mpmath import mp, mpf  # type: ignore[import-untyped]
-
     function, error, approximation = APPROXIMATIONS[name]
     at = np.linspace(-12, 12, 4001)
     exact = {"tanh": mp.tanh, "sigmoid": lambda x: 1 / (1 + mp.exp(-x))}[function]
-    right = np.array([float(exact(mpf(float(x)))) for x in at])
-    worst = np.abs(approximation(at) - right).max()
+    worst = np.abs(approximation(at) - [float(exact(mpf(float(x)))) for x in at]).max()
     assert 0.7 * error < worst <= 1.3 * error
 
 
 def test_ambiguous_cases_do_not_catch_an_accepted_reading() -> None:
-    ambiguous = [b for b in blocks() if len(b.answers) > 1 and b.operator == SEQUENCE.name]
-    [block] = [b for b in ambiguous if b.answer.outputs["Y"].shape[2] == 1][:1]
+    several = (b for b, _ in stacked(widest=True) if len(b.answers) > 1 and b.operator == SEQUENCE)
+    block = next(b for b in several if b.answer.outputs["Y"].shape[2] == 1)
     caught = {variant.name: found for variant, found in catches(block)}
     assert "len-zero.initial-state" not in caught
     assert caught["length-0-as-1"].all()
