@@ -14,8 +14,7 @@ from shipped import core_blocks
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
-from grucible.cases.operators.readings import READINGS
-from grucible.cases.operators.silent_points import SILENT
+from grucible.cases.operators.readings import READINGS, SILENT
 from grucible.gen.stacks import Stack
 from grucible.gen.variants.approximate import APPROXIMATIONS
 from grucible.gen.variants.catalogue import CATALOGUE, variants_of
