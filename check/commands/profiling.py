@@ -14,7 +14,7 @@ from ...cases.selection import FEATURES, options_of
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
 
 if TYPE_CHECKING:
-    from ..profiling.row import Profile
+    from ..profiling.profile import Profile
 
 _PAGE = rb"# What runtimes can do\n"
 """The start of the page, by which an earlier one is known."""
@@ -53,9 +53,8 @@ def profile_command(
     grucible profile --runtime my_gru:run
     grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
-    from ..profiling.lines import profile_lines
+    from ..profiling.lines import profile_lines, summary_lines
     from ..profiling.profile import profile_of
-    from ..profiling.summary import summary_lines
 
     if page:
         check_replaceable(page, _PAGE)
@@ -77,8 +76,7 @@ def profile_command(
 
 def _finish(found: Sequence[Profile], page: Path | None, command: str, *, as_json: bool) -> None:
     """Write the page, which a command makes again, and print what is JSON."""
-    from ..profiling.lines import profiles_json
-    from ..profiling.page import page_lines
+    from ..profiling.lines import page_lines, profiles_json
 
     if page:
         write_whole(page, "".join(f"{line}\n" for line in page_lines(found, command)), mark=_PAGE)

@@ -140,8 +140,8 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
 def _say_profile(name: str, select: tuple[str, ...]) -> None:
     """What the runtime of this name can do, in a few lines."""
+    from ..profiling.lines import summary_lines
     from ..profiling.profile import profile_of
-    from ..profiling.summary import summary_lines
 
     for line in summary_lines(profile_of(name, None, select, TIMEOUT_SECONDS)):
         say(f"    {line}")

@@ -4,35 +4,82 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
+
+from ...cases.dtypes import Array, Arrays
 from ...cases.expansion.expand import expand
 from ...cases.operators.known import OPERATORS
+from ...cases.operators.layout import shared_outputs
 from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
 from ...cases.specs.spec_file import SHIPPED, find_specs
+from ...gen.tolerances.classes import CLASSES
+from ...gen.variants.evaluate import loosest, stacks_of, variant_outputs, within
 from ...gen.variants.known import variant_called
-from ..diagnosis.finding import Finding, Names
+from ...gen.variants.sequence import state_kept
+from ...vectors.block import Block
+from ...vectors.difference import difference
+from ...vectors.vector_set import open_set
+from ..diagnosis.finding import Names
 from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
+from ..judging.judge import judge_one
 from ..observed.pool import RuntimePool
-from ..observed.source import FromRuntime
+from ..observed.source import FromRuntime, Source
 from ..refusals.asking import refusals
 from ..refusals.refusal import Refusal
 from ..report import Report
 from ..reports.findings import report_broken_diagnosis
 from ..verdict import judge
-from .again import asked_again
-from .row import Profile, row_of
 
+Status = Literal["right", "wrong", "refused", "crashed", "malformed", "missing"]
+AGAIN = "asked again"
+"""The feature of answering a question right that was answered right before."""
 REFUSING_SECONDS = 2.0
-"""How long a runtime may take over a question that it must refuse: some wait for ever for what a wrong shape
-lets them expect."""
+"""Maximum duration of a question that must be refused; some runtimes wait for ever then."""
+MOST_CRASHES = 3
+"""Maximum crashes of an operator that is asked again; who hangs is waited for each time."""
+_STOPPED = f"nothing more is asked, for {MOST_CRASHES} of what had been right crashed"
 _OTHERS = 2
-"""So many other explanations are told, where no case tells them from the first."""
+"""Maximum further explanations, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
-"""What failures are held to: a mistake is told though float64 is computed in float32 besides."""
+"""What failures are judged by: a mistake is shown though float64 is computed in float32 besides."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One feature of an operator in one dtype.
+
+    It is *right* where every case is within the tolerances of some class, and shows no mistake that others
+    show, and `arithmetic` is the coarsest that a case needs; *refused* where the runtime declares it
+    unsupported or raises an error; *wrong* where it gives numbers that no arithmetic does; *crashed* where
+    it dies or does not answer; *malformed* where outputs have other names, shapes or dtypes; *missing*
+    where it was not asked any more. `misreading` says what the wrong numbers look like, "" where nothing
+    does. `message` is the runtime's, or which element is off.
+    """
+
+    operator: str
+    feature: str
+    dtype: str
+    status: Status
+    cases: tuple[str, ...]
+    arithmetic: str = ""
+    misreading: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All that was found of a runtime: of features, and of questions that it must refuse."""
+
+    runtime: str
+    version: str
+    rows: Sequence[Row]
+    refusals: Sequence[Refusal] = ()
 
 
 def profile(
@@ -42,7 +89,7 @@ def profile(
     advance: Callable[[int], None] = lambda _: None,
     refusing: RuntimePool | None = None,
 ) -> Profile:
-    """What the runtime behind `source` makes of each feature, by the vectors at a path (None: the core).
+    """Return what the runtime behind `source` makes of each feature of vectors (None: the core).
 
     Every selected case is a feature, or shares one. Those of theme `plain` are asked twice more in the first
     dtype that is right, so that state which is kept, and memory which is not written, shows. Where a baseline
@@ -53,11 +100,21 @@ def profile(
     report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
     report_broken_diagnosis(report.diagnosis)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
-    again = list(asked_again(source, vectors, rows, advance))
-    stopped = {one.row.operator for one in again if one.stopped}
-    asked = [row.operator for row in rows if row.feature == "default"]
-    rows += [one.row for one in again]
-    refused = _refusals(refusing or source, [one for one in asked if one not in stopped])
+    asked = {row.operator: True for row in rows if row.feature == "default"}
+    for operator in dict.fromkeys(row.operator for row in rows):
+        plain = [r for r in rows if r.operator == operator and f"/{PLAIN}/" in r.cases[0]]
+        right = [row for row in plain if row.status == "right"]
+        ids = [row.cases[0] for row in right if row.dtype == right[0].dtype]
+        if ids:
+            row, crashes = _ask_again(source, vectors, ids, advance)
+            rows.append(row)
+            asked[operator] = asked.get(operator, False) and crashes < MOST_CRASHES
+    refused = [
+        one
+        for operator, wanted in asked.items()
+        for one in refusals(refusing or source, [operator], OPERATORS[operator].dtypes()[:1])
+        if wanted
+    ]
     return Profile(source.name, source.version, rows, refused)
 
 
@@ -69,7 +126,7 @@ def profile_of(
     memory: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Profile:
-    """The profile of the runtime called `name`, in one process: it is asked in a known order.
+    """Return the profile of the runtime called `name`, in one process: it is asked in a known order.
 
     A question may take `timeout` seconds, the address space of the process `memory` bytes. Without `select`
     all features. Raises RuntimeNotUsable where the runtime does not load, else as `profile`.
@@ -79,58 +136,146 @@ def profile_of(
         contextlib.closing(RuntimePool(name, timeout, 1, memory)) as source,
         contextlib.closing(RuntimePool(name, soon, 1, memory)) as refusing,
     ):
-        _ = refusing.name  # it loads now: how long it takes is not how long it is left alone
+        _ = refusing.name  # it loads now, which may take longer than a question
         return profile(source, vectors, select or FEATURES, advance, refusing)
 
 
-def _refusals(source: RuntimePool | FromRuntime, operators: Sequence[str]) -> list[Refusal]:
-    """What became of the invalid questions of operators."""
-    return [
-        one
-        for operator in dict.fromkeys(operators)
-        for one in refusals(source, [operator], OPERATORS[operator].dtypes()[:1])
-    ]
+def row_of(result: CaseResult, misreading: str) -> Row:
+    """Return the row of one case; `misreading` is what a diagnosis says of it, if anything."""
+    status: Status = "refused"
+    if result.verdict in ("passed", "failed"):
+        status = "right" if result.arithmetic and not misreading else "wrong"
+    elif result.verdict == "missing":
+        status = "missing"
+    elif result.fault and result.fault.kind != "raised":
+        status = result.fault.kind
+    _, theme, _, what = result.id.split("/", 3)
+    message = f"{result.where}: {result.message}" if status == "wrong" else result.message
+    return Row(
+        operator=result.operator,
+        feature=what if theme in (PLAIN, PLAIN_SIZES) else f"{theme}/{what}",
+        dtype=result.dtype,
+        status=status,
+        cases=(result.id,),
+        arithmetic=result.arithmetic if status == "right" else "",
+        misreading=misreading if status == "wrong" else "",
+        message="" if status == "right" else message,
+    )
 
 
 def _misreading(report: Report, result: CaseResult) -> str:
-    """What a wrong answer looks like, in the words of its operator; "" where nothing explains it, or where it
-    holds a class of arithmetic and is of no mistake that others show."""
+    """Return what a wrong answer looks like, in the words of its operator.
+
+    "" where nothing explains it, or where it holds a class of arithmetic and is of no mistake that the
+    diagnosis finds with certainty.
+    """
     finding = report.diagnosis.by_case.get(result.id)
     if finding is None or finding.kind == "arithmetic":
         return ""
-    if result.arithmetic and not _is_found(report, finding):
+    certain = {name for one in report.diagnosis.findings if one.certain for name in one.names}
+    if result.arithmetic and (
+        finding.kind != "misreading" or not certain.issuperset(finding.names)
+    ):
         return ""
     meant = replace(finding, operator=result.operator)
-    said = meant.sentence(_mistakes(finding.names))
-    others = [meant.sentence(_mistakes(names)) for names in finding.alternatives[:_OTHERS]]
-    perhaps = {one.names for one in report.diagnosis.findings if not one.certain}
-    said = "; or, as far as these cases tell: ".join([said, *others])
-    return f"{'perhaps: ' * (finding.names in perhaps)}{said}{', ' * bool(finding.where)}{finding.where}"
-
-
-def _is_found(report: Report, finding: Finding) -> bool:
-    """Whether a mistake is one that the diagnosis finds with certainty: then it is no coarse arithmetic."""
-    certain = {name for one in report.diagnosis.findings if one.certain for name in one.names}
-    return finding.kind == "misreading" and certain.issuperset(finding.names)
+    every = (finding.names, *finding.alternatives[:_OTHERS])
+    said = "; or, as far as these cases tell: ".join(
+        meant.sentence(_mistakes(one)) for one in every
+    )
+    perhaps = any(
+        one.names == finding.names for one in report.diagnosis.findings if not one.certain
+    )
+    return f"{'perhaps: ' * perhaps}{said}{', ' * bool(finding.where)}{finding.where}"
 
 
 def _mistakes(names: Names) -> Names:
-    """Without the accepted readings that are followed besides."""
+    """Return names without the accepted readings that are followed besides."""
     return tuple(name for name in names if variant_called(name).kind != "reading")
 
 
 def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """By operator, then as the specs have the features, then by dtype as they have those."""
+    """Return results by operator, then as the specs have the features, then by dtype as they have those."""
     places = _places()
-    last = len(places)
-    return sorted(results, key=lambda one: (one.operator, places.get(one.id, last)))
+    return sorted(results, key=lambda one: (one.operator, places.get(one.id, len(places))))
 
 
 @cache
 def _places() -> dict[str, int]:
-    """The place of each case of the shipped specs of plain questions."""
-    found = sorted(SHIPPED.glob(f"*/*/{PLAIN}.yaml")) + sorted(
-        SHIPPED.glob(f"*/*/{PLAIN_SIZES}.yaml")
-    )
-    ids = [case.id for spec in find_specs(tuple(found)) for case in expand(spec)]
+    """Return the place of each case of the shipped specs of plain questions."""
+    files = [f for name in (PLAIN, PLAIN_SIZES) for f in sorted(SHIPPED.glob(f"*/*/{name}.yaml"))]
+    ids = [case.id for spec in find_specs(tuple(files)) for case in expand(spec)]
     return {case_id: place for place, case_id in enumerate(ids)}
+
+
+def _ask_again(
+    source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
+) -> tuple[Row, int]:
+    """Ask questions that were right once more, in one session, and once more in the reverse order.
+
+    So long rows come before short ones and behind them: a state that is kept from the question before, or
+    memory that is not written, shows. Returns the row of the worst answer, and how many crashed.
+    """
+    answers: list[Row] = []
+    before: list[tuple[Block, Arrays]] = []
+    crashes = 0
+    with open_set(vectors, ids) as opened:
+        for case_id in (*ids, *reversed(ids)):
+            block = opened.one(case_id).block
+            observed = source.ask("", block)()
+            result = judge_one(block, observed, chosen_criteria()[block.dtype])
+            compared = result.verdict in ("passed", "failed")
+            wrong = compared and not result.arithmetic
+            answers.append(
+                row_of(result, _what_is_left(block, observed.outputs, before) if wrong else "")
+            )
+            if observed.status[0] == "ok":
+                before.append((block, observed.outputs))
+            advance(1)
+            crashes += answers[-1].status == "crashed"
+            if crashes >= MOST_CRASHES:
+                break
+    worst = max(answers, key=_badness)
+    message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
+    cases = worst.cases if worst.status != "right" else tuple(ids)
+    return replace(worst, feature=AGAIN, cases=cases, message=message), crashes
+
+
+def _badness(row: Row) -> tuple[int, int]:
+    """Sort key of answers: a wrong one is the worst, and of right ones the coarsest."""
+    order: tuple[Status, ...] = ("right", "missing", "refused", "malformed", "crashed", "wrong")
+    classes = [one.name for one in CLASSES[row.dtype]]
+    return order.index(row.status), classes.index(row.arithmetic) if row.arithmetic else 0
+
+
+def _what_is_left(block: Block, outputs: Arrays, before: Sequence[tuple[Block, Arrays]]) -> str:
+    """Return what the wrong outputs of a block of one case hold of questions that were asked before."""
+    operator, [stack] = OPERATORS[block.operator], stacks_of(block)
+    if before:
+        [last] = stacks_of(before[-1][0])
+        state = shared_outputs(operator, last.attributes, before[-1][1]).get("ho")
+        if state is not None and stack.inputs.h0.shape == state.shape:
+            kept = state_kept(state)
+            exact = {n: array[0] for n, array in variant_outputs(block, [stack], [[kept]]).items()}
+            seen = {name: array[None].astype(np.float64) for name, array in outputs.items()}
+            if within(seen, exact, loosest(block)).all():
+                return kept.about_for(operator)
+    limits = loosest(block)
+    wrong = {
+        name: ~(difference(outputs[name].astype(float), expected.astype(float)) <= limits[name])
+        for name, expected in block.answer.outputs.items()
+    }
+    wrong = {name: where for name, where in wrong.items() if where.any()}
+    if wrong and any(_holds(outputs, earlier, wrong) for _, earlier in before):
+        return f"{' and '.join(wrong)} not written: what an earlier question left there"
+    return "not what it gave before to the same question"
+
+
+def _holds(outputs: Arrays, earlier: Arrays, wrong: dict[str, Array]) -> bool:
+    """Whether an earlier answer has the same numbers wherever this one is wrong."""
+    for name, where in wrong.items():
+        if name not in earlier or earlier[name].size < outputs[name].size:
+            return False
+        memory = np.resize(earlier[name], outputs[name].shape)
+        if not np.array_equal(memory[where], outputs[name][where]):
+            return False
+    return True

@@ -154,6 +154,14 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[scheme])
 
+    def picture(self, file: Path, width: int, height: int, scale: float = 1.0) -> None:
+        """Write the page's first pixels as a PNG."""
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+        told = self.send(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip
+        )
+        file.write_bytes(base64.b64decode(told["data"]))
+
     def printed(self, file: Path) -> None:
         """Write the page as a PDF."""
         file.write_bytes(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.page import page_lines
+from grucible.check.profiling.lines import page_lines
 from grucible.check.profiling.profile import profile
 from grucible.check.reports.audit import Audited, Suite, audit_lines
 from grucible.check.reports.text import as_code, as_markdown

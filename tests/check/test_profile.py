@@ -13,8 +13,7 @@ import pytest
 from grucible import Question, Unsupported
 from grucible.check.observed.source import FromRuntime
 from grucible.check.profiling.lines import profile_lines, profiles_json
-from grucible.check.profiling.profile import profile
-from grucible.check.profiling.row import AGAIN, Profile, Row
+from grucible.check.profiling.profile import AGAIN, Profile, Row, profile
 from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command

@@ -10,9 +10,8 @@ import pytest
 
 from grucible import GrucibleError
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.page import TITLE, page_lines
-from grucible.check.profiling.profile import profile
-from grucible.check.profiling.row import AGAIN, Profile
+from grucible.check.profiling.lines import TITLE, page_lines
+from grucible.check.profiling.profile import AGAIN, Profile, profile
 from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command
