@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from diagnosis.blocks import core_blocks, names, report_on, variants_run
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.pose import pose
@@ -17,9 +18,9 @@ from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 
 from .conftest import Command
-from .diagnosing import core_blocks, names, report_on, variants_run
 from .made import CELL, cell_file
 
+SEQUENCE = "openvino.GRUSequence-5"
 HUGE = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
 """Sizes of a case that is admitted, and that takes minutes to be computed under every misreading."""
 
@@ -83,7 +84,7 @@ def test_failing_cases_that_are_too_many_to_be_kept_are_counted(
 def test_a_search_that_would_take_too_long_is_done_for_the_smallest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    blocks = [b for b in core_blocks("openvino.GRUSequence-5", "float32") if len(b) > 2][:6]
+    blocks = [b for b in core_blocks(SEQUENCE) if len(b) > 2][:6]
     wrong = variants_run("W-gate-order-rzh")
     whole = report_on(blocks, wrong).diagnosis
     assert (whole.unexplained, whole.not_tried) == (0, 0)
@@ -100,16 +101,13 @@ def test_a_search_that_would_take_too_long_is_done_for_the_smallest(
 
 @pytest.mark.parametrize("sizes", [(2, 8, 32, 512, 1), (8, 17, 33, 128, 2)])
 def test_the_largest_that_are_shipped_are_explained(sizes: tuple[int, ...]) -> None:
-    batch, time, given, hidden, directions = sizes
-    operator = OPERATORS["openvino.GRUSequence-5"]
-    attributes = {"hidden_size": hidden, "direction": "forward"}
-    if directions == 2:
-        attributes["direction"] = "bidirectional"
-    symbols = dict(zip(operator.sizes, (batch, time, given, hidden, directions), strict=True))
-    asked = operator.with_defaults(attributes)
+    operator, (batch, time, _, hidden, directions) = OPERATORS[SEQUENCE], sizes
+    direction = "bidirectional" if directions == 2 else "forward"
+    asked = operator.with_defaults({"hidden_size": hidden, "direction": direction})
+    symbols = dict(zip(operator.sizes, sizes, strict=True))
     shapes = {t.name: operator.shape(t, asked, symbols) for t in operator.inputs}
     tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
     tensors["sequence_lengths"] = np.full(batch, time, np.int32)
-    question = pose(operator, attributes, tensors)
+    question = pose(operator, {"hidden_size": hidden, "direction": direction}, tensors)
     assert not work.too_large(question)
     assert 2 * len(CATALOGUE) * work.work(question) < search.SEARCHING
