@@ -52,9 +52,8 @@ def shrink_command(
     the runtime is still wrong in the same way. Every smaller question gets its exact answer, so the
     smaller case is as good as the first one. Its id ends with that of CASE.
 
-    Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 70: an error
-    of grucible's own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM. After each of
-    these, the smallest case found so far is written.
+    Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 129, 130 or 143:
+    ended by SIGHUP, Ctrl-C or SIGTERM, and the smallest case so far is written.
     """
     from ...gen.posed import Posed, write_answered
     from ...vectors.hdf5 import VECTORS
@@ -76,8 +75,6 @@ def shrink_command(
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _lines(found, block.ids[0], name, out):
         say(line)
-    if found.broke_off:
-        say(f"grucible: {found.broke_off}", err=True)
     if found.interrupted:
         raise SystemExit(interruption_status())
 

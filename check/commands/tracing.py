@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..observed.answers_file import FromAnswers
     from ..observed.outputs_file import FromOutputs
     from ..observed.pool import RuntimePool
-    from ..tracing.observing import Traced
-    from ..tracing.part import Part
+    from ..tracing.trace import Part, Traced
 
 
 @click.command("trace")
@@ -66,14 +65,11 @@ def trace_command(
     """
     from ...cases.files import check_replaceable
     from ..reports.show import find_case
-    from ..tracing.observing import Traced, traced_against
-    from ..tracing.part import Part
-    from ..tracing.trace import trace
-    from ..tracing.values import LIKE, trace_json
+    from ..tracing.trace import MARK, Part, Traced, trace, trace_json, traced_against
 
     vectors, wanted = vectors_and_case(words)
     if npz:
-        check_replaceable(npz, LIKE)
+        check_replaceable(npz, MARK)
     with _source(runtime, against, timeout, memory) as source:
         block, file = find_case(vectors, wanted)
         exact, part = trace(block.case(0)), Part(direction, row, step)
@@ -90,9 +86,9 @@ def trace_command(
 
 def _write(traced: Traced, npz: Path, *, err: bool) -> None:
     from ...cases.files import write_whole
-    from ..tracing.values import LIKE, npz_bytes
+    from ..tracing.trace import MARK, trace_npz
 
-    write_whole(npz, npz_bytes(traced), mark=LIKE)
+    write_whole(npz, trace_npz(traced), mark=MARK)
     say(f"{npz}: written", err=err)
 
 

@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
 from ..judging.grade import Grade
-from ..observed.source import Fault, copied, returned
+from ..observed.source import Fault, Reply, copied, returned
 from ..one_case import Judgment, judged_reply
 from ..reports.findings import how_far_off
 from ..reports.text import wrap
@@ -63,14 +63,6 @@ class Unjudged(Failed):
     """A failure of a test that judged nothing: no expectation excuses it."""
 
 
-class RuntimeFailure(Failed):
-    """A failure of a runtime in another process: its `message`; pytest shows its traceback, too."""
-
-    def __init__(self, message: str, shown: str) -> None:
-        super().__init__(shown, pytrace=False)
-        self.message = message
-
-
 class Judge:
     """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
 
@@ -86,7 +78,10 @@ class Judge:
 
     def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
         """Judge outputs as `grucible.judge` does."""
-        reply = returned(Runtime("", "", lambda _: outputs), self.case.question)
+        return self.see(returned(Runtime("", "", lambda _: outputs), self.case.question))
+
+    def see(self, reply: Reply) -> Judgment:
+        """Judge what a runtime said to the question."""
         found = judged_reply(self.block, reply, self.criterion)
         self.last, self.outputs = replace(found, show=self._show), reply.outputs
         return self.last
@@ -193,19 +188,74 @@ class Vectors:
         reason = f"{expected.reason} ({expected.link})" if expected.link else expected.reason
         return [pytest.mark.xfail(strict=True, raises=AsExpected, reason=escape(reason))]
 
-    def run(self, test: Test, case_id: str) -> None:
-        """Run the test of a case, and raise what pytest is to report of it."""
-        __tracebackhide__ = is_users
+    def judge(self, case_id: str) -> Judge:
+        """Make the judge of a case."""
         case = self._case(case_id)
         vectors = [str(self._set.path)] if self._set.path else []
         show = format_command("show", [*vectors, case_id])
-        judge = Judge(case, self._criteria[case.dtype], show)
+        return Judge(case, self._criteria[case.dtype], show)
+
+    def run(self, test: Test, case_id: str) -> None:
+        """Run the test of a case, and raise what pytest is to report of it."""
+        __tracebackhide__ = is_users
+        judge = self.judge(case_id)
         try:
-            _run(test, judge, self._known.of(case_id))
-        except AsExpected:
-            self.decided |= case.tier in DECIDING
+            outputs = test(judge)
+        except Unsupported as reason:
+            _skip(format_message(reason))
+        except Unjudged:
             raise
-        self.decided = self.decided or judge.decides  # one case says it for all
+        except (Exception, pytest.fail.Exception) as error:
+            asserts = isinstance(error, AssertionError | pytest.fail.Exception)
+            last = judge.last if asserts else None
+            if last is None or last.passed:
+                last = judge.see(Reply("error", {}, format_error(error), Fault("raised")))
+            if instead := self._excuse(judge, last.result, error):
+                error.add_note(escape(instead))
+            raise
+        if outputs is _NOTHING:
+            self.decided = self.decided or judge.decides
+        else:
+            self.settle(judge, judge(outputs))
+
+    def settle(self, judge: Judge, found: Judgment, traceback: Sequence[str] = ()) -> None:
+        """Raise what pytest is to report of a judgment; a runtime's `traceback` is shown."""
+        __tracebackhide__ = True
+        if found.passed:
+            self.decided = self.decided or judge.decides  # one case says it for all
+        elif found.verdict == "unsupported":
+            _skip(found.message)
+        else:
+            instead = self._excuse(judge, found.result, None)
+            lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]
+            lines += [*wrap(instead, indent=0), *traceback]
+            raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
+
+    def _excuse(self, judge: Judge, result: CaseResult, error: BaseException | None) -> str:
+        """Raise an xfail of what was expected, or decides nothing; else say what was expected instead."""
+        __tracebackhide__ = True
+        expected, instead = self._known.of(judge.case.id), None
+        if expected:
+            failing = None
+            if result.verdict == "failed":
+                observed = {name: array[None] for name, array in judge.outputs.items()}
+                failing = FailingBlock(judge.block, observed, judge.criterion), 0
+            with np.errstate(all="ignore"):  # what the user set is not for what judges
+                instead = apply_expectation(result, expected, Diagnosis(), failing).instead
+            if not instead:
+                self.decided |= judge.case.tier in DECIDING
+                raise AsExpected(escape(how_far_off(result)), pytrace=False) from error
+        if judge.case.tier not in DECIDING:
+            about = f"the tier {judge.case.tier} does not decide: {how_far_off(result)}"
+            pytest.xfail(escape(about))
+        return instead.in_words if instead else ""
+
+
+def _skip(reason: str) -> NoReturn:
+    __tracebackhide__ = True
+    skipped = pytest.skip.Exception(f"unsupported: {escape(reason)}")
+    skipped._use_item_location = True  # it was skipped there, not here
+    raise skipped
 
 
 def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
@@ -233,60 +283,3 @@ def _call(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: Jud
             pytrace=False,
         )
     return _NOTHING
-
-
-def _run(test: Test, judge: Judge, expected: Expectation | None) -> None:
-    __tracebackhide__ = True
-    try:
-        outputs = test(judge)
-    except Unsupported as reason:
-        skipped = pytest.skip.Exception(f"unsupported: {escape(format_message(reason))}")
-        skipped._use_item_location = True  # it was skipped there, not here
-        raise skipped from None
-    except Unjudged:
-        raise
-    except (Exception, pytest.fail.Exception) as error:
-        result = _describe_error(judge.case, error)
-        asserts = isinstance(error, AssertionError | pytest.fail.Exception)
-        if asserts and judge.last is not None and not judge.last.passed:
-            result = judge.last.result
-        if instead := _excuse(judge, expected, result, error):
-            error.add_note(escape(instead))
-        raise
-    if outputs is _NOTHING:
-        return
-    found = judge(outputs)
-    if not found.passed:
-        instead = _excuse(judge, expected, found.result, None)
-        lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]
-        lines += wrap(instead, indent=0)
-        raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
-
-
-def _describe_error(case: Case, error: BaseException) -> CaseResult:
-    message = error.message if isinstance(error, RuntimeFailure) else format_error(error)
-    return CaseResult(
-        id=case.id, operator=case.operator, tier=case.tier, dtype=case.dtype, verdict="error",
-        message=message, fault=Fault("raised"),
-    )  # fmt: skip
-
-
-def _excuse(
-    judge: Judge, expected: Expectation | None, result: CaseResult, error: BaseException | None
-) -> str:
-    """Raise an xfail of what was expected, or decides nothing; else say what was expected instead."""
-    __tracebackhide__ = True
-    failing = None
-    if expected and expected.diagnosis and result.verdict == "failed":
-        observed = {name: array[None] for name, array in judge.outputs.items()}
-        failing = FailingBlock(judge.block, observed, judge.criterion), 0
-    instead = None
-    if expected:
-        with np.errstate(all="ignore"):  # what the user set is not for what judges
-            instead = apply_expectation(result, expected, Diagnosis(), failing).instead
-        if not instead:
-            raise AsExpected(escape(how_far_off(result)), pytrace=False) from error
-    if judge.case.tier not in DECIDING:
-        about = f"the tier {judge.case.tier} does not decide: {how_far_off(result)}"
-        pytest.xfail(escape(about))
-    return instead.in_words if instead else ""

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators.readings import about
-from ..tracing.deviation import Deviation, WrongStep
-from ..tracing.states import Beside, Leaving, Place
+from ..tracing.deviation import Beside, Deviation, Leaving, Place, WrongStep
 from .findings import how_far_off, off_by
 
 _Key = TypeVar("_Key", bound=Hashable)

@@ -10,10 +10,8 @@ from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import as_read
 from ...gen.exact.trace import DirectionTrace
 from ...gen.formula import quantities
-from ..tracing.observing import Traced
-from ..tracing.part import WHOLE, Part
-from ..tracing.states import Leaving
-from ..tracing.trace import Trace
+from ..tracing.deviation import Leaving
+from ..tracing.trace import WHOLE, Part, Trace, Traced
 from .deviation import sentences, verdict, wrong_steps
 from .text import array_lines, fit, width, wrap
 

@@ -1,9 +1,9 @@
-"""Ways to ask less: a question without a row, a step, a unit, an attribute, or with rounder numbers."""
+"""Ask less: a question without a row, a step, a unit, an attribute, or with rounder numbers."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,30 +17,20 @@ from ...cases.question import Question
 
 _SIZES = ("batch", "time", "hidden", "input")
 MOST_SINGLES = 8
-"""Of an axis no longer than this, each entry is left out by itself; of a longer one, parts are."""
+"""Maximum length of an axis of which each entry is left out by itself; of a longer one, parts are."""
 GRIDS = (1.0, 0.5, 0.25, 0.0625)
-"""Numbers are rounded to multiples of these, the coarsest first."""
+"""Steps of the grids that numbers are rounded to, the coarsest first."""
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """A question that asks less than another one, and what was left out of that, in words."""
+def reductions(question: Question) -> Iterator[tuple[str, Question]]:
+    """Yield every smaller or rounder question, the largest pieces left out first, and what was left out.
 
-    about: str
-    question: Question
-
-
-def reductions(question: Question) -> Iterator[Reduction]:
-    """Everything that may be left out of a question, the largest pieces first; what makes no question of the
-    operator is passed over."""
+    What makes no question of the operator is passed over.
+    """
+    operator = OPERATORS[question.operator]
     for about, given, inputs, outputs in _changes(question):
-        operator = OPERATORS[question.operator]
-        try:
-            yield Reduction(
-                about, pose(operator, given, inputs, case_id=question.id, outputs=outputs)
-            )
-        except GrucibleError:
-            continue
+        with contextlib.suppress(GrucibleError):
+            yield about, pose(operator, given, inputs, case_id=question.id, outputs=outputs)
 
 
 _Change = tuple[str, dict[str, Any], Arrays, list[str]]
@@ -63,7 +53,7 @@ def _changes(question: Question) -> Iterator[_Change]:
 
 
 def _one_direction(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
-    """One of two directions."""
+    """Ask for one of two directions."""
     operator = OPERATORS[question.operator]
     attribute = operator.setting("direction")
     asked = operator.directions(question.attributes)
@@ -80,7 +70,7 @@ def _one_direction(question: Question) -> Iterator[tuple[str, dict[str, Any], Ar
 
 
 def _shorter_axes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
-    """Less of the batch, of the time axis, of the units and of the input."""
+    """Ask for less of the batch, of the time axis, of the units and of the input."""
     operator, sizes = OPERATORS[question.operator], sizes_of(question)
     hidden = operator.setting("hidden")
     for axis in _SIZES:
@@ -93,7 +83,7 @@ def _shorter_axes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arr
 
 
 def _parts(length: int) -> Iterator[Array]:
-    """Which entries of an axis to keep: one, a half, all but a few."""
+    """Choose entries of an axis to keep: one, a half, all but a few."""
     every, size = np.arange(length), length // 2
     if length > 1:
         yield every[:1]
@@ -109,7 +99,7 @@ def _parts(length: int) -> Iterator[Array]:
 
 
 def _cut(question: Question, axis: str, keep: Array) -> Arrays:
-    """The inputs with only the entries `keep` of a shared axis; rows are shorter by the steps that go."""
+    """Keep only the entries `keep` of a shared axis of the inputs; rows are shorter by the steps that go."""
     operator, attributes = OPERATORS[question.operator], question.attributes
     cut = {}
     for tensor in operator.inputs:
@@ -128,14 +118,14 @@ def _cut(question: Question, axis: str, keep: Array) -> Arrays:
 
 
 def _taken(array: Array, place: int, count: int, keep: Array) -> Array:
-    """Entries of an axis on which `count` of its kind are stacked."""
+    """Take entries of an axis on which `count` of its kind are stacked."""
     apart = array.reshape(*array.shape[:place], count, -1, *array.shape[place + 1 :])
     taken = np.take(apart, keep, axis=place + 1)
     return np.asarray(taken.reshape(*array.shape[:place], -1, *array.shape[place + 1 :]))
 
 
 def _refitted(question: Question, given: Mapping[str, Any]) -> Arrays:
-    """The inputs in the forms that other attributes ask for, as far as they hold the parts for that."""
+    """Put the inputs in the forms that other attributes ask for, as far as they have the parts for that."""
     operator = OPERATORS[question.operator]
     before, after = question.attributes, operator.with_defaults(given)
     inputs = dict(question.inputs)
@@ -151,7 +141,7 @@ def _reformed(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> Array:
-    """A tensor with the axes and the parts of another form; as it is where it lacks some."""
+    """Give a tensor the axes and the parts of another form; leave it as it is where it lacks some."""
     try:
         old, new = tensor.form(before), tensor.form(after)
     except (KeyError, AssertionError):
@@ -169,13 +159,13 @@ def _reformed(
 
 
 def _part(parts: tuple[str, ...], wanted: str) -> int | None:
-    """Where a part stands; a gate's bias of another side will do."""
+    """Find a part; a gate's bias of another side will do."""
     alike = [place for place, part in enumerate(parts) if part[-1] == wanted[-1]]
     return parts.index(wanted) if wanted in parts else next(iter(alike), None)
 
 
 def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
-    """The inputs with one array of zeros, or with numbers of few digits."""
+    """Make one array of the inputs zeros, or numbers of few digits."""
     numbers = {
         name: array for name, array in inputs.items() if dtype_name(array.dtype) in FLOAT_TYPES
     }
@@ -193,7 +183,7 @@ def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
 
 
 def _less_of(name: str, array: Array, inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
-    """An array with one of its numbers zero."""
+    """Make one of an array's numbers zero."""
     for place in np.flatnonzero(array.ravel() != 0).tolist():
         less = array.copy()
         less.reshape(-1)[place] = 0

@@ -1,24 +1,41 @@
-"""The trace of a case: the exact quantities of every step, and what is observed against them."""
+"""Trace a case: the exact quantities of every step, and what is observed against them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import Array, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import GrucibleError, expected, texts
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
+from ...cases.selection import literal
+from ...cases.strict_json import encode_number, format_json
 from ...gen.exact.rounding import Undecided
 from ...gen.exact.trace import DirectionTrace, exact_trace
+from ...gen.gru import Step
 from ...vectors.block import block_of
 from ...vectors.case import REQUIRED, Case
+from ...vectors.exchange.tensors import stored_arrays
+from ...vectors.find import find_vectors
+from ..judging.case_result import ANSWERED
 from ..judging.criterion import Demanded
 from ..judging.judge import judge_one
-from ..observed.source import Observed, Reply, stacked
-from .deviation import Deviation, deviation, nearest_reading
+from ..observed.observations import observations
+from ..observed.source import Observed, Reply, Source, at_the_end, stacked
+from .deviation import Deviation, find_deviation, nearest_reading
+
+VERSION = 1
+FIRST = "grucible_trace"
+"""The first array of an .npz file, which holds VERSION and marks the file as a trace."""
+MARK = re.compile(rb"PK\x03\x04.{26}" + FIRST.encode() + rb"\.npy", re.DOTALL)
+"""The beginning of such a file."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +61,18 @@ class Trace:
         }
 
     def against(self, outputs: Mapping[str, Array]) -> Deviation:
-        """Where `outputs`, named, shaped and typed as the case asks, leave the exact steps.
+        """Find where `outputs`, named, shaped and typed as the case asks, leave the exact steps.
 
         By the tolerances of the class of arithmetic that the dtype requires. What is wrong with names,
         shapes or dtypes stands in the deviation's `result`.
         """
-        block = block_of(self.case)
         given = {name: np.asarray(array) for name, array in outputs.items()}
-        return self.against_observed(stacked(block, [Reply("ok", given)]))
+        return self.against_observed(stacked(block_of(self.case), [Reply("ok", given)]))
 
     def against_observed(self, observed: Observed) -> Deviation:
-        """Where what a source observed of the case leaves the exact steps.
+        """Find where what a source observed of the case leaves the exact steps.
 
-        A case that fails under every accepted reading is looked at under the one it is nearest to.
+        A case that fails under every accepted reading is compared with the one it is nearest to.
         """
         block = block_of(self.case)
         result = judge_one(block, observed, Demanded(REQUIRED[block.dtype]))
@@ -64,15 +80,15 @@ class Trace:
             return Deviation(result)
         reading = nearest_reading(block, observed.outputs)
         directions = self.under(reading).directions
-        return deviation(result, block, observed.outputs, reading, directions)
+        return find_deviation(result, block, observed.outputs, reading, directions)
 
     def under(self, reading: ReadingNames) -> Trace:
-        """The trace of the same case under a reading. Raises GrucibleError as `trace` does."""
+        """Trace the same case under a reading. Raises GrucibleError as `trace` does."""
         return self if reading == self.reading else trace(self.case, reading)
 
 
 def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
-    """The exact quantities of every step of a case, under the readings that are followed.
+    """Trace the exact quantities of every step of a case, under the readings that are followed.
 
     Proven as the answers are: each quantity is exact, and rounded once, by itself. Raises GrucibleError for
     readings that the case has no answer under, and where a quantity is too close to the middle between two
@@ -92,3 +108,158 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
             f"{case.dtype} to be rounded; no precision that is tried decides it"
         ) from None
     return Trace(case, directions, reading)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The steps of one `direction`, of one `row`, of one number in the order of processing, or of all.
+
+    Rows and steps count from 0.
+    """
+
+    direction: str | None = None
+    row: int | None = None
+    step: int | None = None
+
+    def has_direction(self, one: DirectionTrace) -> bool:
+        """Whether steps of a direction may be among them."""
+        return self.direction in (None, one.direction)
+
+    def rows(self, one: DirectionTrace) -> list[int]:
+        """The rows of a direction, in order; with a `step`, those that take it."""
+        rows = range(len(one.lengths)) if self.row is None else [self.row]
+        return [row for row in rows if self.step is None or self.step < one.lengths[row]]
+
+    def steps(self, one: DirectionTrace, row: int) -> list[int]:
+        """The numbers of the steps of a row of a direction."""
+        return list(range(one.lengths[row])) if self.step is None else [self.step]
+
+    def check(self, directions: Sequence[DirectionTrace]) -> None:
+        """Raise GrucibleError where none of the steps is there."""
+        names = [one.direction for one in directions]
+        if self.direction is not None and self.direction not in names:
+            raise GrucibleError(f"--direction {self.direction}: the case has {' and '.join(names)}")
+        lengths = directions[0].lengths
+        if self.row is not None and self.row >= len(lengths):
+            raise GrucibleError(f"--row {self.row}: the case has the rows 0 to {len(lengths) - 1}")
+        most = int(lengths.max() if self.row is None else lengths[self.row])
+        if self.step is not None and self.step >= most:
+            whose = "the longest row" if self.row is None else f"row {self.row}"
+            has = f"{most} step{'s' * (most > 1)}, counted from 0" if most else "no step"
+            raise GrucibleError(f"--step {self.step}: {whose} has {has}")
+
+
+WHOLE = Part()
+"""All steps."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A trace, and the deviation `found` from it of what a runtime called `name` gave."""
+
+    trace: Trace
+    name: str = ""
+    found: Deviation | None = None
+
+    @property
+    def observed(self) -> list[Array | None]:
+        """By direction, the observed states (batch, steps, hidden); None where none were looked at.
+
+        They are in the case's dtype and the order of processing, NaN where none was handed out.
+        """
+        if self.found is None or self.found.states is None:
+            return [None] * len(self.trace.directions)
+        kind = FLOAT_TYPES[self.trace.case.dtype].numpy
+        with np.errstate(invalid="ignore"):
+            return [states.astype(kind) for states in self.found.states]
+
+
+def traced_against(exact: Trace, vectors: Path | None, source: Source) -> Traced:
+    """Compare a case of the vectors at a path (None: the core) with what `source` observes of it.
+
+    What goes wrong when the source ends is an error of the case, as in `check`. Raises VectorFileError for
+    vectors that are not as their digests say, and for outputs that are not of these vectors.
+    """
+    only = (literal(exact.case.id),)
+    [part] = observations(find_vectors(vectors, only), source, only)
+    found = exact.against_observed(part.observed)
+    if found.result.verdict in ANSWERED:
+        found = exact.against_observed(at_the_end(source, part.block, part.observed))
+    name = f"{source.name} {source.version}".rstrip()
+    return Traced(exact.under(found.reading), name, found)
+
+
+def trace_npz(traced: Traced) -> bytes:
+    """Make an .npz file of a trace: `lengths`, `forward/z` and so on, and `forward/observed`.
+
+    bfloat16 arrays are their 16 bits, uint16.
+    """
+    trace = traced.trace
+    arrays: Arrays = {FIRST: np.array(VERSION), "lengths": trace.directions[0].lengths}
+    arrays |= trace.arrays
+    for one, states in zip(trace.directions, traced.observed, strict=True):
+        if states is not None:
+            arrays[f"{one.direction}/observed"] = states
+    file = io.BytesIO()
+    np.savez(file, **stored_arrays(arrays))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def trace_json(traced: Traced, part: Part = WHOLE) -> str:
+    """Format part of a trace as JSON; infinities and NaN are the strings "inf", "-inf" and "nan"."""
+    trace, found = traced.trace, traced.found
+    value = {
+        FIRST: VERSION,
+        "id": trace.case.id,
+        "operator": trace.case.operator,
+        "dtype": trace.case.dtype,
+        "reading": " and ".join(trace.reading) or None,
+        "against": found and {"name": traced.name} | _describe_deviation(found),
+        "directions": [
+            {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
+            for one, states in zip(trace.directions, traced.observed, strict=True)
+            if part.has_direction(one)
+        ],
+    }
+    return format_json(value)
+
+
+def _describe_rows(
+    one: DirectionTrace, states: Array | None, part: Part
+) -> Iterator[dict[str, Any]]:
+    for row in part.rows(one):
+        steps = []
+        for step in part.steps(one, row):
+            values = {name: _encode(one.arrays[name][row, step]) for name in Step._fields}
+            if states is not None:
+                values["observed"] = _encode(states[row, step])
+            steps.append({"step": step, "time": int(one.time[row, step])} | values)
+        length = int(one.lengths[row])
+        yield {"row": row, "length": length, "h0": _encode(one.h0[row]), "steps": steps}
+
+
+def _describe_deviation(found: Deviation) -> dict[str, Any]:
+    result = found.result
+    return {
+        "verdict": result.verdict,
+        "message": result.message,
+        "where": result.where,
+        "worst_ratio": encode_number(result.worst_ratio),
+        "every_state": found.every,
+        "steps": found.steps,
+        "leaving": [_describe(one) for one in found.leaving],
+        "wrong": [_describe(one) for one in found.wrong],
+        "beside": [_describe(one) for one in found.beside],
+        "last_alone_right": found.last_alone_right,
+    }
+
+
+def _describe(one: Any) -> dict[str, Any]:
+    """Describe a finding by its fields, those of its place among them."""
+    value = asdict(one)
+    flat = value.pop("place", {}) | value
+    return {k: encode_number(v) if isinstance(v, float) else v for k, v in flat.items()}
+
+
+def _encode(array: Array) -> list[float | str]:
+    return [encode_number(value) for value in array.astype(np.float64).tolist()]

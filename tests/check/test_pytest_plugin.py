@@ -137,7 +137,7 @@ def test_without_a_test_file(project: Path) -> None:
     )
     assert see == f"see: grucible show v.h5 {CELL}/made/float32/wrong"
     assert "returned a NoneType; expected a dict with Ho" in printed
-    assert re.search(r"^> +raise ValueError\(\"no such kernel\"\)$", printed, re.M)
+    assert re.search(r"File .*my_gru.py\", line \d+, in run$", printed, re.M)
     assert "check/pytest_plugin" not in printed
     assert "[XPASS(strict)] as in release 1 (https://example.org/1)" in printed
     assert f"XFAIL grucible::{CELL}/made/float32/known-wrong - as in release 1" in printed
@@ -407,10 +407,6 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
         "right",
         "wrong",
     }
-    assert "the runtime raised BaseExceptionGroup, which is of a test (two" in printed
-    assert "the runtime raised Skipped, which is of a test (could not import 'not_there'" in printed
-    for name in ("Exit", "Skipped", "XFailed"):
-        assert f"the runtime raised {name}, which is of a test (all is well)" in printed
 
 
 def test_no_other_plugin_lets_a_test_pass_that_did_not_run(project: Path) -> None:

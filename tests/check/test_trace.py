@@ -19,10 +19,8 @@ import grucible
 from grucible import Case, GrucibleError, Question
 from grucible.check.reports.deviation import sentences, verdict, wrong_steps
 from grucible.check.reports.trace import against_lines, step_lines
-from grucible.check.tracing.deviation import Deviation, WrongStep
-from grucible.check.tracing.observing import Traced
-from grucible.check.tracing.part import WHOLE, Part
-from grucible.check.tracing.states import Place
+from grucible.check.tracing.deviation import Deviation, Place, WrongStep
+from grucible.check.tracing.trace import WHOLE, Part, Traced
 
 from .conftest import HERE, Command, bad_usage, strict_json
 
