@@ -21,9 +21,7 @@ from ...judging.case_result import CaseResult
 from ...judging.compare import ratios
 from ...judging.growth import Growth, step_errors
 from ...report import CORE, Report
-from ...tracing.observing import Traced
-from ...tracing.part import WHOLE
-from ...tracing.trace import trace
+from ...tracing.trace import WHOLE, Traced, trace
 from ..findings import plainest, sentence
 from ..show import asked_lines
 from ..trace import against_lines, step_lines
