@@ -16,7 +16,7 @@ from .judging.case_result import CaseResult
 from .judging.expectations import Expectation, Use
 from .judging.grade import Grade
 from .judging.growth import Growth
-from .observed.origin import Origin
+from .observed.observations import Origin
 from .reach import Reach, reach
 from .refusals.refusal import Refusal
 

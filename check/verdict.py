@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,26 +11,51 @@ import numpy as np
 from ..cases.console import format_own_error
 from ..cases.errors import GrucibleError, several, texts
 from ..cases.selection import nothing_selected
-from ..vectors.find import case_tiers, find_vectors
+from ..vectors.vector_set import VectorSet, open_set
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, check_expectations
-from .judging.case_result import ANSWERED, DECIDING, CaseResult
+from .judging.case_result import DECIDING, CaseResult
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
 from .judging.expectations import Expectation, check_require, must_support
 from .judging.grade import Grade
 from .judging.growth import Growth, see_growth
 from .judging.judge import judge_block
 from .judging.one_reading import one_reading
-from .judging.traits import KnownTraits, Traits
-from .observed.observations import Slice, observations
-from .observed.origin import Origin
-from .observed.source import Answering, Ending, FromRuntime, Source
+from .judging.traits import KnownTraits
+from .observed.observations import Origin, Slice, observe, origin
+from .observed.source import FromRuntime, Source
 from .refusals.refusal import Refusal
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the user demands of outputs.
+
+    `criteria` are those of each dtype. Unsupported is a failure where a glob of `require` matches. Where it
+    is `strict`, what must be refused is asked too, and accepting it is a failure. Stale expectations make the
+    exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the answers is evaluated anew.
+    Without `diagnose`, failures are not explained.
+    """
+
+    criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
+    expectations: Sequence[Expectation] = ()
+    require: Sequence[str] = ()
+    diagnose: bool = True
+    strict: bool = False
+    allow_stale: bool = False
+    recompute: float = 0.0
+
+    def check(self, vectors: VectorSet) -> None:
+        """Raise GrucibleError for what cannot be demanded of the cases of `vectors`."""
+        check_expectations(self.expectations, diagnosed=self.diagnose)
+        if self.require:
+            tiers = vectors.tiers.items()
+            check_require(self.require, ((one, tier in DECIDING) for one, tier in tiers))
 
 
 def verify(
@@ -62,130 +87,99 @@ def verify(
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
     if not callable(runtime):
         raise TypeError(f"runtime is of type {type(runtime).__name__}; expected a function")
-    source = FromRuntime(
-        describe_runtime(getattr(runtime, "__name__", type(runtime).__name__), runtime)
+    name = getattr(runtime, "__name__", type(runtime).__name__)
+    source = FromRuntime(describe_runtime(name, runtime))
+    demand = Demand(
+        chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp),
+        several("expectations", expectations, Expectation, "a grucible.Expectation"),
+        texts("require", require),
+        diagnosis,
+        strict,
+        allow_stale,
     )
     path = None if vectors is None else Path(vectors)
-    criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
-    known = several("expectations", expectations, Expectation, "a grucible.Expectation")
-    # what the user set is for the runtime, and outputs may be anything
-    with np.errstate(all="ignore"):
-        return judge(
-            path, source, criteria, texts("select", select), known,
-            require=texts("require", require), diagnosis=diagnosis, strict=strict, allow_stale=allow_stale,
-        )  # fmt: skip
+    with open_set(path, texts("select", select)) as opened:
+        return judge(opened, source, demand)
 
 
 def judge(
-    vectors: Path | None,
+    vectors: VectorSet,
     source: Source,
-    criteria: Mapping[str, Criterion],
-    select: Sequence[str] = (),
-    expectations: Sequence[Expectation] = (),
+    demand: Demand,
     *,
-    require: Sequence[str] = (),
-    diagnosis: bool = True,
     interruptible: bool = False,
-    recompute_share: float = 0.0,
-    strict: bool = False,
-    allow_stale: bool = False,
-    asked: str = "",
-    outputs: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """The report on what `source` observed of the vectors; `advance(n)` as cases are judged.
+    """Judge what `source` answers to the cases of `vectors`; `advance(n)` as cases are judged.
 
-    Without `diagnosis`, failures are not explained. Where it is `interruptible`, Ctrl-C gives the report on
-    what has been compared, if anything. `recompute_share` (0 to 1) of the answers is evaluated anew. Where
-    it is `strict`, the source, a runtime, is asked what it must refuse, after all cases. `asked` is what the
-    user called the runtime, or `outputs` the outputs.
+    Where it is `interruptible`, Ctrl-C gives the report on what has been compared, if anything.
     """
-    check_expectations(expectations, diagnosed=diagnosis)
-    if require:
-        tiers = case_tiers(vectors, select)
-        check_require(require, ((one, tier in DECIDING) for one, tier in tiers))
-    files = find_vectors(vectors, select)
-    seen = _Seen(criteria, require, diagnosis, recompute_share)
+    demand.check(vectors)
+    seen = _Seen(demand)
     interrupted = False
-    try:
-        for part in observations(files, source, select, advance):
-            seen.see(part)
-        if isinstance(source, Ending):
-            seen.see_the_end(source)
-        if strict:
-            seen.ask_what_must_be_refused(source, select)
-    except KeyboardInterrupt:
-        if not (interruptible and seen.results):
-            raise
-        interrupted = True
-        seen.failing.clear()  # who interrupts does not wait for a diagnosis
-    if not seen.results and not seen.refusals:
-        raise nothing_selected(select)
-    report = _explained(vectors, source, seen, interruptible, interrupted)
-    found = apply_expectations(report, expectations, vectors, select)
-    return replace(found, allow_stale=allow_stale, asked=asked, outputs=outputs)
+    # what the user set is for the runtime, and outputs may be anything
+    with np.errstate(all="ignore"):
+        try:
+            for part in observe(vectors, source, advance):
+                seen.see(part)
+            if demand.strict:
+                seen.ask_what_must_be_refused(source, vectors.select)
+        except KeyboardInterrupt:
+            if not (interruptible and seen.results):
+                raise
+            interrupted = True
+        if not seen.results and not seen.refusals:
+            raise nothing_selected(vectors.select)
+        report = _explained(vectors, source, seen, interruptible, interrupted)
+        found = apply_expectations(report, demand.expectations, vectors.path, vectors.select)
+    return replace(found, allow_stale=demand.allow_stale)
 
 
 def _explained(
-    vectors: Path | None, source: Source, seen: _Seen, interruptible: bool, interrupted: bool
+    vectors: VectorSet, source: Source, seen: _Seen, interruptible: bool, interrupted: bool
 ) -> Report:
-    """The report on all that was seen; without what explains it, where Ctrl-C comes meanwhile."""
-    try:
-        return _report(vectors, source, seen, interrupted=interrupted)
-    except KeyboardInterrupt:
-        if not (interruptible and seen.results):
-            raise
-        seen.failing.clear()
-        return _report(vectors, source, seen, interrupted=True)
+    """Make the report on all that was seen; without what explains it, where Ctrl-C comes meanwhile."""
+    if not interrupted:
+        try:
+            found = _diagnosis(source, seen)
+            return replace(seen.report(vectors, source, found), failing=seen.failing.parts)
+        except KeyboardInterrupt:
+            if not (interruptible and seen.results):
+                raise
+    return replace(seen.report(vectors, source, Diagnosis()), interrupted=True)
 
 
-def _report(vectors: Path | None, source: Source, seen: _Seen, *, interrupted: bool) -> Report:
-    """The report on all that was seen, with what explains the failures."""
-    held = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
-    failing = seen.failing
-    replies = source.replies if isinstance(source, Answering) and not interrupted else None
+def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
+    """Look for what explains the failures."""
+    classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
+    failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
     try:
-        found = diagnose(
-            failing.parts, held, Passing(seen.passed, seen.criteria), failing.left_out, replies
+        return diagnose(
+            failing.parts,
+            classes,
+            passing,
+            failing.left_out,
+            lambda questions: list(source.answer(questions)),
         )
     except (GrucibleError, OSError):
         raise  # a runtime or a file: the user can mend it
     except Exception as error:  # ours: the verdict stands without what explains it
-        found = _broken_off(failing, error)
-    results, mixed = one_reading(seen.results)
-    deviating = sum(now is not before for now, before in zip(results, seen.results, strict=True))
-    return Report(
-        runtime=source.name,
-        runtime_version=source.version,
-        vectors=str(vectors) if vectors else CORE,
-        origins=seen.origins,
-        recomputed=seen.recomputed,
-        grades=seen.grades,
-        results=results,
-        diagnosis=found.with_mixed(mixed, deviating) if seen.diagnosis else found,
-        interrupted=interrupted,
-        failing=failing.parts,
-        growth=seen.growth,
-        refusals=seen.refusals,
-    )
+        return _broken_off(failing, error)
 
 
 def _broken_off(failing: Failing, error: Exception) -> Diagnosis:
-    """The diagnosis of failures that ended by an error of its own: nothing explains them."""
+    """Make the diagnosis of failures that ended by an error of its own: nothing explains them."""
     ids = [case_id for part in failing.parts for case_id in part.block.ids]
     ids += [case_id for _, case_id in failing.left_out]
-    told = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
-    return Diagnosis((), len(ids), frozenset(ids), (told,), broke_off=told)
+    why = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
+    return Diagnosis((), len(ids), frozenset(ids), (why,), broke_off=why)
 
 
 @dataclass
 class _Seen:
     """What was found of the cases that have been compared."""
 
-    criteria: Mapping[str, Criterion]
-    require: Sequence[str]
-    diagnosis: bool
-    recompute_share: float
+    demand: Demand
     results: list[CaseResult] = field(default_factory=list)
     failing: Failing = field(default_factory=Failing)
     passed: list[Passed] = field(default_factory=list)
@@ -198,70 +192,58 @@ class _Seen:
 
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, by answers of which some are evaluated anew first."""
-        if self.recompute_share:
+        if self.demand.recompute:
             from .judging.recompute import recompute  # the exact evaluation, slow to import
 
             first = not self.recomputed
-            self.recomputed += recompute(part, self.recompute_share, one_at_least=first)
-        self.origins[part.relative] = part.origin
-        dtype = part.block.dtype
-        grade = self.grades.setdefault(dtype, Grade(dtype, self.criteria[dtype]))
-        check_classes(part.file, part.block)
-        if part.origin != "published":
-            check_chains(part.file, part.block)
-        found = judge_block(part.relative, part.block, part.observed, grade)
-        see_growth(self.growth.setdefault(dtype, Growth()), part, found, self.criteria[dtype])
+            self.recomputed += recompute(part, self.demand.recompute, one_at_least=first)
+        file, block = part.file, part.block
+        if file.relative not in self.origins:
+            self.origins[file.relative] = origin(file)
+        criterion = self.demand.criteria[block.dtype]
+        grade = self.grades.setdefault(block.dtype, Grade(block.dtype, criterion))
+        check_classes(file.path, block)
+        if self.origins[file.relative] != "published":
+            check_chains(file.path, block)
+        found = judge_block(file.relative, block, part.observed, grade)
+        see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
-            _demanded(one, traits, self.require)
+            replace(one, traits=traits, must_support=must_support(one.id, self.demand.require))
             for one, traits in zip(found, self.traits.of(part.stored, part.rows), strict=True)
         ]
-        if self.diagnosis:
-            _keep_failing(self.failing, part, found, self.criteria[dtype])
-            self.passed += _passed(part, found)
+        if self.demand.diagnose:
+            self._keep(part, found, criterion)
 
-    def see_the_end(self, source: Ending) -> None:
-        """Let the source end: what goes wrong then is an error of the last case that was answered."""
-        wrong = source.finish()
-        for place, one in enumerate(self.results):
-            if one.id in wrong and one.verdict in ANSWERED:
-                said = wrong[one.id]
-                self.results[place] = CaseResult(
-                    one.id, one.operator, one.tier, one.dtype, "error", message=said.message,
-                    fault=said.fault, must_support=one.must_support, traits=one.traits,
-                )  # fmt: skip
+    def _keep(self, part: Slice, results: Sequence[CaseResult], criterion: Criterion) -> None:
+        """Keep, for the diagnosis, the deciding cases that failed, and where those stand that passed."""
+        deciding = [(row, r.verdict) for row, r in enumerate(results) if r.decides]
+        if passed := [row for row, verdict in deciding if verdict == "passed"]:
+            self.passed.append(Passed(part.file.path, part.block.path, part.rows[passed]))
+        if failed := [row for row, verdict in deciding if verdict == "failed"]:
+            outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
+            self.failing.add(part.block.rows(np.array(failed)), outputs, criterion)
 
     def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
         """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""
-        if not isinstance(source, Answering):
-            raise GrucibleError("what must be refused is asked of a runtime; outputs are only read")
         from .refusals.asking import refusals
 
         operators = {result.operator for result in self.results}
         dtypes = {result.dtype for result in self.results}
         self.refusals = refusals(source, operators, dtypes, select)
 
-
-def _demanded(result: CaseResult, traits: Traits, require: Sequence[str]) -> CaseResult:
-    """The result with what the case asks for, and whether it must be supported."""
-    return replace(result, traits=traits, must_support=must_support(result.id, require))
-
-
-def _keep_failing(
-    failing: Failing, part: Slice, results: Sequence[CaseResult], criterion: Criterion
-) -> None:
-    """Keep the deciding cases of a slice that failed, with their inputs, which the slice may lack."""
-    failed = [row for row, r in enumerate(results) if r.decides and r.verdict == "failed"]
-    if not failed:
-        return
-    at = part.rows[failed]
-    first = int(at.min())
-    whole = part.stored.read(first, int(at.max()) + 1)
-    outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
-    failing.add(whole.rows(at - first), outputs, criterion)
-
-
-def _passed(part: Slice, results: Sequence[CaseResult]) -> Iterator[Passed]:
-    """The deciding cases of a slice that passed."""
-    rows = [row for row, r in enumerate(results) if r.decides and r.verdict == "passed"]
-    if rows:
-        yield Passed(part.file, part.block.path, part.rows[rows])
+    def report(self, vectors: VectorSet, source: Source, found: Diagnosis) -> Report:
+        """Make the report, in which `found` explains the failures."""
+        results, mixed = one_reading(self.results)
+        deviating = sum(now is not one for now, one in zip(results, self.results, strict=True))
+        return Report(
+            runtime=source.name,
+            runtime_version=source.version,
+            vectors=str(vectors.path) if vectors.path else CORE,
+            origins=self.origins,
+            recomputed=self.recomputed,
+            grades=self.grades,
+            results=results,
+            diagnosis=found.with_mixed(mixed, deviating) if self.demand.diagnose else found,
+            growth=self.growth,
+            refusals=self.refusals,
+        )

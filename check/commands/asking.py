@@ -11,10 +11,10 @@ import click
 
 from ...cases.console import format_command, say
 from ...cases.selection import options_of
-from .options import SELECT, VECTORS, progress_over_cases
+from .options import SELECT, VECTORS, opened_with_progress
 
 if TYPE_CHECKING:
-    from ..observed.asking import Asked
+    from ..observed.exchange import Asked
 
 
 @click.command("ask")
@@ -29,11 +29,11 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What
     the program says to it belongs in NAME.answers beside it, for grucible check --outputs DIR.
     """
-    from ..observed.asking import ask
+    from ..observed.exchange import ask
 
     written: list[Asked] = []
-    with progress_over_cases("writing", vectors, select) as progress:
-        for asked in ask(vectors, out, select, progress.advance):
+    with opened_with_progress("writing", vectors, select) as (opened, progress):
+        for asked in ask(opened, out, progress.advance):
             written.append(asked)
             count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
             progress.say(f"{asked.files.questions}: {count}, {_size(asked.bytes)}")

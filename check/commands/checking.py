@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,9 @@ from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progr
 from .written import Written, written
 
 if TYPE_CHECKING:
+    from ...vectors.vector_set import VectorSet
     from ..judging.criterion import Criterion
-    from ..observed.answers_file import FromAnswers
-    from ..observed.outputs_file import FromOutputs
-    from ..observed.pool import RuntimePool
+    from ..observed.source import Source
     from ..report import Report
 
 
@@ -85,18 +85,23 @@ def check_command(
     expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
     with to.told_at_the_end() as reports:
         for runtime in runtimes or (None,):
-            with (
-                _observed(runtime, outputs, timeout, jobs, memory, strict) as source,
-                progress_over_cases("checking", vectors, select) as progress,
-            ):
-                from ..verdict import judge  # takes as long as the process of a runtime to start
+            with _source(runtime, outputs, timeout, jobs, memory, strict) as source:
+                from ...vectors.vector_set import open_set
+                from ..verdict import Demand, judge  # takes as long as the runtime's process
 
-                reports.append(judge(
-                    vectors, source, criteria, select, expectations,
-                    require=require, diagnosis=not no_diagnose, interruptible=True, strict=strict,
-                    allow_stale=allow_stale, recompute_share=recompute or 0.0,
-                    asked=runtime or "", outputs=str(outputs or ""), advance=progress.advance,
-                ))  # fmt: skip
+                demand = Demand(
+                    criteria, expectations, require, not no_diagnose, strict, allow_stale,
+                    recompute or 0.0,
+                )  # fmt: skip
+                with (
+                    open_set(vectors, select) as opened,
+                    source(opened) as answering,
+                    progress_over_cases("checking", opened) as progress,
+                ):
+                    found = judge(
+                        opened, answering, demand, interruptible=True, advance=progress.advance
+                    )
+                reports.append(replace(found, asked=runtime or "", outputs=str(outputs or "")))
             if reports[-1].interrupted:
                 break
         reports[:] = [finish(report, vectors, select) for report in reports]
@@ -111,20 +116,20 @@ def _exit_status(reports: Sequence[Report]) -> int:
 
 
 @contextlib.contextmanager
-def _observed(
+def _source(
     runtime: str | None,
     outputs: Path | None,
     timeout: float,
     jobs: int | None,
     memory: int | None,
     strict: bool,
-) -> Iterator[RuntimePool | FromOutputs | FromAnswers]:
-    """What is judged: a runtime, whose first process starts now, or outputs made elsewhere.
+) -> Iterator[Callable[[VectorSet], contextlib.closing[Source]]]:
+    """Start a runtime, whose first process loads it meanwhile; or outputs made elsewhere are judged.
 
-    Raises click.UsageError where both are given, or neither, or an option that outputs made elsewhere have no
-    use for.
+    Gives what opens the source for a set of vectors. Raises click.UsageError where both are given, or
+    neither, or an option that outputs made elsewhere have no use for.
     """
-    from ..observed.answers_file import outputs_at
+    from ..observed.exchange import outputs_at
     from ..observed.pool import RuntimePool
 
     if outputs is not None and runtime is None:
@@ -132,10 +137,9 @@ def _observed(
         for option, value in given.items():
             if value is not None:
                 raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
-        with contextlib.closing(outputs_at(outputs)) as source:
-            yield source
+        yield lambda vectors: contextlib.closing(outputs_at(outputs, vectors))
     elif runtime is not None and outputs is None:
         with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
-            yield pool
+            yield lambda _: contextlib.closing(pool)
     else:
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")

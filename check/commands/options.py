@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from .option_values import seconds, size_in_bytes
 
 if TYPE_CHECKING:
     from ...cases.console import Progress
+    from ...vectors.vector_set import VectorSet
 
 Command = TypeVar("Command", bound=Callable[..., object])
 VECTORS = click.argument(
@@ -70,15 +71,21 @@ RUNTIME_HELP = (
 )
 
 
-def progress_over_cases(
-    what: str, vectors: Path | None, select: tuple[str, ...]
-) -> contextlib.AbstractContextManager[Progress]:
-    """The progress over the selected cases of the vectors; they are counted where it is drawn."""
+@contextlib.contextmanager
+def progress_over_cases(what: str, vectors: VectorSet) -> Iterator[Progress]:
+    """Show the progress over the selected cases of a set, which are counted where it is drawn."""
     from ...cases.console import show_progress
-    from ...cases.selection import selected
-    from ...vectors.find import case_ids
 
-    total = (
-        sum(selected(i, select) for i in case_ids(vectors, select)) if sys.stderr.isatty() else 0
-    )
-    return show_progress(what, total)
+    with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
+        yield progress
+
+
+@contextlib.contextmanager
+def opened_with_progress(
+    what: str, path: Path | None, select: tuple[str, ...]
+) -> Iterator[tuple[VectorSet, Progress]]:
+    """Open a set of vectors, and show the progress over its selected cases."""
+    from ...vectors.vector_set import open_set
+
+    with open_set(path, select) as vectors, progress_over_cases(what, vectors) as progress:
+        yield vectors, progress

@@ -11,7 +11,7 @@ import click
 from ...cases.console import format_command, put, say
 from ...cases.files import check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
-from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, progress_over_cases, selection
+from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, opened_with_progress, selection
 
 if TYPE_CHECKING:
     from ..profiling.profile import Profile
@@ -61,7 +61,10 @@ def profile_command(
     found: list[Profile] = []
     try:
         for number, name in enumerate(runtimes):
-            with progress_over_cases(f"asking {name}", vectors, select or FEATURES) as progress:
+            with opened_with_progress(f"asking {name}", vectors, select or FEATURES) as (
+                _,
+                progress,
+            ):
                 found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
             if as_json:
                 continue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
+from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, opened_with_progress
 
 
 @click.command("run")
@@ -36,8 +36,10 @@ def run_command(
     from ..observed.pool import RuntimePool
     from ..observed.recording import record
 
-    source = RuntimePool(runtime, timeout, jobs, memory)
-    with contextlib.closing(source), progress_over_cases("running", vectors, select) as progress:
-        for relative, counts in record(vectors, source, out, select, progress.advance):
+    with (
+        contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as source,
+        opened_with_progress("running", vectors, select) as (opened, progress),
+    ):
+        for relative, counts in record(opened, source, out, progress.advance):
             told = ", ".join(f"{count} {status}" for status, count in counts.items())
             progress.say(f"{relative}: {told}")

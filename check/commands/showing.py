@@ -11,7 +11,7 @@ from ...cases.console import format_command, put, say
 from ...cases.selection import FEATURES, options_of
 from ...cases.strict_json import format_json
 from .case_words import CASE_WORDS, vectors_and_case
-from .options import SELECT, TIMEOUT_SECONDS, VECTORS, progress_over_cases, selection
+from .options import SELECT, TIMEOUT_SECONDS, VECTORS, opened_with_progress, selection
 
 if TYPE_CHECKING:
     from ...gen.variants.evaluate import Limits
@@ -86,7 +86,7 @@ def score_command(
     from ..score import score
 
     limits = _limits(rtol, atol, pairs=pairs)
-    with progress_over_cases("scoring", vectors, select) as progress:
+    with opened_with_progress("scoring", vectors, select) as (_, progress):
         found = score(vectors, select, misreading, progress.advance, limits)
     if as_json:
         put(score_json(found))

@@ -14,9 +14,8 @@ from .case_words import CASE_WORDS, vectors_and_case
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT
 
 if TYPE_CHECKING:
-    from ..observed.answers_file import FromAnswers
-    from ..observed.outputs_file import FromOutputs
-    from ..observed.pool import RuntimePool
+    from ...vectors.vector_set import VectorSet
+    from ..observed.source import Source
     from ..tracing.trace import Part, Traced
 
 
@@ -64,17 +63,22 @@ def trace_command(
     grucible trace openvino.GRUCell-3/plain/float32/lbr --runtime my_gru:run
     """
     from ...cases.files import check_replaceable
+    from ...cases.selection import literal
+    from ...vectors.vector_set import open_set
     from ..reports.show import find_case
     from ..tracing.trace import MARK, Part, Traced, trace, trace_json, traced_against
 
     vectors, wanted = vectors_and_case(words)
     if npz:
         check_replaceable(npz, MARK)
-    with _source(runtime, against, timeout, memory) as source:
-        block, file = find_case(vectors, wanted)
+    block, file = find_case(vectors, wanted)
+    with (
+        open_set(vectors, (literal(block.ids[0]),)) as opened,
+        _source(runtime, against, timeout, memory, opened) as source,
+    ):
         exact, part = trace(block.case(0)), Part(direction, row, step)
         part.check(exact.directions)
-        traced = traced_against(exact, vectors, source) if source else Traced(exact)
+        traced = traced_against(exact, opened, source) if source else Traced(exact)
     if npz:
         _write(traced, npz, err=as_json)
     if as_json:
@@ -106,10 +110,14 @@ def _tell(traced: Traced, file: str, part: Part, *, full: bool, steps: bool) -> 
 
 @contextlib.contextmanager
 def _source(
-    runtime: str | None, outputs: Path | None, timeout: float, memory: int | None
-) -> Iterator[RuntimePool | FromOutputs | FromAnswers | None]:
+    runtime: str | None,
+    outputs: Path | None,
+    timeout: float,
+    memory: int | None,
+    vectors: VectorSet,
+) -> Iterator[Source | None]:
     """What is held against the exact steps, if anything."""
-    from ..observed.answers_file import outputs_at
+    from ..observed.exchange import outputs_at
     from ..observed.pool import RuntimePool
 
     if runtime is not None and outputs is not None:
@@ -120,7 +128,7 @@ def _source(
         with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
             yield pool
     elif outputs is not None:
-        with contextlib.closing(outputs_at(outputs)) as source:
+        with contextlib.closing(outputs_at(outputs, vectors)) as source:
             yield source
     else:
         yield None

@@ -23,7 +23,7 @@ from ...vectors.exchange.read_export import open_export
 from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.hdf5_writing import MARKS, prepare_place
 from ...vectors.reader import open_vectors
-from ..observed.outputs_file import check_outputs_place, new_outputs_file
+from ..observed.recording import check_outputs_place, new_outputs_file
 from ..observed.source import Observed, Status
 from .foreign import ForeignCase, each_once
 
@@ -179,10 +179,10 @@ def _write_expected(vectors: Path, outputs: Path, about: str, cases: Sequence[Fo
     with open_vectors(vectors) as opened, new_outputs_file(outputs, about, "") as writer:
         for stored in opened.blocks():
             parts = [
-                (block, _observed(block, [by_id[case_id].expected() for case_id in block.ids]))
+                _observed(block, [by_id[case_id].expected() for case_id in block.ids])
                 for block in stored.slices()
             ]
-            writer.write(parts[0][0], stored.ids, parts)
+            writer.write(stored.path, stored.ids, parts)
 
 
 def _observed(block: Block, expected: Sequence[Arrays]) -> Observed:

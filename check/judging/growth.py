@@ -72,11 +72,7 @@ def see_growth(
     if not seen or not y or y.name not in part.observed.outputs:
         return
     tensor = part.stored.operator.tensor("lengths")
-    lengths = None
-    if tensor and tensor.name in part.stored.inputs:
-        first = int(part.rows[0])
-        stored = part.stored.inputs[tensor.name].read(first, int(part.rows[-1]) + 1)
-        lengths = stored[part.rows - first]
+    lengths = part.block.inputs.get(tensor.name) if tensor else None
     errors = step_errors(part.block, part.observed.outputs, criterion, lengths)
     if errors is not None:
         growth.see(errors[seen], np.array([results[row].verdict == "passed" for row in seen]))

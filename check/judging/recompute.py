@@ -20,16 +20,15 @@ def recompute(part: Slice, share: float, *, one_at_least: bool) -> int:
 
     Raises VectorFileError for the first one whose answer is not what the evaluation gives.
     """
-    rows = np.array([int(row) for row in part.rows if _chosen(part.stored.ids[row], share)], int)
+    rows = np.array([row for row, one in enumerate(part.block.ids) if _chosen(one, share)], int)
     if not rows.size and one_at_least:
-        rows = part.rows[:1]
+        rows = np.zeros(1, int)
     if not rows.size:
         return 0
-    first = int(rows.min())
-    block = part.stored.read(first, int(rows.max()) + 1).rows(rows - first)
+    block = part.block.rows(rows)
     for row, why in sorted(differing(block).items()):
         raise VectorFileError(
-            f"{part.file}: {block.ids[row]}: {why}; do not judge by this file, generate it again"
+            f"{part.file.path}: {block.ids[row]}: {why}; do not judge by this file, generate it again"
         )
     return len(block)
 

@@ -4,181 +4,153 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
-import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
 
-from ...cases.commands import watchdog
 from ...cases.console import join_lines, say
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ..protocol.channel import Channel
-from .threads import start_thread
+from .watchdog import MARK, VARIABLE, kill_started_by, start_watchdog
 
 MOST_SHOWN = 16 << 10
-"""So many bytes of what a runtime writes to standard error, or prints, are passed on."""
-MOST_KEPT = 4 << 10
-"""So many of the last ones are kept, for when the process dies."""
-MOST_TOLD = 200
-"""So many characters of the last line stand in the finding of a death."""
+"""Maximum characters of a process's standard error that are passed on; a report must stay readable."""
+MOST_LAST = 200
+"""Maximum characters of its last line in the finding of its death."""
+END_SECONDS = 1.0
+"""How long a process that has closed its pipes may take to end by itself."""
 LAST_WORDS_SECONDS = 0.5
-"""How long the last words of a process that has ended are waited for."""
+"""How long to wait for the last words of a process that has ended."""
 
 
 class Child:
     """A process that runs `command`, in a session of its own; `channel` leads to it.
 
-    Its address space may have `memory` bytes. What it writes to standard error is passed on under
-    `name`, to some length, and what it started ends with it.
+    Its address space may have `memory` bytes. What it writes to standard error is passed on under `name`, to
+    some length, and what it started ends with it. Raises OSError where it does not start.
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        self.name, self._shown, self._mark = name, 0, watchdog.new_mark()
-        _see_how_children_end()
+        if os.name == "nt":
+            raise RuntimeNotUsable(
+                "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
+                "pytest without --grucible-isolated"
+            )
+        start_watchdog()
+        self.name, self.last_line = name, ""
+        # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
+        tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ, VARIABLE: MARK}
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            bufsize=0,
-            env={**_environment(), watchdog.MARK: self._mark},
+            env=tuned,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.channel = Channel(
             self._process.stdout.fileno(), self._process.stdin.fileno(), self.alive
         )
-        self._last = bytearray()
-        self._stop = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        try:
-            watchdog.watch(self._process.pid, self._mark)
-            if memory is not None:
-                _limit(self._process.pid, memory)
-            start_thread(self._listener)
-        except BaseException:
-            self._give_up()
-            raise
-
-    def _give_up(self) -> None:
-        """End a process that cannot be watched, limited or listened to."""
-        watchdog.kill(self._process.pid, self._mark)
-        self._process.wait()
-        with contextlib.suppress(OSError):  # there may be no watchdog
-            watchdog.forget(self._process.pid)
-        self._close_pipes()
+        self._listener.start()
+        if memory is not None:
+            try:
+                _limit_memory(self._process.pid, memory)
+            except GrucibleError:
+                self.close()
+                raise
 
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        if self._process.returncode is not None:
-            return False
-        with contextlib.suppress(ChildProcessError):
-            # it is not waited for here: until it is, its number and its group are its own
-            return os.waitid(os.P_PID, self._process.pid, _ENDED) is None
-        return False
+        """Tell whether the process still runs."""
+        return self._process.poll() is None
 
     def kill(self) -> int:
-        """End the process and what is left of its group; the exit status, as subprocess gives it.
+        """End the process and what it started; give its exit status, as subprocess does.
 
         That of a process which had ended before is its own.
         """
-        if self._process.returncode is None:
-            if not self.alive():
-                self._listener.join(LAST_WORDS_SECONDS)
-            watchdog.kill(self._process.pid, self._mark)
-            self._process.wait()
-            watchdog.forget(self._process.pid)
-        self._stop.set()
-        return self._process.returncode
+        if self.alive():
+            kill_started_by(self._process.pid)
+        else:
+            self._listener.join(LAST_WORDS_SECONDS)
+        if sys.platform != "win32":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        return self._process.wait()
 
     def ended(self, within: float) -> bool:
-        """Whether the process ends by itself within so many seconds."""
-        until = time.monotonic() + within
-        while self.alive() and time.monotonic() < until:
-            time.sleep(0.01)
+        """Tell whether the process ends by itself within some seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(within)
         return not self.alive()
 
     def end_input(self) -> None:
         """End the process's standard input: nothing may be sent any more."""
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        self._process.stdin.close()
+
+    def how_it_ended(self) -> str:
+        """Say how it ended that has closed its pipes; one that goes on all the same is stopped."""
+        by_itself = self.ended(END_SECONDS)
+        code = self.kill()
+        last = f"; it last wrote: {self.last_line}" if self.last_line else ""
+        if not by_itself:
+            return f"closed its connection, and was stopped{last}"
+        if code < 0:
+            return f"crashed ({_signal_name(-code)}){last}"
+        return f"ended its process (exit status {code}){last}"
+
+    def wrong_at_its_end(self) -> str:
+        """End its input after its last answer, and say what goes wrong then; "" where nothing does."""
+        until = time.monotonic() + END_SECONDS
+        self.channel.record()
+        self.end_input()
+        self.channel.rest(until)
+        if surplus := self.channel.recorded:
+            return (
+                f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
+            )
+        if self.ended(max(0.0, until - time.monotonic())) and self.kill() < 0:
+            return f"after its last answer, the runtime {self.how_it_ended()}"
+        return ""
 
     def close(self) -> None:
-        """End the process, and close the pipes: nobody may be at the channel any more."""
+        """End the process, and close the pipes to it."""
         self.kill()
-        self._listener.join()
-        self._close_pipes()
-
-    def _close_pipes(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        self._listener.join(LAST_WORDS_SECONDS)
+        self.channel.close()
+        for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    @property
-    def last_line(self) -> str:
-        """The last line that the process wrote to standard error, shortened; "" where there is none."""
-        lines = join_lines(
-            self._last.decode("utf-8", "backslashreplace").rstrip().rpartition("\n")[2]
-        )
-        return lines if len(lines) <= MOST_TOLD else f"… {lines[-MOST_TOLD:]}"
-
     def _listen(self) -> None:
+        """Pass on what the process writes to standard error, until all that write there have ended."""
         assert self._process.stderr is not None
-        descriptor = self._process.stderr.fileno()
-        waiting = select.poll()
-        waiting.register(descriptor, select.POLLIN)
-        line = bytearray()
-        while not self._stop.is_set():
-            if not waiting.poll(100):
-                continue
-            data = os.read(descriptor, 64 << 10)
-            if not data:
-                break
-            self._last = (self._last + data)[-MOST_KEPT:]
-            line += data
-            *lines, line = line.replace(b"\r", b"\n").split(b"\n")
-            if len(line) > MOST_SHOWN:
-                lines, line = [*lines, line], bytearray()
-            for one in lines:
-                self._show(one)
-        self._show(line)
-
-    def _show(self, line: bytearray) -> None:
-        if not line or self._shown > MOST_SHOWN:
-            return
-        self._shown += len(self.name) + len(line)
-        text = join_lines(line[:MOST_SHOWN].decode("utf-8", "backslashreplace"))
-        if self._shown > MOST_SHOWN:
-            text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
-        say(f"{self.name}: {text}", err=True)
+        shown = 0
+        with self._process.stderr as written:
+            for line in iter(lambda: written.readline(MOST_SHOWN), b""):
+                text = join_lines(line.decode("utf-8", "backslashreplace"))
+                if not text:
+                    continue
+                self.last_line = text if len(text) <= MOST_LAST else f"… {text[-MOST_LAST:]}"
+                if shown <= MOST_SHOWN:
+                    shown += len(self.name) + len(text)
+                    if shown > MOST_SHOWN:
+                        text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
+                    say(f"{self.name}: {text}", err=True)
 
 
-_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
-
-
-def _see_how_children_end() -> None:
-    """Let the system keep how a child ended: where SIGCHLD is ignored, as who started us may have left it, it
-    does not. A handler of the program that we are part of stays."""
-    if signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN:
-        return
-    try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    except ValueError:  # not in the main thread
-        raise GrucibleError(
-            "SIGCHLD is ignored here, so that nobody sees how a process ends; let the main thread call "
-            "signal.signal(signal.SIGCHLD, signal.SIG_DFL) first"
-        ) from None
-
-
-def _limit(process: int, memory: int) -> None:
-    if not hasattr(resource, "prlimit"):
+def _limit_memory(process: int, memory: int) -> None:
+    if sys.platform != "linux":
         raise GrucibleError("--memory: this system cannot limit another process; leave it out")
+    import resource
+
     try:
         resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
     except ProcessLookupError:
@@ -189,16 +161,8 @@ def _limit(process: int, memory: int) -> None:
         ) from None
 
 
-def _environment() -> dict[str, str]:
-    """Our environment, and a larger cache in glibc's malloc, on which compilers of models live: a
-    check of OpenVINO takes a tenth less, and what it computes is the same."""
-    return {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
-
-
-def signal_name(number: int) -> str:
-    """The name of a signal; a real-time one, which has none of its own, is counted from the first."""
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:
-        first, last = getattr(signal, "SIGRTMIN", 0), getattr(signal, "SIGRTMAX", 0)
-        return f"SIGRTMIN+{number - first}" if first < number < last else f"signal {number}"
+    except ValueError:  # a real-time one
+        return f"signal {number}"

@@ -1,130 +1,99 @@
-"""Going through the selected cases of vector files, with what was observed of them."""
+"""Asking a source the selected cases of a set of vectors, and where each vector file comes from.
+
+A file proves by its digests that it is what it says, not that its answers are right. Anyone can change
+answers and tolerances and compute the digests anew; only those of published files are known beforehand.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from ...cases.dtypes import Array
+from ...cases.errors import GrucibleError
+from ...cases.question import Question
 from ...vectors.block import Block
-from ...vectors.reader import VectorFile, open_vectors
+from ...vectors.published import GENERATOR, published_pairs
+from ...vectors.reader import VectorFile
 from ...vectors.stored_block import StoredBlock
-from .origin import Origin, origin
-from .source import Observed, Source
+from ...vectors.vector_set import Rows, VectorSet
+from .source import Observed, Reply, Source, stacked
 
-MOST_BYTES = 64 << 20
-"""So many bytes of questions and answers may be held while a runtime is at work on them."""
+Origin = Literal["published", "this version", "unknown"]
+ORIGINS: dict[Origin, str] = {
+    "published": "published",
+    "this version": "made by this version, as it says",
+    "unknown": "of unknown origin",
+}
+"""Each origin in words, after a number of files."""
 
 
 class Slice(NamedTuple):
-    """Selected cases of a block: `block` holds them, and no inputs where the source needs none.
+    """Selected cases of a block: `rows` (n,) of `stored`, what is in them, and what was observed of them."""
 
-    `file` is the vector file, of `origin`, at `relative` below the vectors asked for, `stored` the whole
-    block, and `rows` (n,) says which of its rows the cases are.
-    """
-
-    file: Path
-    origin: Origin
-    relative: str
+    file: VectorFile
     stored: StoredBlock
     rows: Array
     block: Block
     observed: Observed
 
 
-class _Asked(NamedTuple):
-    """A slice that waits for what is observed of it; its block has so many `bytes`."""
-
-    slice: Callable[[Observed], Slice]
-    block: Block
-    bytes: int
-    observed: Callable[[], Observed]
-
-
-_Waiting = deque[_Asked | contextlib.ExitStack]
-"""Slices in order; where a file's last one is past, the file is closed."""
-
-
-def observations(
-    files: Iterable[tuple[Path, str]],
-    source: Source,
-    select: Sequence[str],
-    advance: Callable[[int], None] = lambda _: None,
+def observe(
+    vectors: VectorSet, source: Source, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[Slice]:
-    """The selected cases of the vector files, in slices of blocks, with what was observed of them.
+    """Yield the selected cases in slices of blocks, with what was observed; `advance(n)` as they are.
 
-    The content of every block that holds a selected case is verified against its digests first; of the
-    others nothing but ids is read. While a
-    source is at work on some slices, the next are read, and whoever goes through the observations has
-    those before.
+    Every file is verified against its digests first. What goes wrong when the source ends is an error of the
+    last case, where that was answered.
     """
-    waiting: _Waiting = deque()
+    waiting: deque[Rows] = deque()
+    damage: list[GrucibleError] = []
+
+    def questions() -> Iterator[Question]:
+        try:
+            for rows in vectors.slices():
+                waiting.append(rows)
+                yield from rows.block.questions()
+        except GrucibleError as error:  # after what was asked before is answered
+            damage.append(error)
+
+    replies: list[Reply] = []
+    last: tuple[Rows, list[Reply]] | None = None
     try:
-        for one in _asked(files, source, select):
-            waiting.append(one)
-            while not _room(waiting, source):
-                yield from _first(waiting, advance)
-        while waiting:
-            yield from _first(waiting, advance)
-    finally:
-        for one in waiting:
-            if isinstance(one, contextlib.ExitStack):
-                one.close()
+        for reply in source.answer(questions()):
+            replies.append(reply)
+            if len(replies) == len(waiting[0].block):
+                if last:
+                    yield _slice(*last)
+                last, replies = (waiting.popleft(), replies), []
+                advance(len(last[1]))
+    except KeyboardInterrupt:
+        if last:
+            yield _slice(*last)
+        raise
+    if waiting or replies:
+        raise RuntimeError(f"{source.name} replied to fewer questions than it was asked")
+    if last:
+        wrong = source.finish()
+        if wrong and last[1][-1].status in ("ok", "unsupported"):
+            last[1][-1] = wrong
+        yield _slice(*last)
+    for error in damage:
+        raise error
 
 
-def _asked(
-    files: Iterable[tuple[Path, str]], source: Source, select: Sequence[str]
-) -> Iterator[_Asked | contextlib.ExitStack]:
-    """The slices, each asked of the source, and after those of a file what closes it."""
-    for file, relative in files:
-        with contextlib.ExitStack() as opened:
-            vectors = opened.enter_context(open_vectors(file, relative))
-            yield from _asked_of_file(vectors, source, select)
-            closing = opened.pop_all()
-        yield closing
+def _slice(rows: Rows, replies: Sequence[Reply]) -> Slice:
+    return Slice(*rows, stacked(rows.block, replies))
 
 
-def _asked_of_file(vectors: VectorFile, source: Source, select: Sequence[str]) -> Iterator[_Asked]:
-    wanted = vectors.ids(select)
-    if not wanted:
-        return
-    vectors.verify_content(wanted)
-    came_from = origin(vectors)
-    source.check_blocks(vectors)
-    for path in wanted:
-        stored = vectors.block(path)
-        source.check_ids(vectors.relative, path, stored.ids)
-        for rows, block in stored.selected(select, inputs=source.needs_inputs):
-            made = partial(Slice, vectors.path, came_from, vectors.relative, stored, rows, block)
-            yield _Asked(made, block, _bytes(block), source.ask(vectors.relative, block))
-
-
-def _room(waiting: _Waiting, source: Source) -> bool:
-    """Whether more may be asked before the first answers are waited for."""
-    asked = [one for one in waiting if isinstance(one, _Asked)]
-    if not asked:
-        return not waiting
-    cases = sum(len(one.block) for one in asked)
-    return cases < source.ahead and sum(one.bytes for one in asked) < MOST_BYTES
-
-
-def _bytes(block: Block) -> int:
-    arrays = [*block.inputs.values()]
-    for answer in block.answers.values():
-        arrays += answer.outputs.values()
-        arrays += [limit for limits in answer.tolerances.values() for limit in limits.values()]
-    return sum(array.nbytes for array in arrays)
-
-
-def _first(waiting: _Waiting, advance: Callable[[int], None]) -> Iterator[Slice]:
-    """The first slice, with what was observed of it; nothing where it is the end of a file."""
-    one = waiting.popleft()
-    if isinstance(one, contextlib.ExitStack):
-        one.close()
-        return
-    yield one.slice(one.observed())
-    advance(len(one.block))
+def origin(vectors: VectorFile) -> Origin:
+    """Find the origin of an open file, whose digests have been verified."""
+    if (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs():
+        return "published"
+    try:
+        made_from = json.loads(str(vectors.root.attribute("made_from")))
+        return "this version" if made_from["generator"] == GENERATOR else "unknown"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "unknown"

@@ -14,7 +14,6 @@ from ..protocol.channel import Closed, LateError
 from ..protocol.header import ProtocolError, parsed
 from ..runtimes.runtime import registered_runtimes
 from .child import Child
-from .ending import how_it_ended
 from .isolated import START_SECONDS
 from .serve import DESCRIBE
 
@@ -55,7 +54,7 @@ def _describe(points: Sequence[tuple[str, str]]) -> Iterator[Registered]:
                     child.channel.lines(time.monotonic() + START_SECONDS)  # its hello
                 said = dict(parsed(child.channel.lines(time.monotonic() + LOAD_SECONDS)))
             except Closed:
-                why = f"while loading it {how_it_ended(child)}"
+                why = f"while loading it {child.how_it_ended()}"
             except LateError:
                 why = f"did not load in {LOAD_SECONDS:g} s; see whether its package can be imported"
             except ProtocolError as error:

@@ -1,24 +1,23 @@
-"""Where observed outputs come from: a runtime that is run now, or an outputs file made elsewhere."""
+"""A source answers questions: what it replies, and what it replies to the cases of a block."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, format_error, format_message, shorten
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
-from ..protocol.program import AnswerHead
+from ..protocol.header import AnswerHead
 from ..runtimes.runtime import Runtime, Unsupported, raised_at, traceback_lines
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block
-    from ...vectors.reader import VectorFile
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 
@@ -59,10 +58,7 @@ class Observed:
 
 
 class Source(Protocol):
-    """A source of observed outputs."""
-
-    needs_inputs: bool
-    """Whether `ask` looks at the inputs of a block."""
+    """What answers questions: a runtime in this process or in others, a program, files made elsewhere."""
 
     @property
     def name(self) -> str:
@@ -72,96 +68,55 @@ class Source(Protocol):
     def version(self) -> str:
         """The runtime's version, "" where it has none."""
 
-    def check_blocks(self, vectors: VectorFile) -> None:
-        """Raise VectorFileError if the source has blocks or questions of a file that the vectors do not."""
+    def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
+        """Yield the reply to each question, in their order; some questions may be taken ahead.
 
-    def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
-        """Raise VectorFileError if the source has cases of a block that the vectors do not."""
-
-    @property
-    def ahead(self) -> int:
-        """So many cases may be asked for before what is observed of the first is waited for."""
-
-    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:
-        """Ask for the cases of `block`, which stands in the vector file at `relative`.
-
-        What is returned waits for the outputs.
+        Outputs may have any names, shapes and dtypes: `held_to` compares them with what was asked for.
         """
 
+    def finish(self) -> Reply | None:
+        """End what answers, when nothing is asked any more; give an error where that goes wrong."""
 
-@runtime_checkable
-class Answering(Protocol):
-    """A source that answers any question, also one that stands in no vector file: a runtime."""
-
-    def replies(self, questions: Sequence[Question]) -> list[Reply]:
-        """What the runtime says to each question. Its outputs may have any names, shapes and dtypes."""
-
-
-@runtime_checkable
-class Ending(Protocol):
-    """A source that ends by itself when nothing is asked any more, which may go wrong."""
-
-    def finish(self) -> Mapping[str, Reply]:
-        """Let it end, and give errors by the id of the last question that was answered before."""
-
-
-def at_the_end(source: Source, block: Block, observed: Observed) -> Observed:
-    """What was observed of the case of a block of one, when the source has ended: an error where that went
-    wrong."""
-    wrong = source.finish() if isinstance(source, Ending) else {}
-    reply = wrong.get(block.ids[0])
-    return stacked(block, [reply]) if reply else observed
+    def close(self) -> None:
+        """Let go of processes and files."""
 
 
 class FromRuntime:
-    """Outputs of a runtime in this process: an exception is one case's error.
+    """A `Source` that calls a runtime in this process: an exception is one case's error.
 
     It is called with numpy's handling of errors that holds where this is made.
     """
-
-    needs_inputs = True
-    ahead = 1
 
     def __init__(self, runtime: Runtime) -> None:
         self.name, self.version = runtime.name, runtime.version
         self._runtime = runtime
         self._errors = np.geterr()
 
-    def check_blocks(self, vectors: VectorFile) -> None:
-        """A runtime has just the cases it is asked."""
-
-    def check_ids(self, relative: str, path: str, ids: Sequence[str]) -> None:
-        """A runtime has just the cases it is asked."""
-
-    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:  # noqa: ARG002
-        """Run every case of the block, each on copies: a runtime may write where it likes."""
-        observed = stacked(block, [self._answer(question) for question in block.questions()])
-        return lambda: observed
-
-    def replies(self, questions: Sequence[Question]) -> list[Reply]:
-        """What the runtime says to each question, asked on copies."""
-        return [self._answer(question) for question in questions]
+    def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
+        """Ask each question, on copies: a runtime may write where it likes."""
+        return map(self._answer, questions)
 
     def _answer(self, question: Question) -> Reply:
-        here = _working_directory()
         try:
-            with np.errstate(**self._errors):  # what it sets there is its own
+            # what it sets is its own, and files are named by relative paths
+            with np.errstate(**self._errors), contextlib.chdir("."):
                 return returned(self._runtime, copied(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
             return Reply("error", {}, format_error(error), Fault("crashed", traceback_lines(error)))
-        finally:
-            if here:
-                os.chdir(here)  # the next file may be named by a relative path
+
+    def finish(self) -> Reply | None:
+        """Nothing ends."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
-def _working_directory() -> str:
-    """Where this process is; "" where that was removed."""
-    try:
-        return os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:
-        return ""
+def observe_block(source: Source, block: Block) -> Observed:
+    """Ask a source all questions of a block."""
+    return stacked(block, list(source.answer(block.questions())))
 
 
 def copied(question: Question) -> Question:

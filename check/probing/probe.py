@@ -23,12 +23,13 @@ from ..observed.isolated import EXEC, command_of
 from ..protocol.header import (
     VERSION,
     ProtocolError,
+    answer_head,
     answer_parts,
     array_of,
     hello_lines,
+    hello_of,
     question_parts,
 )
-from ..protocol.program import answer_head, hello_of
 from .conversation import Conversation, Heard, dump_bytes, is_text, write_out
 
 TIMEOUT = 10.0

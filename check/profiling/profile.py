@@ -29,12 +29,12 @@ from ..judging.case_result import CaseResult
 from ..judging.criterion import chosen_criteria
 from ..judging.judge import judge_one
 from ..observed.pool import RuntimePool
-from ..observed.source import FromRuntime, Source
+from ..observed.source import FromRuntime, Source, observe_block
 from ..refusals.asking import refusals
 from ..refusals.refusal import Refusal
 from ..report import Report
 from ..reports.findings import report_broken_diagnosis
-from ..verdict import judge
+from ..verdict import Demand, judge
 
 Status = Literal["right", "wrong", "refused", "crashed", "malformed", "missing"]
 AGAIN = "asked again"
@@ -97,7 +97,8 @@ def profile(
     `refusing`, the same runtime, where it is given. `advance(n)` as cases are judged. Raises GrucibleError
     for vectors that cannot be used, and where nothing is selected.
     """
-    report = judge(vectors, source, chosen_criteria(_COARSER), select, advance=advance)
+    with open_set(vectors, select) as opened:
+        report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
     report_broken_diagnosis(report.diagnosis)
     rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
     asked = {row.operator: True for row in rows if row.feature == "default"}
@@ -221,7 +222,7 @@ def _ask_again(
     with open_set(vectors, ids) as opened:
         for case_id in (*ids, *reversed(ids)):
             block = opened.one(case_id).block
-            observed = source.ask("", block)()
+            observed = observe_block(source, block)
             result = judge_one(block, observed, chosen_criteria()[block.dtype])
             compared = result.verdict in ("passed", "failed")
             wrong = compared and not result.arithmetic

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import array
 import contextlib
-import fcntl
 import os
-import select
-import termios
+import selectors
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -15,12 +14,11 @@ from .header import MOST_LINE_BYTES, header_lines, line_too_long
 
 CHUNK = 256 << 10
 LOOK_SECONDS = 0.1
-"""How often it is asked whether the other side still lives: a death with its pipes held open elsewhere,
-by a process that it forked, is noticed after that."""
+"""How often to look whether the other side still lives; a process that it forked may hold its pipes open."""
 MOST_UNREAD = 1 << 20
-"""So many bytes are taken while a question is still being sent."""
+"""Maximum bytes to take while a question is still being sent; a flood must not fill the memory."""
 MOST_RECORDED = 64 << 10
-"""So many bytes of a record are kept: a header, and what small tensors have."""
+"""Maximum bytes of a record: a header, and what small tensors have."""
 
 
 class Closed(Exception):
@@ -32,34 +30,44 @@ class LateError(Exception):
 
 
 class Channel:
-    """Two pipes to a process: `reading` and `writing` are file descriptors, `alive` tells of the process."""
+    """Two pipes to a process: `reading` and `writing` are file descriptors, `alive` asks for the process."""
 
     def __init__(self, reading: int, writing: int, alive: Callable[[], bool]) -> None:
         self._reading, self._writing, self._alive = reading, writing, alive
         self._unread = bytearray()
         self._record: bytearray | None = None
-        for descriptor in (reading, writing):
-            os.set_blocking(descriptor, False)
+        self._incoming, self._both = selectors.DefaultSelector(), selectors.DefaultSelector()
+        self._incoming.register(reading, selectors.EVENT_READ)
+        self._both.register(reading, selectors.EVENT_READ)
+        self._both.register(writing, selectors.EVENT_WRITE)
+        if sys.platform != "win32":
+            os.set_blocking(reading, False)
+            os.set_blocking(writing, False)
+
+    def close(self) -> None:
+        """Let go of the pipes, which stay open."""
+        self._incoming.close()
+        self._both.close()
 
     def send(self, parts: Sequence[bytes], deadline: float) -> None:
         """Send all of `parts`; what arrives meanwhile is kept. Raises Closed or LateError."""
         for part in parts:
             left = memoryview(part)
             while left:
-                room = len(self._unread) < MOST_UNREAD
-                readable, writable = self._wait(deadline, reading=room, writing=True)
-                if readable:
+                try:
+                    left = left[os.write(self._writing, left[:CHUNK]) :]
+                    continue
+                except BlockingIOError:
+                    full = len(self._unread) >= MOST_UNREAD
+                except OSError:
+                    raise Closed from None
+                if self._reading in self._wait(self._both, deadline) and not full:
                     self._take()
-                if writable:
-                    try:
-                        left = left[os.write(self._writing, left[:CHUNK]) :]
-                    except BlockingIOError:
-                        continue
-                    except OSError:
-                        raise Closed from None
+                elif full:
+                    time.sleep(0.001)
 
     def lines(self, deadline: float) -> list[str]:
-        """The lines of the next header, without its `end`. Raises Closed, LateError, ProtocolError."""
+        """Read the lines of the next header, without its `end`. Raises Closed, LateError, ProtocolError."""
         return header_lines(lambda: self._line(deadline))
 
     def _line(self, deadline: float) -> bytes:
@@ -76,7 +84,7 @@ class Channel:
         return line
 
     def data(self, count: int, deadline: float) -> bytes:
-        """The next `count` bytes. Raises Closed or LateError."""
+        """Read the next `count` bytes. Raises Closed or LateError."""
         while len(self._unread) < count:
             self._more(deadline)
         data = bytes(self._unread[:count])
@@ -84,14 +92,10 @@ class Channel:
         return data
 
     def surplus(self) -> bytes:
-        """What has arrived and was not announced."""
+        """Give what has arrived and was not announced."""
         if not self._unread:
-            readable, _, _ = select.select([self._reading], [], [], 0)
-            if readable:
-                try:
-                    self._take()
-                except Closed:
-                    return b""
+            with contextlib.suppress(Closed):
+                self._take()
         return bytes(self._unread)
 
     def record(self) -> None:
@@ -105,25 +109,26 @@ class Channel:
 
     def rest(self, deadline: float) -> None:
         """Take what arrives until the other side ends or the deadline is past; only a record keeps it."""
-        try:
+        with contextlib.suppress(Closed, LateError):
             while True:
                 self._unread.clear()
                 self._more(deadline)
-        except (Closed, LateError):
-            return
 
     @property
     def left(self) -> int | None:
-        """How many bytes of what was sent the other side has not read; None where the system does not say."""
-        count = array.array("i", [0])
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._writing, termios.FIONREAD, count)
-            return count[0]
+        """How many sent bytes the other side has not read; None where the system does not say."""
+        if sys.platform != "win32":
+            import fcntl
+            import termios
+
+            count = array.array("i", [0])
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._writing, termios.FIONREAD, count)
+                return count[0]
         return None
 
     def _more(self, deadline: float) -> None:
-        readable, _ = self._wait(deadline, reading=True, writing=False)
-        if readable:
+        if self._wait(self._incoming, deadline):
             self._take()
 
     def _take(self) -> None:
@@ -139,17 +144,11 @@ class Channel:
         if self._record is not None:
             self._record += data[: MOST_RECORDED - len(self._record)]
 
-    def _wait(self, deadline: float, *, reading: bool, writing: bool) -> tuple[bool, bool]:
-        """Whether something can be read, and be written, of what is waited for: one at least."""
-        waiting = select.poll()
-        if reading:
-            waiting.register(self._reading, select.POLLIN)
-        if writing:
-            waiting.register(self._writing, select.POLLOUT)
+    def _wait(self, selector: selectors.BaseSelector, deadline: float) -> set[int]:
+        """Wait until something can be read or written; give the descriptors."""
         while (left := deadline - time.monotonic()) > 0:
-            found = dict(waiting.poll(min(left, LOOK_SECONDS) * 1000))
-            if found:
-                return self._reading in found, self._writing in found
+            if found := selector.select(min(left, LOOK_SECONDS)):
+                return {key.fd for key, _ in found}
             if not self._alive():
                 raise Closed
         raise LateError

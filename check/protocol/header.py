@@ -21,13 +21,16 @@ Lines with other keywords are passed over, so that a later version can say more.
 
 from __future__ import annotations
 
+import heapq
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...cases.console import MOST_MESSAGE, join_lines, shorten
 from ...cases.dtypes import (
     FLOAT_TYPES,
     INTEGER_TYPES,
@@ -38,23 +41,28 @@ from ...cases.dtypes import (
 )
 from ...cases.operators.known import OPERATORS
 from ...cases.question import Question, TensorType
+from ..runtimes.runtime import last_frames
 
 VERSION = 1
 END = "end"
 PREPARE, READY = "prepare", "ready"
 MOST_LINE_BYTES = 8 << 10
-"""The longest line: an id, or a message of some thousand characters."""
+"""Maximum bytes of a line: an id, or a message of some thousand characters."""
 MOST_HEADER_BYTES = 64 << 10
-"""The longest header; the longest question of the core has 800 bytes."""
+"""Maximum bytes of a header; the longest question of the core has 800."""
 MOST_RANK = 8
-"""GRU operators' tensors have at most 4 axes."""
+"""Maximum axes of a tensor; GRU operators' have at most 4."""
 MOST_ELEMENTS = 1 << 59
-"""No tensor has more; numpy refuses a shape of 2^63 bytes and more, even where an axis is 0."""
+"""Maximum elements of a tensor; numpy refuses a shape of 2^63 bytes, even where an axis is 0."""
 SPARE_BYTES = 16 << 20
-"""So much more than was asked for may be announced and is read, so that the program can go on."""
+"""Maximum bytes beyond those asked for that are read, so that a wrong answer is reported and not fatal."""
 MOST_DIGITS = 18
-"""What is longer is the size of nothing."""
+"""Maximum digits of a size; none is larger."""
+MOST_NAMED = 5
+"""Maximum names of a hello in a message; grucible knows few operators and dtypes."""
 
+AnswerStatus = Literal["ok", "unsupported", "error"]
+_STATUSES: dict[str, AnswerStatus] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
 _READ: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: {"0": False, "1": True}[text],
@@ -265,3 +273,101 @@ def answer_parts(
     said = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
     header = _header([(status, said.decode("utf-8", "ignore")), *lines, *more])
     return [header, *(array.tobytes() for array in arrays.values())]
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a program says of itself: `name` and `version` are "" where it does not say them.
+
+    `operators` and `dtypes` are what it answers; everything where there are none. With `prepares` it wants to
+    see questions before they are asked. `unusable` says why it cannot be asked, "" where it can.
+    """
+
+    name: str = ""
+    version: str = ""
+    parallel: bool = False
+    prepares: bool = False
+    operators: frozenset[str] = frozenset()
+    dtypes: frozenset[str] = frozenset()
+    unusable: str = ""
+
+    def refuses(self, question: Question) -> str:
+        """Say why the program need not be asked; "" if it must."""
+        for asked, known in ((question.operator, self.operators), (question.dtype, self.dtypes)):
+            if known and asked not in known:
+                names = [shorten(name, 60) for name in heapq.nsmallest(MOST_NAMED, known)]
+                more = f", and {len(known) - MOST_NAMED} more" * (len(known) > MOST_NAMED)
+                return f"no {asked}: its hello names {', '.join(names)}{more}"
+        return ""
+
+
+def hello_of(lines: Sequence[str]) -> Hello:
+    """Read the hello of a header's lines; ProtocolError where it is none."""
+    pairs = parsed(lines)
+    last = dict(pairs)
+    if "unusable" in last:
+        return Hello(unusable=last["unusable"])
+    check_hello(pairs)
+    return Hello(
+        name=join_lines(last.get("name", "")),
+        version=join_lines(last.get("version", "")),
+        parallel=last.get("parallel") == "yes",
+        prepares=last.get("prepares") == "yes",
+        operators=frozenset(rest for keyword, rest in pairs if keyword == "operator"),
+        dtypes=frozenset(rest for keyword, rest in pairs if keyword == "dtype"),
+    )
+
+
+class AnswerHead(NamedTuple):
+    """The header of an answer: why there are no outputs, or which ones follow."""
+
+    status: AnswerStatus
+    message: str
+    outputs: list[Announced]
+    malformed: bool = False
+    traceback: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes follow."""
+        return sum(one.bytes for one in self.outputs)
+
+
+class OtherQuestion(ProtocolError):
+    """An answer names another question than the one that was asked."""
+
+
+def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
+    """Read the header of an answer to `question`.
+
+    Raises OtherQuestion where it names another, and ProtocolError where it is no answer, or announces an
+    output twice or far too many bytes.
+    """
+    keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
+    if keyword not in _STATUSES:
+        said = lines[0][:80] if lines else ""
+        raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+    pairs = parsed(lines[1:])
+    for word in (word for word, _ in pairs if word in _STATUSES):
+        raise ProtocolError(f"it said {keyword} and {word} to one question; expected one of them")
+    for other in (rest for word, rest in pairs if word == "question" and rest != question.id):
+        raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
+    if keyword != "ok":
+        lines_of = last_frames(rest for word, rest in pairs if word == "traceback")
+        malformed = ("fault", "malformed") in pairs
+        return AnswerHead(
+            _STATUSES[keyword], shorten(message, MOST_MESSAGE), [], malformed, lines_of
+        )
+    outputs = [announced(rest) for word, rest in pairs if word == "output"]
+    _check_outputs(outputs, question)
+    return AnswerHead("ok", "", outputs)
+
+
+def _check_outputs(outputs: Sequence[Announced], question: Question) -> None:
+    names = [one.name for one in outputs]
+    if len(set(names)) < len(names):
+        raise ProtocolError(f"it announced an output twice: {', '.join(names)}")
+    wanted = sum(one.nbytes for one in question.outputs.values())
+    given = sum(one.bytes for one in outputs)
+    if given > wanted + SPARE_BYTES:
+        raise ProtocolError(f"it announced {given} bytes; expected {wanted}")

@@ -71,7 +71,7 @@ class _CaseTest(pytest.Function):
         """Ask the runtime, and judge what it says."""
         __tracebackhide__ = is_users
         judge = self.vectors.judge(self.name)
-        [reply] = self.asked.replies([judge.case.question])
+        [reply] = self.asked.answer([judge.case.question])
         lines = reply.fault.traceback if reply.fault else ()
         ours = [place for place, line in enumerate(lines) if source.__file__ in line]
         theirs = lines[ours[-1] + 2 :] if ours else lines
@@ -100,8 +100,8 @@ class _AtTheEnd:
         """After the last test, end the program."""
         __tracebackhide__ = is_users
         done = yield
-        if isinstance(item, _CaseTest) and not isinstance(nextitem, _CaseTest):
-            for case_id, reply in self._pool.finish().items():
-                lines = wrap(f"{case_id}: {reply.message}", indent=0)
-                pytest.fail("\n".join(map(escape, lines)), pytrace=False)
+        last = isinstance(item, _CaseTest) and not isinstance(nextitem, _CaseTest)
+        if last and (reply := self._pool.finish()):
+            lines = wrap(reply.message, indent=0)
+            pytest.fail("\n".join(map(escape, lines)), pytrace=False)
         return done

@@ -8,13 +8,13 @@ from dataclasses import replace
 from ...cases.invalid.questions import InvalidQuestion, invalid_questions
 from ...cases.question import TensorType
 from ..judging.expectations import Expectation, Expectations, of_invalid, says
-from ..observed.source import Answering, Reply, held_to
+from ..observed.source import Reply, Source, held_to
 from .grading import graded
 from .refusal import Outcome, Refusal
 
 
 def refusals(
-    source: Answering,
+    source: Source,
     operators: Collection[str] = (),
     dtypes: Collection[str] = (),
     select: Sequence[str] = (),
@@ -30,10 +30,10 @@ def refusals(
     """
     asked = list(invalid_questions(operators, dtypes, select))
     valid = {one.valid.id: one.valid for one in asked}
-    said = dict(zip(valid, source.replies(list(valid.values())), strict=True))
+    said = dict(zip(valid, source.answer(valid.values()), strict=True))
     answered = {name for name, reply in said.items() if not _unanswered(valid[name].outputs, reply)}
     worth = [one for one in asked if one.valid.id in answered]
-    replies = source.replies([one.question for one in worth])
+    replies = source.answer([one.question for one in worth])
     given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
     known = Expectations(list(filter(of_invalid, expectations)))
     return [_refusal(one, said[one.valid.id], given.get(one.id), known) for one in asked]

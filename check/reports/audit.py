@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,11 @@ from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.exchange.rtol_atol import Pair, by_pair
-from ..judging.criterion import chosen_criteria
+from ...vectors.vector_set import open_set
 from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import Score, score
-from ..verdict import judge
+from ..verdict import Demand, judge
 from .findings import report_broken_diagnosis
 from .terminal import headline
 from .text import as_markdown, page_head
@@ -64,9 +63,8 @@ def audited(suite: Suite) -> Audited:
         )
     report = None
     if suite.outputs.exists():
-        criteria = chosen_criteria((), None, None, None)
-        with contextlib.closing(FromOutputs(suite.outputs)) as source:
-            report = judge(suite.vectors, source, criteria)
+        vectors = open_set(suite.vectors)
+        report = judge(vectors, FromOutputs(suite.outputs, vectors), Demand())
         report_broken_diagnosis(report.diagnosis)
     return Audited(suite, score(suite.vectors, limits=limits), report)
 

@@ -11,7 +11,7 @@ from ...cases.console import format_table
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
-from ..observed.origin import ORIGINS
+from ..observed.observations import ORIGINS
 from ..reach import in_words
 from ..report import CORE, Report
 from .findings import (

@@ -215,5 +215,5 @@ def traceback_lines(error: BaseException) -> tuple[str, ...]:
 
 
 def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
-    """Give the last lines of a traceback, MOST_FRAMES at most, each of bounded length."""
+    """Give the last lines of a traceback, MOST_FRAMES at most, each of shorten_message length."""
     return tuple(join_lines(line)[:MOST_FRAME] for line in [*lines][-MOST_FRAMES:])

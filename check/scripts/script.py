@@ -226,7 +226,7 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
             runtime.close()
     except RuntimeNotUsable as error:
         return _wrap(f"Not observed when this was made: {error}", more="  ")
-    who = f"{runtime.name} {runtime.version}".strip()
+    who = f"{runtime.name} {runtime.hello.version}".strip()
     if reply.status != "ok":
         return _wrap(
             f"{who} gave no outputs when this was made: {reply.status}, {reply.message}", more="  "

@@ -23,7 +23,7 @@ from ..diagnosis.local import Local
 from ..judging.case_result import ANSWERED, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.judge import judge_one
-from ..observed.source import Observed, Source, at_the_end
+from ..observed.source import Observed, Source, observe_block, stacked
 from ..reports.text import mask
 from .reductions import reductions
 
@@ -215,7 +215,7 @@ class _Trials:
 
     def _ask(self, block: Block) -> tuple[CaseResult, Observed]:
         self.asked += 1
-        observed = self._source.ask("", block)()
+        observed = observe_block(self._source, block)
         result = judge_one(block, observed, self._criteria[block.dtype])
         return self._end(block, result, observed) if self._ends else (result, observed)
 
@@ -224,7 +224,8 @@ class _Trials:
     ) -> tuple[CaseResult, Observed]:
         """Judge the case again when the source has ended."""
         if result.verdict in ANSWERED:
-            observed = at_the_end(self._source, block, observed)
+            if wrong := self._source.finish():
+                observed = stacked(block, [wrong])
             result = judge_one(block, observed, self._criteria[block.dtype])
         return result, observed
 

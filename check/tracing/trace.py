@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import GrucibleError, expected, texts
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
-from ...cases.selection import literal
 from ...cases.strict_json import encode_number, format_json
 from ...gen.exact.rounding import Undecided
 from ...gen.exact.trace import DirectionTrace, exact_trace
@@ -23,12 +21,11 @@ from ...gen.gru import Step
 from ...vectors.block import block_of
 from ...vectors.case import REQUIRED, Case
 from ...vectors.exchange.tensors import stored_arrays
-from ...vectors.find import find_vectors
-from ..judging.case_result import ANSWERED
+from ...vectors.vector_set import VectorSet
 from ..judging.criterion import Demanded
 from ..judging.judge import judge_one
-from ..observed.observations import observations
-from ..observed.source import Observed, Reply, Source, at_the_end, stacked
+from ..observed.observations import observe
+from ..observed.source import Observed, Reply, Source, stacked
 from .deviation import Deviation, find_deviation, nearest_reading
 
 VERSION = 1
@@ -174,17 +171,14 @@ class Traced:
             return [states.astype(kind) for states in self.found.states]
 
 
-def traced_against(exact: Trace, vectors: Path | None, source: Source) -> Traced:
-    """Compare a case of the vectors at a path (None: the core) with what `source` observes of it.
+def traced_against(exact: Trace, vectors: VectorSet, source: Source) -> Traced:
+    """Compare the one case of a set of vectors with what `source` observes of it.
 
     What goes wrong when the source ends is an error of the case, as in `check`. Raises VectorFileError for
     vectors that are not as their digests say, and for outputs that are not of these vectors.
     """
-    only = (literal(exact.case.id),)
-    [part] = observations(find_vectors(vectors, only), source, only)
+    [part] = observe(vectors, source)
     found = exact.against_observed(part.observed)
-    if found.result.verdict in ANSWERED:
-        found = exact.against_observed(at_the_end(source, part.block, part.observed))
     name = f"{source.name} {source.version}".rstrip()
     return Traced(exact.under(found.reading), name, found)
 

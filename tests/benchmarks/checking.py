@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,11 +13,9 @@ from benchmarks.generation import generate
 from benchmarks.measure import Others, Pair, Row, in_turns, seconds, timed, wait_until_quiet
 from benchmarks.memory import megabytes
 from benchmarks.synthetic import write_big_vectors, write_outputs, write_per_case
+from judged import judge_outputs
 
 from grucible.cases.specs.spec_file import SHIPPED
-from grucible.check.judging.criterion import chosen_criteria
-from grucible.check.observed.outputs_file import FromOutputs
-from grucible.check.verdict import judge
 
 RTOL_ATOL = {"float16": (2e-3, 2e-3), "float32": (1e-4, 1e-5), "float64": (1e-10, 1e-12)}
 """Tolerances as people choose them, for the loop over cases."""
@@ -28,8 +25,7 @@ ATTRIBUTES = SHIPPED / "openvino" / "gru_sequence" / "attributes.yaml"
 
 def check(vectors: Path, outputs: Path) -> None:
     """What `grucible check VECTORS --outputs OUTPUTS` does before it prints."""
-    with contextlib.closing(FromOutputs(outputs)) as source:
-        report = judge(vectors, source, chosen_criteria())
+    report = judge_outputs(vectors, outputs)
     assert report.verdict == "conforms", report.counts
 
 

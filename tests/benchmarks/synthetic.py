@@ -21,6 +21,7 @@ from grucible.gen.inputs import draw_inputs
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
+from grucible.vectors.vector_set import open_set
 from grucible.vectors.writer import new_vector_file
 
 BIG_SPEC = """\
@@ -104,8 +105,8 @@ def write_outputs(vectors: Path, out: Path) -> Path:
         right = answers[question.id]
         return {name: np.nextafter(a, np.zeros_like(a)) for name, a in right.items()}
 
-    for _ in record(vectors, FromRuntime(Runtime("nearly", "1", nearly)), out):
-        pass
+    with open_set(vectors) as opened:
+        list(record(opened, FromRuntime(Runtime("nearly", "1", nearly)), out))
     return out
 
 

@@ -10,7 +10,6 @@ import pytest
 from grucible.cases.errors import GrucibleError
 from grucible.cases.files import files_below
 from grucible.cases.specs.spec_file import SHIPPED, find_specs
-from grucible.check.observed.answers_file import outputs_at
 from grucible.vectors.find import find_vectors
 
 SPEC = (SHIPPED / "openvino" / "gru_cell" / "core.yaml").read_text(encoding="utf-8")
@@ -59,10 +58,7 @@ def test_vectors_and_outputs_are_not_looked_for_everywhere(
 ) -> None:
     for name in "abc":
         (tmp_path / name).mkdir()
-    for module, look in (
-        ("vectors.vector_set", find_vectors),
-        ("check.observed.answers_file", outputs_at),
-    ):
+    for module, look in (("vectors.vector_set", find_vectors),):
         monkeypatch.setattr(f"grucible.{module}.MOST_NAMES", 2)
         with pytest.raises(GrucibleError) as refused:
             look(tmp_path)

@@ -83,9 +83,6 @@ class _InThisProcess(FromRuntime):
     def __init__(self, name: str, *_: object) -> None:
         super().__init__(load_runtime(name))
 
-    def close(self) -> None:
-        """There is nothing to end."""
-
 
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ import pytest
 from shipped import core_cases
 
 from grucible import load_vectors
-from grucible.check.observed.asking import ask
+from grucible.check.observed.exchange import ask, open_stream
 from grucible.check.protocol.header import ProtocolError, hello_lines, question_parts
-from grucible.check.protocol.stream import open_stream
 from grucible.vectors.find import CORE
+from grucible.vectors.vector_set import open_set
 
 from .conftest import Command
 from .made import make_block, name_of, write_vectors
@@ -119,7 +119,8 @@ def test_what_is_written_is_the_judge_s_side_of_the_protocol(
 
 def test_there_is_no_answer_in_it(tmp_path: Path) -> None:
     out = tmp_path / "q"
-    written = list(ask(None, out, ["*/core*/*"]))
+    with open_set(None, ["*/core*/*"]) as vectors:
+        written = list(ask(vectors, out))
     everything = b"".join(one.files.questions.read_bytes() for one in written)
     looked_for = 0
     for case in (one for one in core_cases() if "/core" in one.id):
@@ -462,7 +463,7 @@ def test_new_questions_do_not_get_old_answers(
 def test_where_nothing_can_be_written(some_vectors: Path, tmp_path: Path, command: Command) -> None:
     (tmp_path / "q/cell.questions").mkdir(parents=True)
     said = command("ask", some_vectors, "-o", tmp_path / "q").said_in_one_line()
-    assert said == f"grucible: {tmp_path}/q/cell.questions: cannot be written (Is a directory)\n"
+    assert said == f"grucible: {tmp_path}/q/cell.questions: is a directory; expected a file\n"
     (tmp_path / "file").write_text("")
     command("ask", some_vectors, "-o", tmp_path / "file").said_in_one_line()
 

@@ -13,13 +13,10 @@ from printed import sentence_of
 from shipped import core_cases
 
 import grucible
-from grucible.check.observed import pool
-from grucible.check.observed.isolated import MOST_DEATHS
 from grucible.check.protocol.header import question_parts
-from grucible.check.protocol.program import hello_of
 
 from .conftest import HERE, Command
-from .made import SEQUENCE, make_block, write_vectors
+from .made import make_block, write_vectors
 
 EXAMPLES = Path(grucible.__file__).parent / "check/protocol/examples"
 SEQUENCES = "openvino.GRUSequence-5/"
@@ -245,8 +242,8 @@ def test_after_many_deaths_in_a_row_it_is_asked_no_more(tmp_path: Path, command:
     runtime = f"exec: {sys.executable} {program}"
     ended = command("check", "--runtime", runtime, "--select", "*/core/float32/*", "--json")
     verdicts = [case["verdict"] for case in ended.report["cases"]]
-    assert verdicts[:MOST_DEATHS] == ["error"] * MOST_DEATHS
-    assert set(verdicts[MOST_DEATHS:]) == {"missing"}
+    assert verdicts[:20] == ["error"] * 20
+    assert set(verdicts[20:]) == {"missing"}
     assert ended.report["cases"][-1]["message"] == (
         "not asked: the runtime died or did not answer 20 times in a row"
     )
@@ -322,8 +319,7 @@ def test_what_it_does_then_is_kept_with_its_outputs(
     vectors, runtime = ending(tmp_path, ["a", "b"], does)
     out = tmp_path / "out.h5"
     ran = command("run", vectors, "--runtime", runtime, "-o", out)
-    again = [f"{out}, when the runtime had ended: 1 ok, 1 error"] if says else []
-    assert ran.out.splitlines() == [f"{out}: 2 ok", *again]
+    assert ran.out == f"{out}: {'1 ok, 1 error' if says else '2 ok'}\n"
     direct = command("check", vectors, "--runtime", runtime, "--json")
     stored = command("check", vectors, "--outputs", out, "--json")
     assert (stored.status, stored.report["verdict"]) == (direct.status, direct.report["verdict"])
@@ -347,103 +343,3 @@ def test_trace_and_shrink_see_it_too(what: str, tmp_path: Path, command: Command
     assert (traced.status, shrunk.status) == (1, 0), shrunk
     assert says in " ".join(traced.out.split())
     assert " ".join(shrunk.out.split()).count(says) == 2
-
-
-def test_the_last_case_it_answered_may_stand_in_an_earlier_file(
-    tmp_path: Path, command: Command
-) -> None:
-    """The other file's operator is none that its hello names."""
-    first, runtime = ending(tmp_path, ["a", "b"], "os.abort()")
-    (tmp_path / "v").mkdir()
-    first.rename(tmp_path / "v/cell.h5")
-    sequences = make_block(["c"], operator=SEQUENCE)
-    write_vectors(tmp_path / "v/sequence.h5", sequences, operator=SEQUENCE)
-    source = (tmp_path / "ends.py").read_text()
-    named = source.replace("grucible 1\\n", "grucible 1\\noperator openvino.GRUCell-3\\n")
-    (tmp_path / "ends.py").write_text(named)
-    out = tmp_path / "out"
-    ran = command("run", tmp_path / "v", "--runtime", runtime, "-o", out)
-    assert ran.err == ""
-    assert ran.out.splitlines() == [
-        f"{out / 'cell.h5'}: 2 ok",
-        f"{out / 'sequence.h5'}: 1 unsupported",
-        f"{out / 'cell.h5'}, when the runtime had ended: 1 ok, 1 error",
-    ]
-    ended = command("check", tmp_path / "v", "--outputs", out, "--json")
-    verdicts = {name: case["verdict"] for name, case in ended.cases.items()}
-    assert verdicts == {"a": "passed", "b": "error", "c": "unsupported"}
-
-
-HELLO = 'say("grucible 1\\nend\\n")'
-OTHER_HELLOS = {
-    "name": ("name x", "name x, and before not said"),
-    "operators": ("operator onnx.GRU-14", "operators onnx.GRU-14, and before not said"),
-    "dtypes": ("dtype float16", "dtypes float16, and before not said"),
-}
-
-
-@pytest.mark.parametrize("what", OTHER_HELLOS)
-@pytest.mark.parametrize("where", ["beside the first", "after its death"])
-def test_another_hello_than_the_first_is_an_error_of_what_is_asked_then(
-    what: str, where: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "WORTH_A_CHILD", 1)
-    ids = [f"{number:03}" for number in range(100)]
-    alone = where == "after its death"
-    vectors, runtime = ending(tmp_path, ids, "pass", "001" if alone else "")
-    line, says = OTHER_HELLOS[what]
-    program = tmp_path / "ends.py"
-    source = program.read_text()
-    assert source.count(HELLO) == 1
-    program.write_text(source.replace(HELLO, f"""
-flag = {str(tmp_path / "flag")!r}
-first = not os.path.exists(flag)
-open(flag if first else flag + "2", "w").close()
-say("grucible 1\\n" + ("" if first else "{line}\\n") + "end\\n")
-while first and not {alone} and not os.path.exists(flag + "2"):
-    time.sleep(0.01)
-time.sleep(0.5 if first and not {alone} else 0)  # until the other is asked, too
-"""))  # fmt: skip
-    jobs = ("--jobs", "1" if alone else "2")
-    ended = command("check", vectors, "--runtime", runtime, "--json", *jobs)
-    wrong = [case for case in ended.report["cases"] if case["verdict"] != "passed"]
-    assert 0 < len(wrong) < len(ids)
-    other = wrong[1:] if alone else wrong  # the death is told of the next one
-    assert {case["verdict"] for case in wrong} == {"error"}
-    assert {(case["message"], case["fault"]["kind"]) for case in other} == {(
-        "the runtime broke the protocol: its hello is another than that of its first process: " + says,
-        "malformed",
-    )}  # fmt: skip
-    assert ended.status == 1
-
-
-def test_another_version_or_order_is_the_same_hello() -> None:
-    one = hello_of(["grucible 1", "version 1", "dtype float32", "dtype float64"])
-    other = hello_of(["grucible 2", "dtype float64", "parallel yes", "dtype float32"])
-    assert one.differs(other) == ""
-
-
-LIKE = [f"operator a{number}" for number in range(5)]
-ALIKE = {
-    "the sixth name": (
-        [*LIKE, "operator b"], [*LIKE, "operator c"],
-        "operators a0, a1, a2, a3, a4, and 1 more, before alone 'b'",
-    ),
-    "the end of a long name": (
-        ["dtype " + "x" * 80 + "1"], ["dtype " + "x" * 80 + "0"],
-        f"dtypes {'x' * 60}…, now alone '{'x' * 30}…{'x' * 29}0'",
-    ),
-    "a name of nothing": ([], ["name not said"], "name not said, now alone 'not said'"),
-    "white space": (["dtype a\x1cb"], ["dtype a b"], "dtypes a b, before alone 'a\\x1cb'"),
-    "a long name": (
-        ["name " + "x" * 900 + "1"], ["name " + "x" * 900],
-        f"name {'x' * 60}…, now alone '{'x' * 30}…{'x' * 30}'",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", ALIKE)
-def test_hellos_that_are_shown_alike_are_told_apart(what: str) -> None:
-    first, other, says = ALIKE[what]
-    said = hello_of(["grucible 1", *first]).differs(hello_of(["grucible 1", *other]))
-    assert said == says

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from grucible import Question, load_vectors, verify
-from grucible.cases.errors import RuntimeNotUsable
 
 from .made import answering
 
@@ -108,19 +107,3 @@ def test_a_runtime_that_changes_directory(
     report = verify(".", runtime=elsewhere)
     assert len(report.results) == len(list(load_vectors(some_vectors)))
     assert report.verdict == "conforms"
-
-
-def test_a_version_that_raises_is_one_line(some_vectors: Path) -> None:
-    class Engine:
-        @property
-        def version(self) -> str:
-            raise RuntimeError("no device")
-
-        def __call__(self, question: Question) -> Any:
-            return question.buffers()
-
-    with pytest.raises(
-        RuntimeNotUsable,
-        match=r"^runtime Engine: has no version: RuntimeError: no device \(test_in_process\.py:\d+\)$",
-    ):
-        verify(some_vectors, runtime=Engine())

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import judge_source
 
 from grucible import Question
 from grucible.cases.dtypes import Array
 from grucible.check import verdict
 from grucible.check.commands.written import Written
 from grucible.check.diagnosis.finding import Diagnosis
-from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
 from grucible.check.report import Report
 from grucible.check.reports.formats import Format
 from grucible.check.runtimes.runtime import describe_runtime
+from grucible.vectors.vector_set import open_set
 
 from . import numpy_gru
 from .made import make_block, write_vectors
@@ -56,7 +57,7 @@ def test_a_report_that_is_being_written_is_written(
 ) -> None:
     write_vectors(tmp_path / "v.h5", make_block(["a"]))
     source = FromRuntime(describe_runtime("right", numpy_gru.run))
-    report = verdict.judge(tmp_path / "v.h5", source, chosen_criteria((), None, None, None))
+    report = judge_source(tmp_path / "v.h5", source)
     text = Format.text
 
     def pressed(self: Format, reports: Sequence[Report]) -> str:
@@ -87,9 +88,9 @@ def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
         return {n: np.full(t.shape, 0.25, t.dtype) for n, t in question.outputs.items()}
 
     source = FromRuntime(describe_runtime("zeros", zeros))
-    criteria = chosen_criteria((), None, None, None)
-    report = verdict.judge(tmp_path / "v.h5", source, criteria, interruptible=True)
+    with open_set(tmp_path / "v.h5") as vectors:
+        report = verdict.judge(vectors, source, verdict.Demand(), interruptible=True)
     assert report.interrupted
     assert [result.verdict for result in report.results] == ["failed"]
     with pytest.raises(KeyboardInterrupt):
-        verdict.judge(tmp_path / "v.h5", source, criteria)
+        judge_source(tmp_path / "v.h5", source)

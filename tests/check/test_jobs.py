@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -13,13 +14,10 @@ from typing import Any
 
 import pytest
 
+from grucible import Question, load_vectors
 from grucible.check.observed import pool
-from grucible.check.observed.observations import observations
-from grucible.check.observed.pool import AHEAD, RuntimePool
-from grucible.check.observed.source import Observed
+from grucible.check.observed.pool import AHEAD, RUN, RuntimePool
 from grucible.check.runtimes.runtime import load_runtime
-from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
 
 from .conftest import HERE, Command
 from .made import make_block, name_of, write_vectors
@@ -71,7 +69,6 @@ def notes(tmp_path: Path) -> Callable[..., tuple[str, Callable[[], list[list[str
     return make
 
 
-@pytest.mark.rows(2)
 @pytest.mark.parametrize("runtime", ["aborts", "raises", "unsupported", "nan"])
 def test_the_report_is_the_same_for_any_number(
     runtime: str, vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +78,6 @@ def test_the_report_is_the_same_for_any_number(
     if runtime == "aborts":  # each death costs a start: ten cases, in as many processes
         few += ["--select", "*/first-0*-float32"]
         monkeypatch.setattr(pool, "RUN", 4)
-        monkeypatch.setattr(pool, "WORTH_A_CHILD", 2)
     arguments = ["check", vectors, "--runtime", f"{MISBEHAVING}:{runtime}", "--json", *few]
     one = command(*arguments, "--jobs", "1")
     assert one.report["summary"]["passed"] == (8 if runtime == "aborts" else 204)
@@ -128,7 +124,7 @@ def test_as_many_processes_as_asked_for(vectors: Path, notes: Any, command: Comm
 def test_a_function_of_yours_runs_in_one(
     vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "usable_cpus", lambda: 3)
+    monkeypatch.setattr(pool, "count_cpus", lambda: 3)
     spec, told = notes()
     command("check", vectors, "--runtime", spec)
     assert len(told()) == 1
@@ -137,7 +133,7 @@ def test_a_function_of_yours_runs_in_one(
 def test_one_that_declares_itself_parallel_in_the_usable_cpus(
     vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "usable_cpus", lambda: 3)
+    monkeypatch.setattr(pool, "count_cpus", lambda: 3)
     spec, told = notes(f"{until(3)}run.parallel = True\n")
     command("check", vectors, "--runtime", spec)
     assert len(told()) == 3
@@ -184,55 +180,47 @@ def test_a_process_that_does_not_start_is_done_without(
     assert ended.out.startswith("conforms: 240 of 240 cases passed\n")
 
 
-class Watched(RuntimePool):
-    """A pool that knows how many cases are asked and not yet looked at."""
+def test_few_questions_are_taken_ahead(vectors: Path) -> None:
+    taken = answered = most = 0
 
-    asked = seen = most = 0
+    def questions() -> Iterator[Question]:
+        nonlocal taken
+        for case in load_vectors(vectors):
+            taken += 1
+            yield case.question
 
-    def ask(self, relative: str, block: Block) -> Callable[[], Observed]:
-        self.asked += len(block)
-        self.most = max(self.most, self.asked - self.seen)
-        return super().ask(relative, block)
-
-
-@pytest.fixture
-def watched() -> Iterator[Watched]:
-    made = Watched(f"{HERE / 'numpy_gru.py'}:run", 60.0, jobs=2)
-    yield made
-    made.close()
-
-
-def test_no_more_is_under_way_than_children_can_use(vectors: Path, watched: Watched) -> None:
-    for part in observations(find_vectors(vectors), watched, []):
-        watched.seen += len(part.block)
-    assert watched.asked == 240
-    assert 40 < watched.most < 2 * AHEAD + 40
-
-
-def test_bytes_bound_what_is_under_way(
-    vectors: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grucible.check.observed.observations.MOST_BYTES", 1)
-    for part in observations(find_vectors(vectors), watched, []):
-        watched.seen += len(part.block)
-    assert watched.most == 40
+    with contextlib.closing(RuntimePool(f"{HERE / 'numpy_gru.py'}:run", 60.0, jobs=2)) as made:
+        for _ in made.answer(questions()):
+            answered += 1
+            most = max(most, taken - answered)
+    assert taken == answered == 240
+    assert most <= (AHEAD * 2 + 1) * RUN
 
 
 def test_one_who_stops_going_through_leaves_nothing_behind(vectors: Path) -> None:
     """As where Ctrl-C or a damaged file ends a check: files are closed, processes and threads ended."""
     before = threading.active_count()
     made = RuntimePool(f"{MISBEHAVING}:hangs", 60.0, jobs=2)
-    going = observations(find_vectors(vectors), made, [])
-    waiting = threading.Thread(target=lambda: next(iter(going), None), daemon=True)
+    taken = threading.Event()
+
+    def questions() -> Iterator[Question]:
+        for number, case in enumerate(load_vectors(vectors)):
+            yield case.question
+            if number > 100:
+                taken.set()
+
+    def go_through() -> None:
+        with contextlib.suppress(RuntimeError):  # the pool is closed
+            list(made.answer(questions()))
+
+    waiting = threading.Thread(target=go_through, daemon=True)
     waiting.start()
-    while made._left < 120:  # three blocks at least are asked; the first case of each hangs
-        time.sleep(0.01)
-        assert waiting.is_alive()
-    start = time.monotonic()
+    assert taken.wait(60)  # the first case of each run hangs
     made.close()
-    assert time.monotonic() - start < 30
-    assert threading.active_count() <= before + 1
-    assert not any(child._alive() for child in made._children)
+    waiting.join(30)
+    assert not waiting.is_alive()
+    assert threading.active_count() <= before
+    assert all(child._child is None for child in made._children)
 
 
 def test_threads_of_blas_do_not_fight(vectors: Path, tmp_path: Path, command: Command) -> None:

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,11 @@ import pytest
 from shipped import core_cases
 
 from grucible import Question, verify
-from grucible.cases.errors import GrucibleError
-from grucible.check.observed.child import Child
 from grucible.check.observed.isolated import IsolatedRuntime
-from grucible.vectors.find import CORE
 
-from .conftest import grucible_in
 from .test_orphans import running
 
 RUNTIME = f"{Path(__file__).with_name('numpy_gru.py')}:run"
-CELL = CORE / "openvino/gru_cell/core.h5"
-FLOAT32 = "openvino.GRUCell-3/core/float32/*"
 
 
 @pytest.fixture
@@ -40,7 +33,7 @@ def test_a_death_after_an_answer_is_the_next_question_s_finding(child: IsolatedR
     assert child.answer(questions[0]).status == "ok"
     assert child._child is not None
     os.kill(child._child._process.pid, signal.SIGKILL)
-    while child._alive():
+    while child._child.alive():
         time.sleep(0.01)
     lost = child.answer(questions[1])
     assert (lost.status, lost.message) == (
@@ -92,65 +85,3 @@ def test_what_a_runtime_starts_elsewhere_ends_too(tmp_path: Path) -> None:
     """In a session or a group of its own, as long as the runtime lives when it is ended."""
     assert left_after(STARTS, tmp_path / "starts.py", 2.0) == "no answer in 2 s; stopped"
     assert (tmp_path / "starts.asked").exists()
-
-
-DIES = """
-import os, subprocess, sys
-def run(question):
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", __file__], start_new_session=True)
-    os.abort()
-"""
-
-
-def test_what_it_started_elsewhere_before_it_crashed_ends_too(tmp_path: Path) -> None:
-    """It is no descendant any more, and in no session of ours: its environment tells."""
-    message = left_after(DIES, tmp_path / "dies.py", 20.0)
-    assert message.startswith("the runtime crashed (SIGABRT)")
-
-
-def test_a_death_is_told_where_children_are_ignored(tmp_path: Path) -> None:
-    (tmp_path / "dies.py").write_text("import os\ndef run(q):\n    os.abort()\n")
-    arguments = ["check", CELL, "--runtime", "./dies.py:run", "--select", f"{FLOAT32}relu_relu*"]
-    ignoring = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # noqa: E731
-    ended = grucible_in(tmp_path, *arguments, preexec_fn=ignoring)
-    assert ended.returncode == 1
-    assert "crashed (SIGABRT)" in ended.stdout
-
-
-@pytest.fixture
-def children_ignored() -> Iterator[None]:
-    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    yield
-    signal.signal(signal.SIGCHLD, before)
-
-
-ABORTS = "import os\ndef run(question):\n    os.abort()\n"
-
-
-@pytest.mark.usefixtures("children_ignored")
-def test_a_death_is_seen_where_children_are_ignored(tmp_path: Path) -> None:
-    """Whoever starts the process: the commands, the plugin, or a program of one's own."""
-    (tmp_path / "dies.py").write_text(ABORTS)
-    with ThreadPoolExecutor(1) as another, pytest.raises(GrucibleError, match="SIGCHLD is ignored"):
-        another.submit(Child, ["true"], "true").result()
-    isolated = IsolatedRuntime(f"{tmp_path}/dies.py:run", 60.0)
-    try:
-        message = isolated.answer(core_cases()[0].question).message
-    finally:
-        isolated.close()
-    assert message.startswith("the runtime crashed (SIGABRT)")
-
-
-def test_a_handler_of_who_starts_processes_stays() -> None:
-    seen: list[int] = []
-    before = signal.signal(signal.SIGCHLD, lambda number, _: seen.append(number))
-    try:
-        child = Child(["true"], "true")
-        assert child.ended(30)
-        child.close()
-        until = time.monotonic() + 30
-        while not seen and time.monotonic() < until:  # another thread may have seen its end first
-            time.sleep(0.01)
-        assert seen
-    finally:
-        signal.signal(signal.SIGCHLD, before)

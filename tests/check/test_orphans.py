@@ -9,11 +9,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from grucible.cases.commands import watchdog
 
 from .conftest import HERE
 from .made import IMPORT_ANSWER, make_block, write_vectors
@@ -57,7 +54,6 @@ def soon(true: Callable[[], bool], seconds: float = 30.0) -> bool:
     return False
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)
 def test_of_check(number: signal.Signals, tmp_path: Path) -> None:
     """Two processes that hang for ever in C, each with a child and with a process that it forked."""
@@ -97,54 +93,6 @@ def test_of_an_orderly_end(tmp_path: Path) -> None:
     assert soon(lambda: not running(str(module)))
 
 
-def test_of_what_is_started_while_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    mark, look = watchdog.new_mark(), watchdog._started_by
-    started: list[subprocess.Popen[bytes]] = []
-
-    def sleeper() -> subprocess.Popen[bytes]:
-        environment = {**os.environ, watchdog.MARK: mark}
-        started.append(subprocess.Popen(["sleep", "600"], start_new_session=True, env=environment))
-        return started[-1]
-
-    def looked(*arguments: Any) -> set[int]:
-        found = look(*arguments)
-        if len(started) < 3:
-            sleeper()
-        return found
-
-    monkeypatch.setattr(watchdog, "_started_by", looked)
-    try:
-        first, _ = sleeper(), sleeper()
-        watchdog.kill(first.pid, mark)
-        assert [one.wait(30) for one in started] == [-signal.SIGKILL] * 3
-    finally:
-        for one in started:
-            one.kill()
-
-
-WITHOUT_ITS_MAIN_THREAD = """
-import ctypes, threading, time
-threading.Thread(target=time.sleep, args=(600,)).start()
-ctypes.CDLL(None).pthread_exit(None)
-"""
-
-
-def test_of_what_goes_on_without_its_main_thread() -> None:
-    """Its environment is that of a thread, in a session of its own and no descendant's."""
-    mark = watchdog.new_mark()
-    with subprocess.Popen(
-        [sys.executable, "-c", WITHOUT_ITS_MAIN_THREAD],
-        start_new_session=True, env={**os.environ, watchdog.MARK: mark},
-    ) as process:  # fmt: skip
-        try:
-            stat = Path(f"/proc/{process.pid}/stat")
-            assert soon(lambda: stat.read_text().rpartition(") ")[2].startswith("Z"))
-            assert process.pid in watchdog._started_by(set(), -1, mark)
-        finally:
-            process.kill()
-
-
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda s: s.name)
 def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -158,7 +106,7 @@ def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
         started = children(process.pid)
         process.send_signal(number)
         process.communicate(timeout=30)
-        assert process.returncode == -number
+        assert process.returncode in (-number, 128 + number)
         assert soon(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
 
 
@@ -174,7 +122,7 @@ from grucible import load_vectors
 from grucible.check.observed.pool import RuntimePool
 pool = RuntimePool(sys.argv[1], 60.0)
 case = next(load_vectors(None, "openvino.GRUCell-3/plain/float32/*"))
-[reply] = pool.replies([case.question])
+[reply] = pool.answer([case.question])
 print(reply.status)
 """
 

@@ -14,7 +14,7 @@ from shipped import core_cases
 
 from grucible import Question
 from grucible.check.observed.isolated import IsolatedRuntime
-from grucible.check.observed.pool import SHOWN, RuntimePool
+from grucible.check.observed.pool import RUN, RuntimePool
 
 from .conftest import HERE
 
@@ -63,7 +63,7 @@ def questions(count: int, operator: str = "openvino.GRUCell-3") -> Sequence[Ques
 def test_it_is_shown_what_it_is_asked_and_before(tmp_path: Path) -> None:
     asked = questions(80)
     with closing(RuntimePool(written(tmp_path, SHOWS), 60.0)) as pool:
-        replies = pool.replies(asked)
+        replies = list(pool.answer(asked))
     assert [reply.status for reply in replies] == ["ok"] * len(asked)
     by_id = {question.id: question for question in asked}
     shown: list[str] = []
@@ -72,14 +72,12 @@ def test_it_is_shown_what_it_is_asked_and_before(tmp_path: Path) -> None:
             assert shown.pop(0) == said
             continue
         assert not shown, "the questions shown before have been asked"
-        assert 0 < len(said) <= SHOWN
+        assert 0 < len(said) <= RUN
         shown = [name for name, _ in said]
         assert all(by_id[name].inputs["X"].tobytes().hex() == x for name, x in said)
     assert not shown
-    assert max(len(said) for what, said in noted(tmp_path) if what == "shown") > 32
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("what", GOES_WRONG)
 def test_what_goes_wrong_then_is_no_finding(what: str, tmp_path: Path) -> None:
     """And it is shown nothing more, but for an exception, which the runtime may expect."""
@@ -109,11 +107,10 @@ def test_a_method_of_another_meaning_is_not_called(tmp_path: Path) -> None:
     """Only what can be called, and by this name."""
     spec = written(tmp_path, "run.prepare = lambda: note('called', 1)\nrun.prepare_for = 'iOS'\n")
     with closing(RuntimePool(spec, 60.0)) as pool:
-        assert [reply.status for reply in pool.replies(questions(3))] == ["ok"] * 3
+        assert [reply.status for reply in pool.answer(questions(3))] == ["ok"] * 3
     assert {what for what, _ in noted(tmp_path)} == {"asked"}
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", ["openvino", "openvino-constant", "openvino-dynamic"])
 def test_openvino_gives_the_same_bits_for_nodes_that_were_compiled_together(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judged import judge_source
 from printed import sentence_of
 
 from grucible import GrucibleError, Question, Report, Unsupported, verify
 from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.check.verdict import judge
 
 from .made import CELL, SEQUENCE, answering, make_block, name_of, write_vectors
 from .numpy_gru import run
-from .planned import EXPECTATIONS, KINDS, REQUIRED, Planned, judged, write_all_kinds
+from .planned import EXPECTATIONS, KINDS, Planned, judged, write_all_kinds
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,9 @@ def test_the_terminal_report_names_them(all_kinds: Path) -> None:
 
 def test_the_first_expectation_that_names_a_case_counts(all_kinds: Path) -> None:
     both = [Expectation("*/expected-failed/1", "the first"), *EXPECTATIONS]
-    report = judge(all_kinds, Planned(), REQUIRED, ["*/expected-failed/*"], both, diagnosis=False)
+    report = judge_source(
+        all_kinds, Planned(), ["*/expected-failed/*"], expectations=both, diagnose=False
+    )
     assert [r.expected.reason for r in report.results if r.expected] == ["the first", "known"]
 
 
@@ -154,21 +156,23 @@ def test_an_expectation_is_a_glob_over_the_whole_id(all_kinds: Path) -> None:
         "*/failed/1": 1,
     }.items():
         expectations = [Expectation(glob, "known")]
-        report = judge(
-            all_kinds, Planned(), REQUIRED, ["*/float32/failed/*"], expectations, diagnosis=False
+        report = judge_source(
+            all_kinds, Planned(), ["*/float32/failed/*"], expectations=expectations, diagnose=False
         )
         assert (report.verdict, report.exit_status) == ("does not conform", status), glob
 
 
 def test_missing_is_not_excused_by_expecting_it(all_kinds: Path) -> None:
-    report = judge(all_kinds, Planned(), REQUIRED, ["*/missing/*"], [Expectation("*", "known")])
+    report = judge_source(
+        all_kinds, Planned(), ["*/missing/*"], expectations=[Expectation("*", "known")]
+    )
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
     assert report.expected_failures == []
 
 
 def test_selection_is_a_union(all_kinds: Path) -> None:
     def selected(*globs: str) -> set[str]:
-        report = judge(all_kinds, Planned(), REQUIRED, globs, diagnosis=False)
+        report = judge_source(all_kinds, Planned(), globs, diagnose=False)
         return {name_of(r.id) for r in report.results}
 
     passed = ("*/float32/passed/*", "*/float32/failed/1")
@@ -180,7 +184,7 @@ def test_selection_is_a_union(all_kinds: Path) -> None:
 
 def test_selecting_nothing_is_an_error(all_kinds: Path) -> None:
     with pytest.raises(GrucibleError, match="no case is selected by --select 'Passed/\\*'"):
-        judge(all_kinds, Planned(), REQUIRED, ["Passed/*"])
+        judge_source(all_kinds, Planned(), ["Passed/*"])
 
 
 def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> None:

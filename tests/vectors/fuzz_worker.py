@@ -17,11 +17,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from judged import judge_outputs
+
 from grucible import GrucibleError, load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.check.judging.criterion import chosen_criteria
-from grucible.check.observed.outputs_file import FromOutputs
-from grucible.check.verdict import judge
 
 SECONDS = 5
 MEMORY = 4 << 30
@@ -61,11 +60,7 @@ def read_vectors(path: Path) -> None:
 
 
 def judged(vectors: Path, outputs: Path) -> None:
-    source = FromOutputs(outputs)
-    try:
-        judge(vectors, source, chosen_criteria(), diagnosis=False)
-    finally:
-        source.close()
+    judge_outputs(vectors, outputs, diagnose=False)
 
 
 def outcome(kind: str, path: Path, vectors: Path) -> str:

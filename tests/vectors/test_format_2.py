@@ -10,12 +10,11 @@ import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from judged import judge_outputs
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.check.judging.criterion import chosen_criteria
-from grucible.check.observed.outputs_file import FromOutputs, new_outputs_file
-from grucible.check.verdict import judge
+from grucible.check.observed.recording import new_outputs_file
 from grucible.gen.cli import gen_command
 from grucible.vectors.reader import open_vectors
 
@@ -102,9 +101,7 @@ def test_outputs_written_with_plain_strings_are_read(
                 if block.dtype == "bfloat16":
                     made.attrs["dtype"] = "bfloat16"
     assert len(variable_texts(path)) == 4
-    source = FromOutputs(path)
-    report = judge(handmade, source, chosen_criteria())
-    source.close()
+    report = judge_outputs(handmade, path)
     assert (report.verdict, report.runtime) == ("conforms", "mine")
 
 
@@ -112,10 +109,8 @@ def test_outputs_of_a_version_to_come_are_refused(handmade: Path, tmp_path: Path
     path = tmp_path / "outputs.h5"
     with h5py.File(path, "w") as outputs:
         outputs.attrs.update({"format": "grucible outputs", "format_version": 3})
-    source = FromOutputs(path)
     with pytest.raises(VectorFileError, match=r"format_version is 3; .* reads 1 and 2$"):
-        judge(handmade, source, chosen_criteria())
-    source.close()
+        judge_outputs(handmade, path)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from judged import judge_outputs
 
 from grucible.cases.operators.known import OPERATORS
-from grucible.check.judging.criterion import chosen_criteria
-from grucible.check.observed.outputs_file import FromOutputs
-from grucible.check.verdict import judge
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.case import REQUIRED
 
@@ -44,9 +42,7 @@ def questions_alone(path: Path) -> None:
 def test_the_program_conforms_without_having_seen_an_answer(tmp_path: Path) -> None:
     questions_alone(tmp_path / "vectors.h5")
     run_the_program(tmp_path / "vectors.h5")
-    source = FromOutputs(tmp_path / "outputs.h5")
-    report = judge(CELL, source, chosen_criteria())
-    source.close()
+    report = judge_outputs(CELL, tmp_path / "outputs.h5")
     assert report.verdict == "conforms"
     assert {result.verdict for result in report.results} == {"passed"}
     assert len(report.results) == 248
