@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,15 @@ import numpy as np
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames, as_read
-from ..cases.operators.signature import Operator
-from ..vectors.block import Block
+from ..vectors.block import Block, BlockKey
 from ..vectors.case import REQUIRED, Answer
 from ..vectors.difference import difference
 from .exact.answers import exact_outputs
 from .gru import gru
-from .stacks import Float64, Peaks, PreActivations, Stack, stacks
-from .tolerances.chains import chain_bytes
+from .stacks import Float64, Peaks, Stack, stacks
 from .tolerances.classes import CLASSES
 from .tolerances.gate import objections, vacuous_rows
-from .tolerances.march import ErrorBounds, error_bounds, tolerances
+from .tolerances.march import ErrorBounds, chain_bytes, error_bounds, tolerances
 
 STACK_BYTES = 16 << 20
 """Maximum bytes of Jacobians that the error march holds at once, of stacks of several cases."""
@@ -36,115 +34,121 @@ UNROUNDED = "an output could not be rounded at the highest precision"
 NOTHING_NONPORTABLE = "is marked as nonportable, and it holds nothing that is"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What stacked cases ask for, their numbers aside.
-
-    Besides the stored reading the `readings` are followed; the outputs `absent` are left out.
-    """
-
-    operator: Operator
-    dtype: str
-    readings: tuple[ReadingNames, ...]
-    absent: Collection[str]
-
-    @property
-    def followed(self) -> tuple[ReadingNames, ...]:
-        """All readings that are followed."""
-        return (STORED, *self.readings)
-
-    def roles(self, attributes: Mapping[str, Any]) -> frozenset[str]:
-        """The roles of the outputs: y, ho."""
-        present = self.operator.present(self.operator.outputs, self.absent)
-        return frozenset(tensor.role_in(attributes) for tensor in present)
-
-
-@dataclass
-class Answered:
-    """The `rows` that were kept, ascending, with their answers; and by row why each other was not.
-
-    The answers are by the readings followed, stacked in the order of `rows`.
-    """
-
-    rows: Array
-    answers: Mapping[ReadingNames, Answer] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
-
-
-def answer_rows(
-    asked: Asked,
+def answer_stacked(
+    key: BlockKey,
+    ids: Sequence[str],
     given: Sequence[Mapping[str, Any]],
     inputs: Arrays,
     *,
     planted: Array | None = None,
     exempt: Array | None = None,
-) -> Answered:
-    """Answer n stacked cases, each with the attributes `given`.
+) -> tuple[Block | None, dict[int, str]]:
+    """Answer n stacked cases of the block `key`, each with an id and attributes given.
 
     `planted` (n,) says which plant special values, `exempt` (n,) which are not judged by their conditioning;
     without them, all are: numbers that were not drawn are answered wherever an answer can be rounded.
+    Returns the block of those that were kept, in the order of `ids`, and by row why each other was not.
     """
     every = np.ones(len(given), bool)
     planted, exempt = (every if mask is None else mask for mask in (planted, exempt))
-    rows, answers = [np.zeros(0, int)], []
+    parts: list[Block] = []
     reasons: dict[int, str] = {}
-    for whole in stacks(asked.operator, given, inputs):
+    for whole in stacks(OPERATORS[key.operator], given, inputs):
         for stack in _parts(whole):
-            found = _answer(asked, stack, planted[stack.rows], exempt[stack.rows])
-            reasons |= {int(stack.rows[place]): why for place, why in found.reasons.items()}
-            if found.answers:
-                rows.append(stack.rows[found.rows])
-                answers.append(found.answers)
-    places = np.concatenate(rows)
-    order = np.argsort(places)
-    return Answered(places[order], joined(answers, order), reasons)
+            kept, answers, refused = _answer(key, stack, planted[stack.rows], exempt[stack.rows])
+            reasons |= {int(stack.rows[place]): why for place, why in refused.items()}
+            if kept.size:
+                rows = stack.rows[kept]
+                parts.append(
+                    Block(
+                        path=key.path,
+                        operator=key.operator,
+                        dtype=key.dtype,
+                        tier=key.tier,
+                        ids=[ids[row] for row in rows],
+                        given=[dict(given[row]) for row in rows],
+                        inputs={name: array[rows] for name, array in inputs.items()},
+                        answers=answers,
+                    )
+                )
+    return concatenate(parts, ids), reasons
+
+
+def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
+    """Join parts of one block, their cases in the order of `ids`; None where there are none."""
+    if not parts:
+        return None
+
+    def join(arrays: Sequence[Arrays]) -> Arrays:
+        return {name: np.concatenate([one[name] for one in arrays]) for name in arrays[0]}
+
+    answers = {}
+    for reading, first in parts[0].answers.items():
+        each = [part.answers[reading] for part in parts]
+        limits = {name: join([one.tolerances[name] for one in each]) for name in first.tolerances}
+        answers[reading] = Answer(join([one.outputs for one in each]), limits)
+    whole = replace(
+        parts[0],
+        ids=[one for part in parts for one in part.ids],
+        given=[one for part in parts for one in part.given],
+        inputs=join([part.inputs for part in parts]),
+        answers=answers,
+    )
+    place = {one: number for number, one in enumerate(ids)}
+    return whole.rows(np.argsort([place[one] for one in whole.ids]))
 
 
 def _parts(stack: Stack) -> Iterator[Stack]:
-    """The stack in stacks of no more cases than the error march may hold at once."""
+    """Split a stack into stacks of no more cases than the error march may work on at once."""
     _, batch, time, _ = stack.inputs.x.shape
     one = chain_bytes(time, batch, stack.inputs.h0.shape[-1])
     return stack.parts(max(1, STACK_BYTES // one))
 
 
-def _answer(asked: Asked, stack: Stack, planted: Array, exempt: Array) -> Answered:
-    """Answer the cases of one stack; rows are places in it."""
-    near = overflows(stack, asked.dtype) | _out_of_range(asked, stack)
+def _answer(
+    key: BlockKey, stack: Stack, planted: Array, exempt: Array
+) -> tuple[Array, dict[ReadingNames, Answer], dict[int, str]]:
+    """Answer the cases of one stack.
+
+    Returns the places in it that were kept, their answers by the readings followed, stacked in this order,
+    and by place why each other was not kept.
+    """
+    near = overflows(stack, key.dtype) | _out_of_range(key, stack)
     reasons = {place: why for place, why in near.items() if not planted[place]}
     places = _without(np.arange(len(stack)), reasons)
     if not places.size:
-        return Answered(places, {}, reasons)
+        return places, {}, reasons
     part = stack.only(places)
     bounds = {
-        reading: error_bounds(as_read(reading, part.semantics), part.inputs, CLASSES[asked.dtype])
-        for reading in asked.followed
+        reading: error_bounds(as_read(reading, part.semantics), part.inputs, CLASSES[key.dtype])
+        for reading in (STORED, *key.readings)
     }
-    for row, why in objections(bounds, asked.roles(stack.attributes), asked.dtype).items():
+    for row, why in objections(bounds, _roles(key, stack), key.dtype).items():
         if not exempt[places[row]]:
             reasons[int(places[row])] = why
     left = _without(places, reasons)
     if not left.size:
-        return Answered(left, {}, reasons)
-    outputs, undecided = _exact(asked, stack.only(left))
+        return left, {}, reasons
+    outputs, undecided = _exact(key, stack.only(left))
     reasons |= dict.fromkeys(left[undecided].tolist(), UNROUNDED)
     kept = left[~undecided]
     if not kept.size:
-        return Answered(kept, {}, reasons)
+        return kept, {}, reasons
     at = np.searchsorted(places, kept)
-    answers = {
-        reading: _with_tolerances(
-            asked, stack, {role: a[~undecided] for role, a in roles.items()}, bounds[reading], at
-        )
-        for reading, roles in outputs.items()
-    }
-    vague = vacuous_rows(answers, asked.dtype)
-    dropped = [row for row in vague if not exempt[kept[row]]]
-    if dropped:
-        reasons |= {int(kept[row]): vague[row] for row in dropped}
-        rest = np.setdiff1d(np.arange(len(kept)), dropped)
-        answers = {reading: one.rows(rest) for reading, one in answers.items()} if rest.size else {}
-        kept = kept[rest]
-    return Answered(kept, answers, reasons)
+    answers = {}
+    for reading, roles in outputs.items():
+        rounded = {role: array[~undecided] for role, array in roles.items()}
+        answers[reading] = _with_tolerances(key, stack, rounded, bounds[reading], at)
+    vague = vacuous_rows(answers, key.dtype)
+    sharp = np.array([row not in vague or exempt[kept[row]] for row in range(len(kept))])
+    reasons |= {int(kept[row]): vague[row] for row in np.flatnonzero(~sharp).tolist()}
+    return kept[sharp], {names: one.rows(sharp) for names, one in answers.items()}, reasons
+
+
+def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:
+    """The roles of the outputs that a block has: y, ho."""
+    present = stack.operator.present(stack.operator.outputs, key.absent)
+    return frozenset(tensor.role_in(stack.attributes) for tensor in present)
 
 
 def _without(places: Array, reasons: Collection[int]) -> Array:
@@ -152,7 +156,7 @@ def _without(places: Array, reasons: Collection[int]) -> Array:
 
 
 def peaks(stack: Stack) -> Array:
-    """(n,) how large an intermediate of each case may become, evaluated in float64."""
+    """Evaluate in float64 how large an intermediate of each case may become, (n,)."""
     arithmetic = Peaks(len(stack))
     with np.errstate(over="ignore", invalid="ignore"):
         gru(arithmetic, stack.semantics, stack.inputs)
@@ -160,7 +164,7 @@ def peaks(stack: Stack) -> Array:
 
 
 def overflows(stack: Stack, dtype: str) -> dict[int, str]:
-    """By place, why an intermediate of a case reaches too near the dtype's overflow."""
+    """Say by place why an intermediate of a case reaches too near the dtype's overflow."""
     peak, largest = peaks(stack), FLOAT_TYPES[dtype].largest
     # a sum of up to four counted quantities stays finite in the dtype
     near = ~(peak < largest / 4)
@@ -173,13 +177,12 @@ def overflows(stack: Stack, dtype: str) -> dict[int, str]:
     }
 
 
-def _out_of_range(asked: Asked, stack: Stack) -> dict[int, str]:
-    """By place, why a pre-activation of a case is larger than its operator leaves no doubt about, under
-    any reading."""
+def _out_of_range(key: BlockKey, stack: Stack) -> dict[int, str]:
+    """Say by place why a pre-activation is, under any reading, larger than the operator is clear about."""
     found = {}
     limit = stack.operator.sure_range
-    for reading in asked.followed if math.isfinite(limit) else ():
-        arithmetic = PreActivations(len(stack))
+    for reading in (STORED, *key.readings) if math.isfinite(limit) else ():
+        arithmetic = Peaks(len(stack))
         with np.errstate(over="ignore", invalid="ignore"):
             gru(arithmetic, as_read(reading, stack.semantics), stack.inputs)
         for place in np.flatnonzero(~(arithmetic.largest <= limit)).tolist():
@@ -190,53 +193,34 @@ def _out_of_range(asked: Asked, stack: Stack) -> dict[int, str]:
     return found
 
 
-def _exact(asked: Asked, stack: Stack) -> tuple[dict[ReadingNames, Arrays], Array]:
-    """Under each reading the exact outputs by role, rounded once, and which rows have one that could
-    not be rounded."""
+def _exact(key: BlockKey, stack: Stack) -> tuple[dict[ReadingNames, Arrays], Array]:
+    """Evaluate the exact outputs by reading and role, rounded once; mark rows with one that cannot be."""
     undecided = np.zeros(len(stack), bool)
     found = {}
-    for reading in asked.followed:
+    for reading in (STORED, *key.readings):
         found[reading], open_ = exact_outputs(
             as_read(reading, stack.semantics),
             stack.inputs,
-            FLOAT_TYPES[asked.dtype],
-            asked.roles(stack.attributes),
+            FLOAT_TYPES[key.dtype],
+            _roles(key, stack),
         )
         undecided |= open_
     return found, undecided
 
 
 def _with_tolerances(
-    asked: Asked, stack: Stack, outputs: Arrays, bounds: ErrorBounds, at: Array
+    key: BlockKey, stack: Stack, outputs: Arrays, bounds: ErrorBounds, at: Array
 ) -> Answer:
-    """The answer in the operator's layout; `at` are the rows of `bounds` that `outputs` are of."""
+    """Make the answer in the operator's layout; `at` are the rows of `bounds` that `outputs` are of."""
     by_class: dict[str, Arrays] = {}
     for role, answer in outputs.items():
         values, errors = bounds.of(role)
-        for name, limit in tolerances(values[at], errors[at], answer, asked.dtype).items():
+        for name, limit in tolerances(values[at], errors[at], answer, key.dtype).items():
             by_class.setdefault(name, {})[role] = limit
     return Answer(
-        stack.handed_out(outputs, asked.absent),
-        {name: stack.handed_out(limits, asked.absent) for name, limits in by_class.items()},
+        stack.handed_out(outputs, key.absent),
+        {name: stack.handed_out(limits, key.absent) for name, limits in by_class.items()},
     )
-
-
-def joined(
-    parts: Sequence[Mapping[ReadingNames, Answer]], order: Array
-) -> dict[ReadingNames, Answer]:
-    """The answers of several stacks as those of one, whose row i is row `order[i]` of them all."""
-
-    def together(arrays: Sequence[Arrays]) -> Arrays:
-        return {name: np.concatenate([a[name] for a in arrays])[order] for name in arrays[0]}
-
-    found = {}
-    for reading in parts[0] if parts else ():
-        each = [part[reading] for part in parts]
-        found[reading] = Answer(
-            together([one.outputs for one in each]),
-            {name: together([one.tolerances[name] for one in each]) for name in each[0].tolerances},
-        )
-    return found
 
 
 def find_nonportable(block: Block) -> Array:
@@ -258,7 +242,7 @@ def find_nonportable(block: Block) -> Array:
 
 
 def _hangs_on_tiny(block: Block) -> Array:
-    """(n,) of which cases the answer hangs on -0 and subnormal numbers.
+    """Find the cases of which the answer hangs on -0 and subnormal numbers, (n,).
 
     With zeros in their place an output is off by more than what is required, or a zero has another sign; or
     there is nothing else in X, in the initial state and in the biases, which is how such cases are drawn.
@@ -282,7 +266,7 @@ def _hangs_on_tiny(block: Block) -> Array:
 
 
 def _in_float64(block: Block, inputs: Arrays) -> Arrays:
-    """The outputs of the cases of a block for other `inputs`, in float64."""
+    """Evaluate the outputs of the cases of a block for other `inputs` in float64."""
     found = {name: np.empty(array.shape) for name, array in block.answer.outputs.items()}
     for stack in stacks(OPERATORS[block.operator], block.given, inputs):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -293,7 +277,7 @@ def _in_float64(block: Block, inputs: Arrays) -> Arrays:
 
 
 def _numbers(block: Block) -> Arrays:
-    """The inputs that are numbers of the block's dtype, in float64."""
+    """Take the inputs that are numbers of the block's dtype, in float64."""
     kind = FLOAT_TYPES[block.dtype]
     with np.errstate(invalid="ignore"):  # of a signalling NaN
         return {
@@ -304,7 +288,7 @@ def _numbers(block: Block) -> Arrays:
 
 
 def _tiny(values: Array, dtype: str) -> Array:
-    """Where a number is -0, or subnormal in the dtype."""
+    """Mark numbers that are -0, or subnormal in the dtype."""
     kind = FLOAT_TYPES[dtype]
     least = 2.0 ** (kind.least_exponent + kind.precision - 1)
     size = np.abs(values)
@@ -312,5 +296,5 @@ def _tiny(values: Array, dtype: str) -> Array:
 
 
 def _any(where: Array) -> Array:
-    """(n,) in which of stacked cases it is anywhere."""
+    """Mark the stacked cases that have a marked element, (n,)."""
     return np.asarray(where.reshape(len(where), -1).any(axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,8 +18,7 @@ from ..cases.operators.values import value_text
 from ..cases.question import case_bytes, too_large
 from ..cases.specs.factors import DRAWS
 from ..vectors.block import Block, BlockKey
-from ..vectors.case import Answer
-from .answering import Asked, answer_rows, find_nonportable, joined
+from .answering import answer_stacked, concatenate, find_nonportable
 from .inputs import draw_inputs
 
 ATTEMPTS = 24
@@ -51,44 +50,44 @@ class Chunk:
     undrawn: Sequence[Undrawn] = ()
 
 
-@dataclass(frozen=True)
-class Made:
-    """Some of the cases that were asked for: `rows` of them, in this order, with their answers."""
-
-    rows: Array
-    inputs: Arrays
-    answers: Mapping[ReadingNames, Answer]
-
-
 def block_key(case: CaseSpec) -> BlockKey:
-    """The block a case belongs to."""
-    return BlockKey(
-        operator=case.operator,
-        dtype=case.dtype,
+    """Derive the block that a case belongs to."""
+    return key_of(
+        case.operator,
+        case.dtype,
+        case.attributes,
         tier=case.tier,
         readings=case.readings,
-        sizes=tuple(case.sizes.items()),
-        absent=tuple(sorted(case.absent)),
-        types=tuple(case.types.items()),
-        forms=forms_of(case.operator, case.attributes, case.absent),
+        sizes=case.sizes,
+        absent=case.absent,
+        types=case.types,
     )
 
 
-def forms_of(
-    operator: str, attributes: Mapping[str, Any], absent: Sequence[str] | frozenset[str]
-) -> tuple[tuple[str, str], ...]:
-    """The form of each tensor that is present and has several, by name."""
-    known = OPERATORS[operator]
-    return tuple(
-        (tensor.name, tensor.form(attributes).name)
-        for tensor in (*known.inputs, *known.outputs)
-        if tensor.form(attributes).name and tensor.name not in absent
+def key_of(
+    operator: str,
+    dtype: str,
+    attributes: Mapping[str, Any],
+    *,
+    tier: str,
+    readings: tuple[ReadingNames, ...],
+    sizes: Mapping[str, int],
+    absent: Collection[str],
+    types: Mapping[str, str],
+) -> BlockKey:
+    """Derive a block from every attribute, every size symbol, what is left out, and the type variables."""
+    tensors = (*OPERATORS[operator].inputs, *OPERATORS[operator].outputs)
+    forms = {t.name: t.form(attributes).name for t in tensors if t.name not in absent}
+    return BlockKey(
+        operator=operator,
+        dtype=dtype,
+        tier=tier,
+        readings=readings,
+        sizes=tuple(sizes.items()),
+        absent=tuple(sorted(absent)),
+        types=tuple(types.items()),
+        forms=tuple((name, form) for name, form in forms.items() if form),
     )
-
-
-def asked_of(key: BlockKey) -> Asked:
-    """What the cases of a block ask for."""
-    return Asked(OPERATORS[key.operator], key.dtype, key.readings, key.absent)
 
 
 def check_sizes(cases: Sequence[CaseSpec]) -> None:
@@ -104,7 +103,7 @@ def check_sizes(cases: Sequence[CaseSpec]) -> None:
 
 
 def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:
-    """The blocks of `cases` in order of their paths, each in chunks of work, sorted by id."""
+    """Split `cases` into blocks in order of their paths, each in chunks of work, sorted by id."""
     blocks: dict[BlockKey, list[CaseSpec]] = {}
     for case in cases:
         blocks.setdefault(block_key(case), []).append(case)
@@ -115,41 +114,39 @@ def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[Case
 
 
 def chunk_size(each: int) -> int:
-    """How many cases are answered together whose tensors take `each` bytes."""
+    """Count the cases that are answered together, if the tensors of each take `each` bytes."""
     return max(1, min(CHUNK_CASES, CHUNK_BYTES // each))
 
 
 def bytes_of(case: CaseSpec) -> int:
-    """The bytes of the tensors of a case, in float64."""
+    """Count the bytes of the tensors of a case, in float64."""
     return case_bytes(OPERATORS[case.operator], case.attributes, case.sizes)
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
     """Draw and answer `cases`, which share a block; a draw that cannot be kept is drawn again."""
-    key, planted = block_key(cases[0]), np.array([bool(DRAWS[case.draw].plant) for case in cases])
-    made: list[Made] = []
+    key, ids = block_key(cases[0]), [case.id for case in cases]
+    planted = np.array([bool(DRAWS[case.draw].plant) for case in cases])
+    parts: list[Block] = []
     pending = list(range(len(cases)))
     reasons: dict[int, str] = {}
     for attempt in range(ATTEMPTS):
-        members = [cases[row] for row in pending]
-        inputs = stacked([draw_inputs(case, seed, attempt) for case in members])
-        found = answer_rows(
-            asked_of(key),
-            [case.given for case in members],
-            inputs,
+        block, refused = answer_stacked(
+            key,
+            [ids[row] for row in pending],
+            [cases[row].given for row in pending],
+            stacked([draw_inputs(cases[row], seed, attempt) for row in pending]),
             planted=planted[pending],
             exempt=planted[pending] | (key.tier == "nonportable"),
         )
-        if found.rows.size:
-            rows = {name: array[found.rows] for name, array in inputs.items()}
-            made.append(Made(np.array(pending)[found.rows], rows, found.answers))
-        reasons = {pending[row]: why for row, why in found.reasons.items()}
+        parts += [block] if block else []
+        reasons = {pending[row]: why for row, why in refused.items()}
         pending = sorted(reasons)
         if not pending:
             break
     tried = f"{ATTEMPTS} draws with seed {seed} failed; the last: "
     undrawn = [Undrawn(cases[row], tried + reasons[row]) for row in pending]
-    block = block_of(key, cases, made)
+    block = concatenate(parts, ids)
     if block and key.tier == "nonportable" and not (holds := find_nonportable(block)).all():
         others = {block.ids[row] for row in np.flatnonzero(~holds)}
         undrawn += [Undrawn(case, ORDINARY) for case in cases if case.id in others]
@@ -157,37 +154,16 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
     return Chunk(block, undrawn)
 
 
-def block_of(key: BlockKey, cases: Sequence[Any], made: Sequence[Made]) -> Block | None:
-    """The block of those of `cases`, which have an id and the attributes given, that were made; None where
-    none was."""
-    if not made:
-        return None
-    places = np.concatenate([part.rows for part in made])
-    order = np.argsort(places)
-    drawn = [cases[row] for row in places[order]]
-    return Block(
-        path=key.path,
-        operator=key.operator,
-        dtype=key.dtype,
-        tier=key.tier,
-        ids=[case.id for case in drawn],
-        given=[dict(case.given) for case in drawn],
-        inputs={
-            name: np.concatenate([part.inputs[name] for part in made])[order]
-            for name in made[0].inputs
-        },
-        answers=joined([part.answers for part in made], order),
-    )
-
-
 def stacked(rows: Sequence[Mapping[str, Array]]) -> Arrays:
-    """The arrays of several cases, by name, stacked along a new first axis."""
+    """Stack the arrays of several cases, by name, along a new first axis."""
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
 def undrawn_lines(undrawn: Sequence[Undrawn], cases: Sequence[CaseSpec]) -> Iterator[str]:
-    """Name the `undrawn` among the `cases` of a spec with their reasons; then what they, and no others,
-    have in common."""
+    """Name the `undrawn` among the `cases` of a spec with their reasons.
+
+    Then name what they, and no others, have in common.
+    """
     yield from (f"{one.case.id}: {one.why}" for one in undrawn[:MOST_SHOWN])
     if len(undrawn) > MOST_SHOWN:
         yield f"and {len(undrawn) - MOST_SHOWN} more"
@@ -212,8 +188,10 @@ def _values(case: CaseSpec) -> Traits:
 
 
 def _in_common(bad: dict[str, Traits], drawn: Sequence[Traits]) -> list[tuple[Traits, int]]:
-    """Values, or pairs of them, that no drawn case has, each with its number of bad cases: the fewest that
-    explain the most, found greedily. None where nothing was drawn."""
+    """Find values, or pairs of them, that no drawn case has, each with its number of bad cases.
+
+    They are the fewest that explain the most, found greedily. None where nothing was drawn.
+    """
     found: list[tuple[Traits, int]] = []
     for size in (1, 2) if drawn else ():
         while True:

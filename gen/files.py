@@ -28,8 +28,10 @@ AHEAD_BYTES = 24 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """One vector file that is asked for: from which spec, which cases, to where; and a text that names
-    everything it is made from."""
+    """One vector file to make: the spec, its cases, and the place of the file.
+
+    `made_from` is a text that names everything it is made from.
+    """
 
     spec: CaseSpecFile
     cases: list[CaseSpec]
@@ -53,9 +55,9 @@ class MadeFile:
     """What became of a plan: `made` now, or found there, made from the same.
 
     The digests, of content and of tolerances, are computed from the bytes in the file. Where those are not
-    what the file's own digests say, they are empty, and `damage` says so in a sentence that names the file.
-    `cases` are as many as it holds; `undrawn` those that it lacks, for no draw of them could be kept. A file
-    that lacks all of them is not made, and none that lacks some in the place of a whole one.
+    what the file's own digests say, they are empty, and `damage` is a sentence that names the file. `cases`
+    is the number of cases in it; it lacks those `undrawn`, of which no draw could be kept. A file that lacks
+    all of them is not made, and none that lacks some in the place of a whole one.
     """
 
     relative: str
@@ -76,9 +78,8 @@ class MadeFile:
         """Whether there is a published digest of this file."""
         return self.relative in published_digests()
 
-    @property
-    def unlike_published(self) -> str:
-        """What of it differs from what is published of it, in words; "" where nothing does."""
+    def difference(self) -> str:
+        """Describe how it differs from what is published of it; "" where it does not."""
         for what, digest, published in (
             ("content differs", self.content_sha256, published_digests()),
             ("tolerances differ", self.tolerance_sha256, published_tolerances()),
@@ -112,8 +113,8 @@ def plan_files(
     return plans
 
 
-def standing(plan: Plan) -> MadeFile | None:
-    """What stands at the place of a plan, if it was made from the same; None if nothing does."""
+def find_made(plan: Plan) -> MadeFile | None:
+    """Find the file at the place of a plan; None unless it was made from the same."""
     count = len(plan.cases)
     try:
         with open_vectors(plan.path) as vectors:
@@ -129,20 +130,24 @@ def standing(plan: Plan) -> MadeFile | None:
 
 
 def make_files(
-    plans: Sequence[Plan], jobs: int, advance: Callable[[int], None] = lambda _: None
+    plans: Sequence[Plan],
+    jobs: int,
+    advance: Callable[[int], None] = lambda _: None,
+    *,
+    force: bool = False,
 ) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
     With `jobs` > 1 as many processes evaluate cases, as far as there is work for them, and this one writes.
-    Memory is bounded by the chunks under way. Raises GrucibleError where a process is killed; whatever stops
-    it leaves only whole files.
+    Memory is bounded by the chunks under way. Raises GrucibleError where a process is killed. However it
+    ends, it leaves only whole files.
     """
     tasks = [(part, p.seed) for p in plans for _, parts in p.blocks for part in parts]
     jobs = max(1, min(jobs, len(tasks)))
     with open_executor(jobs) as executor:
         made = map_in_order(executor, _make, tasks, _bytes, AHEAD_BYTES * jobs)
         for plan in plans:
-            yield _make_file(plan, made, advance)
+            yield _make_file(plan, made, advance, force)
 
 
 _Task = tuple[list[CaseSpec], int]
@@ -162,7 +167,9 @@ class _NotWritten(Exception):
     """A file is not written: it has no case, or would lack some that stand in its place."""
 
 
-def _make_file(plan: Plan, made: Iterator[Chunk], advance: Callable[[int], None]) -> MadeFile:
+def _make_file(
+    plan: Plan, made: Iterator[Chunk], advance: Callable[[int], None], force: bool
+) -> MadeFile:
     undrawn: list[Undrawn] = []
     writer: VectorWriter | None = None
     with contextlib.suppress(_NotWritten):
@@ -174,6 +181,7 @@ def _make_file(plan: Plan, made: Iterator[Chunk], advance: Callable[[int], None]
             seed=plan.seed,
             generator=f"grucible {grucible.__version__}",
             made_from=plan.made_from,
+            force=force,
         ) as writer:
             for key, parts in plan.blocks:
                 blocks = []

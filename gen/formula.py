@@ -1,4 +1,4 @@
-"""The equations that a question asks for, written out: the one step over texts.
+"""What a question asks for, in lines of text: its attributes, and its equations, the one step over texts.
 
 The notation is the owner's: `cases.operators.notation` says what it may vary.
 """
@@ -6,14 +6,16 @@ The notation is the owner's: `cases.operators.notation` says what it may vary.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from ..cases.operators.activations import Activation
+from ..cases.operators.known import OPERATORS
 from ..cases.operators.semantics import Semantics
-from ..cases.operators.signature import USUAL, Notation
+from ..cases.operators.signature import USUAL, Attribute, Notation, Tensor
+from ..cases.question import Question
 from .gru import GATES, Step, step
 
 _NAMED = ("z", "r", "t", "state")
@@ -22,8 +24,10 @@ _NAMED = ("z", "r", "t", "state")
 
 @dataclass(frozen=True)
 class Formula:
-    """A text in a notation, and whether it is a sum, so that it needs brackets as the operand of a
-    product, or a product, so that it needs them as the operand of a product of matrices."""
+    """A text in a notation.
+
+    A sum needs brackets as the operand of a product, a product as the operand of a product of matrices.
+    """
 
     text: str
     notation: Notation
@@ -46,21 +50,21 @@ class Formulas:
         self.zero: Any = Formula("0", notation)
 
     def product(self, x: Formula, weight: str) -> Formula:
-        """The product of x with a weight."""
+        """Write the product of x with a weight."""
         words = self.notation.matmul
         bracketed = (x.is_sum or x.is_product) and words.startswith("{x}")
         left = f"({x.text})" if bracketed else x.text
         return Formula(words.format(x=left, weight=weight), self.notation, is_product=True)
 
     def activation(self, function: Activation, a: Formula, clip: float) -> Formula:
-        """function(a), with what clips a where something does."""
+        """Write function(a), and the clip of a where there is one."""
         clipped = a.text if math.isinf(clip) else f"clip[-{clip:g}, {clip:g}]({a.text})"
         name = self.notation.functions.get(function.name, function.name)
-        said = str(function).replace(function.name, name, 1)
-        return Formula(f"{said}({clipped})", self.notation)
+        applied = str(function).replace(function.name, name, 1)
+        return Formula(f"{applied}({clipped})", self.notation)
 
     def blend(self, z: Formula, t: Formula, h: Formula) -> Formula:
-        """(1 - z) (.) t + z (.) h."""
+        """Write (1 - z) (.) t + z (.) h."""
         times = self.notation.times
         text = f"(1 - {z.text}) {times} {t.text} + {z.text} {times} {h.text}"
         return Formula(text, self.notation, is_sum=True)
@@ -69,8 +73,10 @@ class Formulas:
 def equations(
     meant: Semantics, bias_parts: Collection[str], index: int, notation: Notation = USUAL
 ) -> Iterator[str]:
-    """The equations of direction number `index`, where the bias has the parts `bias_parts` (see
-    cases.operators.signature; none where there is no bias)."""
+    """Write the equations of direction number `index`.
+
+    The bias has the parts `bias_parts` (see cases.operators.signature), none where there is no bias.
+    """
     names = {name: getattr(notation, name) for name in _NAMED}
     for name, text in _texts(meant, bias_parts, index, notation, names):
         yield f"{names[name]} = {text}"
@@ -79,8 +85,10 @@ def equations(
 def quantities(
     meant: Semantics, bias_parts: Collection[str], index: int, notation: Notation = USUAL
 ) -> Iterator[tuple[str, str]]:
-    """Each quantity of a step (gen.gru.Step) of direction number `index` with what it is, in an order in
-    which they can be computed: those that have a name of their owner's with an equation."""
+    """Write each quantity of a step (gen.gru.Step) of direction number `index`, by name.
+
+    They come in an order in which they can be computed; those that their owner names come as an equation.
+    """
     own = {name: getattr(notation, name) for name in _NAMED}
     names = {name: own.get(name, name) for name in Step._fields}
     for name, text in _texts(meant, bias_parts, index, notation, names):
@@ -94,7 +102,7 @@ def _texts(
     notation: Notation,
     names: Mapping[str, str],
 ) -> Iterator[tuple[str, str]]:
-    """What each of the quantities of a step that have `names` is; in the others they stand by these."""
+    """Write the quantities of a step that have `names`; in later ones they stand by these."""
     arithmetic = Formulas(notation)
     texts: list[tuple[str, str]] = []
 
@@ -125,6 +133,54 @@ def _texts(
 
 
 def _bias(part: str, notation: Notation) -> Formula:
-    """A part of the bias; one without a side may hold the sum of both."""
+    """Write a part of the bias; one without a side may be the sum of both."""
     text = notation.part(part)
     return Formula(text, notation, is_sum=" + " in text)
+
+
+def attribute_lines(question: Question) -> Iterator[str]:
+    """Write every attribute of the operator: its value, or its default."""
+    operator = OPERATORS[question.operator]
+    width = max(len(attribute.name) for attribute in operator.attributes)
+    for attribute in operator.attributes:
+        yield f"{attribute.name:{width}}  {_attribute(attribute, question.given)}"
+
+
+def _attribute(attribute: Attribute, given: Mapping[str, Any]) -> str:
+    if attribute.name in given:
+        return _text(given[attribute.name])
+    default = "none" if attribute.default is None else _text(attribute.default)
+    return f"absent (default {default})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "infinity" if value == math.inf else str(value)
+
+
+def equation_lines(question: Question) -> Iterator[str]:
+    """Write the equations that a question asks for, direction by direction."""
+    s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
+    given = [t for t in operator.inputs if t.name in question.inputs]
+    parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
+    for index, direction in enumerate(s.directions):
+        if s.directions != ("forward",):
+            yield f"{direction}:"
+        if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
+            yield "the same, with weights of its own"
+            continue
+        yield from equations(s, parts["b"], index, operator.notation)
+    own = operator.notation
+    biases = [part if own is USUAL else own.part(part) for part in parts["b"]]
+    last = f"biases {', '.join(biases)}" if biases else "there is no bias"
+    yield f"gates are stacked {', '.join(own.gate.get(g, g) for g in parts['w'])}; {last}"
+    if s.y_order == "processing" and "reverse" in s.directions:
+        yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
+
+
+def _parts(tensors: Sequence[Tensor], role: str, attributes: Mapping[str, Any]) -> list[str]:
+    """List the parts that the tensors of a role stack along their gate axis."""
+    return [p for t in tensors if t.role == role for p in t.form(attributes).parts]

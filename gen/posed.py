@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ from ..vectors.case import Case
 from ..vectors.difference import difference
 from ..vectors.published import GENERATOR
 from ..vectors.writer import new_vector_file
-from .answering import NOTHING_NONPORTABLE, Asked, answer_rows, find_nonportable, overflows
-from .drawing import Made, asked_of, block_of, chunk_size, forms_of, stacked
+from .answering import NOTHING_NONPORTABLE, answer_stacked, find_nonportable, overflows
+from .drawing import chunk_size, key_of, stacked
 from .stacks import stacks
 
 NONPORTABLE = "nonportable"
@@ -58,7 +58,7 @@ class Imported:
 
 
 def answer(question: Question, *, nonportable: bool = False) -> Case:
-    """The case of a question: its tier, and its answers under every reading that it leaves open.
+    """Answer a question: its tier, and its answers under every reading that it leaves open.
 
     Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
     """
@@ -66,9 +66,9 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
 
 def answered_block(question: Question, *, nonportable: bool = False) -> Block:
-    """The case of a question as a block of one, to be judged by. Raises as `answer` does."""
+    """Answer a question as a block of one, to be judged by. Raises as `answer` does."""
     key = _key(question, nonportable=nonportable)
-    block, unanswered = _answered(key, [question])
+    block, unanswered = _answer(key, [question])
     if block is None:
         raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
     return block
@@ -84,7 +84,7 @@ def write_answered(
 
     `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
     Raises GrucibleError where a question is too large, all together are, or none can be answered, and where
-    one is nonportable by no more than what is said of it.
+    one is called nonportable without reason.
     """
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
     room = _Room(path)
@@ -139,7 +139,7 @@ def _answer_all(
     room: _Room,
     advance: Callable[[int], None],
 ) -> Iterator[Block]:
-    """The answered cases of a block, chunk by chunk; why others are not goes to `unanswered`.
+    """Answer the questions of a block, chunk by chunk; the reasons of those without go to `unanswered`.
 
     Raises GrucibleError for a case that decides, although whoever poses it calls it nonportable.
     """
@@ -148,7 +148,7 @@ def _answer_all(
     size = chunk_size(case_bytes(operator, first.attributes, dict(key.sizes)))
     for start in range(0, len(members), size):
         questions = [one.read() for one in members[start : start + size]]
-        block, refused = _answered(key, questions)
+        block, refused = _answer(key, questions)
         unanswered |= refused
         if block is not None:
             if key.tier == NONPORTABLE and not (holds := find_nonportable(block)).all():
@@ -164,7 +164,7 @@ def _answer_all(
 
 
 def _key(question: Question, *, nonportable: bool) -> BlockKey:
-    """The block of a question, which is nonportable also where an intermediate comes near overflow.
+    """Derive the block of a question, nonportable also where an intermediate comes near overflow.
 
     Raises GrucibleError where it is too large to be answered.
     """
@@ -181,7 +181,7 @@ def _key(question: Question, *, nonportable: bool) -> BlockKey:
 
 @dataclass(frozen=True)
 class _Asks:
-    """What of a question says whether it touches an ambiguous point; see cases.operators.readings."""
+    """What of a question shows whether it touches an ambiguous point; see cases.operators.readings."""
 
     operator: str
     attributes: Mapping[str, Any]
@@ -191,47 +191,40 @@ class _Asks:
 
 
 def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
-    """The block that a question belongs to, and with it the question's tier and readings.
+    """Derive the block that a question belongs to, and with it the question's tier and readings.
 
-    It is nonportable where it says so or holds NaN or an infinity, ambiguous where it touches an ambiguous
-    point, and required otherwise.
+    It is nonportable where the caller says so or it holds NaN or an infinity, ambiguous where it touches an
+    ambiguous point, and required otherwise.
     """
     operator, inputs = OPERATORS[question.operator], question.inputs
-    attributes, sizes, lengths = question.attributes, sizes_of(question), operator.tensor("lengths")
-    absent = [
-        t.name
-        for t in (*operator.inputs, *operator.outputs)
-        if t.name not in inputs and t.name not in question.outputs
-    ]
-    given_lengths = inputs.get(lengths.name) if lengths else None
+    attributes, sizes = question.attributes, sizes_of(question)
+    lengths = [inputs[t.name] for t in operator.inputs if t.role == "lengths" and t.name in inputs]
+    zeros = {t.name for t in operator.inputs if t.fills and not np.any(inputs.get(t.name, 1) != 0)}
     asks = _Asks(
         operator.name,
         attributes,
         sizes,
-        None if given_lengths is None else tuple(given_lengths.tolist()),
-        frozenset(
-            t.name
-            for t in operator.inputs
-            if t.fills and t.name in inputs and not np.any(inputs[t.name] != 0)
-        ),
+        tuple(lengths[0].tolist()) if lengths else None,
+        frozenset(zeros),
     )
     finite = all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values())
     special = nonportable or not finite
     readings = () if special else touched_by(asks, question.semantics)
-    return BlockKey(
-        operator=operator.name,
-        dtype=question.dtype,
+    names = [tensor.name for tensor in (*operator.inputs, *operator.outputs)]
+    return key_of(
+        operator.name,
+        question.dtype,
+        attributes,
         tier=NONPORTABLE if special else "ambiguous" if readings else "required",
         readings=readings,
-        sizes=tuple(sizes.items()),
-        absent=tuple(sorted(absent)),
-        types=tuple((variable, _type(question, variable)) for variable in operator.types),
-        forms=forms_of(operator.name, attributes, absent),
+        sizes=sizes,
+        absent={name for name in names if name not in inputs and name not in question.outputs},
+        types={variable: _type(question, variable) for variable in operator.types},
     )
 
 
 def _type(question: Question, variable: str) -> str:
-    """The dtype that a type variable has in a question."""
+    """Find the dtype that a type variable has in a question."""
     operator = OPERATORS[question.operator]
     allowed = operator.types[variable]
     if allowed == operator.dtypes():
@@ -242,44 +235,45 @@ def _type(question: Question, variable: str) -> str:
     return next(iter(allowed))
 
 
-def _answered(key: BlockKey, questions: Sequence[Question]) -> tuple[Block | None, dict[str, str]]:
-    """The block of questions that share one, and by id why some have no answer."""
-    inputs = stacked([question.inputs for question in questions])
-    found = answer_rows(asked_of(key), [question.given for question in questions], inputs)
-    rows = {name: array[found.rows] for name, array in inputs.items()}
-    made = [Made(found.rows, rows, found.answers)] if found.rows.size else []
-    unanswered = {questions[row].id: why for row, why in found.reasons.items()}
-    return block_of(key, questions, made), unanswered
+def _answer(key: BlockKey, questions: Sequence[Question]) -> tuple[Block | None, dict[str, str]]:
+    """Answer questions that share a block; say by id why some have no answer."""
+    ids, given = [one.id for one in questions], [one.given for one in questions]
+    block, reasons = answer_stacked(key, ids, given, stacked([one.inputs for one in questions]))
+    return block, {ids[row]: why for row, why in reasons.items()}
 
 
 # stored answers, evaluated anew: the only proof that they are right
 
 
 def differing(block: Block) -> dict[int, str]:
-    """By row of the block, what of its stored answer is not what an evaluation gives.
+    """Say by row of a block what of its stored answer is not what an evaluation gives.
 
     Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits; the
     tier the one that the case has.
     """
     found = _misplaced(block)
     readings = tuple(names for names in block.answers if names)
-    asked = Asked(OPERATORS[block.operator], block.dtype, readings, block.absent)
-    anew = answer_rows(asked, block.given, block.inputs)
-    found |= anew.reasons
+    key = replace(block_key(block.question(0)), tier=block.tier, readings=readings)
+    rows = [str(row) for row in range(len(block))]  # ids of a stranger's file need not differ
+    anew, reasons = answer_stacked(key, rows, block.given, block.inputs)
+    found |= reasons
+    if anew is None:
+        return found
+    kept = np.array(anew.ids, int)
     for reading, exact in anew.answers.items():
-        stored = block.answers[reading].rows(anew.rows)
+        stored = block.answers[reading].rows(kept)
         under = f" (reading {' and '.join(reading)})" if reading else ""
         differences = [*_outputs(stored.outputs, exact.outputs, under)]
         for name, limits in exact.tolerances.items():
             if name in stored.tolerances:
                 differences += _tolerances(name, stored.tolerances[name], limits)
         for row, why in differences:
-            found.setdefault(int(anew.rows[row]), why)
+            found.setdefault(int(kept[row]), why)
     return found
 
 
 def _misplaced(block: Block) -> dict[int, str]:
-    """By row, the cases of another tier, or with other readings, than they are marked with."""
+    """Say by row which cases have another tier, or other readings, than they are marked with."""
     if block.tier == NONPORTABLE:
         rows = np.flatnonzero(~find_nonportable(block)).tolist()
         return dict.fromkeys(rows, NOTHING_NONPORTABLE)
@@ -316,7 +310,7 @@ def _tolerances(name: str, stored: Arrays, derived: Arrays) -> Iterator[tuple[in
 
 
 def _first(off: Array) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The first element of each row that is off."""
+    """Find the first element of each row that is off."""
     for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)):
         at = np.unravel_index(int(np.argmax(off[row])), off.shape[1:])
         yield int(row), tuple(int(i) for i in at)

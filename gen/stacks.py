@@ -1,5 +1,7 @@
-"""Stacks: cases of a block that can be evaluated as one, in the GRU's own layout and back; and float64 over
-them, also with how large intermediates become."""
+"""Stacks of cases that can be evaluated as one, in the GRU's own layout and back.
+
+And the arithmetic of float64 over them, which may also record how large intermediates become.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ from ..cases.operators.signature import Operator
 
 @dataclass(frozen=True)
 class Stack:
-    """Some cases that share a block and the place of the reset gate: their `rows` in it, what they
-    ask for, and their inputs in the shared layout (cases.operators.layout)."""
+    """Some cases that share a block and the place of the reset gate.
+
+    `rows` are their places in the block; `inputs` are in the shared layout (cases.operators.layout).
+    """
 
     operator: Operator
     attributes: Mapping[str, Any]
@@ -32,7 +36,7 @@ class Stack:
         return len(self.rows)
 
     def only(self, places: Array) -> Stack:
-        """The stack of some of its cases."""
+        """Take some of the cases."""
         if len(places) == len(self):
             return self
         return replace(
@@ -43,20 +47,22 @@ class Stack:
         )
 
     def parts(self, most: int) -> Iterator[Stack]:
-        """The stack in stacks of at most `most` cases."""
+        """Split the stack into stacks of at most `most` cases."""
         places = np.arange(len(self))
         return (self.only(places[at : at + most]) for at in range(0, len(self), most))
 
     def handed_out(self, shared: Mapping[str, Array], absent: Container[str] = ()) -> Arrays:
-        """Arrays by role, as y (…, direction, batch, time, hidden) and ho (…, direction, batch, hidden),
-        as the outputs that the operator names, but for those `absent`, in its own layout."""
+        """Lay out arrays by role as the outputs that the operator names, but for those `absent`.
+
+        y is (…, direction, batch, time, hidden), ho (…, direction, batch, hidden).
+        """
         return operator_outputs(self.operator, self.attributes, shared, absent)
 
 
 def stacks(
     operator: Operator, given: Sequence[Mapping[str, Any]], inputs: Mapping[str, Array]
 ) -> Iterator[Stack]:
-    """The cases of a block, stacked in `inputs`, each with the attributes `given`."""
+    """Split the cases of a block, stacked in `inputs`, each with the attributes `given`, into stacks."""
     attributes = [operator.with_defaults(one) for one in given]
     meant = [semantics(operator, one) for one in attributes]
     for after in (False, True):
@@ -74,7 +80,7 @@ def stacks(
 
 @lru_cache(maxsize=256)
 def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
-    """The rows of stacked cases that have each function."""
+    """Find the rows of stacked cases that have each function."""
     rows: dict[Activation, list[int]] = {}
     for row, one in enumerate(functions):
         rows.setdefault(one, []).append(row)
@@ -83,12 +89,11 @@ def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Arra
 
 Places = dict[Activation, Array | slice]
 _recent: dict[int, tuple[tuple[Activation, ...], Places]] = {}
-"""Functions that were asked for last, by identity: to look hundreds of them up takes as long as a step."""
+"""Recent functions by identity; to hash hundreds of them takes as long as a step."""
 
 
 def _groups(functions: tuple[Activation, ...]) -> Places:
-    """`rows_by_function`, those that follow one another as a slice; of the very same functions without
-    looking at each."""
+    """Find `rows_by_function`, consecutive ones as a slice; the very same functions are not hashed again."""
     known = _recent.get(id(functions))
     if known is not None and known[0] is functions:
         return known[1]
@@ -184,42 +189,31 @@ class Float64:
         return np.asarray(v / (1.0 + np.abs(v)))
 
 
-class PreActivations(Float64):
-    """Float64 that remembers, for each of n stacked cases, the largest absolute pre-activation."""
-
-    def __init__(self, cases: int) -> None:
-        self.largest = np.zeros(cases)
-
-    def activation(self, function: Any, a: Array, clip: Any) -> Array:
-        """The activation; sees `a`."""
-        seen = np.abs(a).reshape(len(self.largest), -1).max(axis=1)
-        np.maximum(self.largest, seen, out=self.largest)
-        return super().activation(function, a, clip)
-
-
 class Peaks(Float64):
-    """Float64 that remembers, for each of n stacked cases, how large an intermediate may become.
+    """Float64 that records, for each of n stacked cases, how large an intermediate may become.
 
-    Counted are the sums of absolute values in products (so that no partial sum in any order is
-    larger), pre-activations, activations with their parameters, and the parts of the blend.
+    `peak` counts the sums of absolute values in products (so that no partial sum in any order is
+    larger), pre-activations, activations with their parameters, and the parts of the blend;
+    `largest` pre-activations alone.
     """
 
     def __init__(self, cases: int) -> None:
-        self.peak = np.zeros(cases)
+        self.peak, self.largest = np.zeros(cases), np.zeros(cases)
 
-    def _see(self, array: Any) -> None:
-        flat = np.abs(array).reshape(len(self.peak), -1)
-        np.maximum(self.peak, flat.max(axis=1), out=self.peak)
+    def _see(self, array: Any) -> Array:
+        largest: Array = np.abs(array).reshape(len(self.peak), -1).max(axis=1)
+        np.maximum(self.peak, largest, out=self.peak)
+        return largest
 
     def product(self, x: Array, weight: Array) -> Array:
-        """x·matrixᵀ; sees |x|·|matrix|ᵀ."""
+        """x·matrixᵀ; see |x|·|matrix|ᵀ."""
         self._see(np.abs(x) @ np.abs(weight))
         return super().product(x, weight)
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
-        """The activation; sees `a` and its result."""
+        """Evaluate the activation; see `a` and its result."""
         result = super().activation(function, a, clip)
-        self._see(a)
+        np.maximum(self.largest, self._see(a), out=self.largest)
         self._see(result)
         for one, rows in rows_by_function(function).items():
             largest = max(abs(one.alpha), abs(one.beta))  # and what they are multiplied with
@@ -228,6 +222,6 @@ class Peaks(Float64):
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
-        """The blend; sees |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
+        """Evaluate the blend; see |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
         self._see(np.abs(1.0 - z) * np.abs(t) + np.abs(z) * (np.abs(t) + np.abs(h)))
         return super().blend(z, t, h)

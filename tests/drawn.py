@@ -1,11 +1,18 @@
-"""Cases drawn and answered, for tests that need all of them."""
+"""Cases drawn and answered, and exact answers of given numbers, for tests that need no vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
+from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
 from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.operators.layout import gru_inputs, operator_outputs
+from grucible.cases.operators.readings import STORED, ReadingNames, as_read
+from grucible.cases.operators.semantics import semantics
+from grucible.cases.operators.signature import Operator
 from grucible.gen.drawing import make_chunk
+from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.vectors.block import Block
 
 
@@ -15,3 +22,26 @@ def drawn_block(cases: Sequence[CaseSpec], seed: int) -> Block:
     assert not chunk.undrawn, chunk.undrawn
     assert chunk.block is not None
     return chunk.block
+
+
+def exact_answer(
+    operator: Operator,
+    attributes: Mapping[str, Any],
+    dtype: str,
+    inputs: Mapping[str, Array],
+    reading: ReadingNames = STORED,
+    absent: Container[str] = (),
+) -> Arrays:
+    """The exact outputs of one case, by Arb, rounded once to `dtype`, as the operator has them.
+
+    `attributes` has the defaults filled in.
+    """
+    meant = as_read(reading, semantics(operator, attributes))
+    present = operator.present(operator.outputs, absent)
+    roles = outputs_by_arb(
+        meant,
+        gru_inputs(operator, attributes, inputs),
+        FLOAT_TYPES[dtype],
+        {tensor.role_in(attributes) for tensor in present},
+    )
+    return operator_outputs(operator, attributes, roles, absent)

@@ -16,7 +16,7 @@ from ...cases.operators.readings import about
 from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question, names_invalid
 from ...cases.selection import matches
-from ...gen.asked_for import attribute_lines, equation_lines
+from ...gen.formula import attribute_lines, equation_lines
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...gen.variants.work import too_large

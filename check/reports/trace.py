@@ -8,7 +8,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import as_read
-from ...gen.exact.trace import DirectionTrace
+from ...gen.exact.answers import DirectionTrace
 from ...gen.formula import quantities
 from ..tracing.deviation import Leaving
 from ..tracing.trace import WHOLE, Part, Trace, Traced

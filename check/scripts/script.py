@@ -18,7 +18,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.onnx import GRU
 from ...cases.operators.readings import STORED, about
 from ...cases.question import Question
-from ...gen.asked_for import attribute_lines, equation_lines
+from ...gen.formula import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
 from ..observed.isolated import IsolatedRuntime
 from ..runtimes.posed import ONNX_FILES, OPENVINO, decline, openvino_operator

@@ -12,7 +12,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import Semantics
-from ...gen.exact.trace import DirectionTrace
+from ...gen.exact.answers import DirectionTrace
 from ...gen.gru import in_order, processing_order
 from ...vectors.block import Block
 from ...vectors.case import REQUIRED, Answer

@@ -15,8 +15,8 @@ from ...cases.errors import GrucibleError, expected, texts
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...cases.strict_json import encode_number, format_json
+from ...gen.exact.answers import DirectionTrace, exact_trace
 from ...gen.exact.rounding import Undecided
-from ...gen.exact.trace import DirectionTrace, exact_trace
 from ...gen.gru import Step
 from ...vectors.block import block_of
 from ...vectors.case import REQUIRED, Case

@@ -1,4 +1,4 @@
-"""The exact outputs, rounded once, proven.
+"""The exact outputs, and the exact quantities of every step: rounded once, proven.
 
 Balls of float64 numbers decide most of them, all cases at once (gen.exact.balls); what they leave open,
 and all in float64, is evaluated over Arb's balls, case by case (gen.exact.enclosures).
@@ -6,30 +6,32 @@ and all in float64, is evaluated over Arb's balls, case by case (gen.exact.enclo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
-from ...cases.operators.layout import GruInputs, gru_inputs, operator_outputs
+from ...cases.operators.layout import GruInputs, gru_inputs
 from ...cases.operators.readings import STORED, ReadingNames, as_read
-from ...cases.operators.semantics import StackedSemantics, one_of, semantics
+from ...cases.operators.semantics import Semantics, StackedSemantics, one_of, semantics
 from ...cases.operators.signature import Operator
-from ..gru import gru
+from ..gru import DirectionWeights, Step, gru, processing_order, step
 from .balls import BallArithmetic, round_balls
-from .enclosures import outputs_by_arb
-from .rounding import Undecided
+from .enclosures import Enclosures, at_enough_bits, outputs_by_arb
+from .rounding import Undecided, round_array
 
 
 def exact_outputs(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array]:
-    """The exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`; and (n,) which
-    cases have an element that even the highest precision does not decide."""
-    count = len(inputs.x)
+    """Evaluate the exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`.
+
+    Also returns (n,) which cases have an element that even the highest precision does not decide.
+    """
     found, decided = decided_by_balls(meant, inputs, dtype, wanted)
-    undecided = np.zeros(count, bool)
+    undecided = np.zeros(len(decided), bool)
     for row in np.flatnonzero(~decided).tolist():
         try:
             exact = outputs_by_arb(one_of(meant, row), inputs.rows(row), dtype, wanted)
@@ -44,7 +46,7 @@ def exact_outputs(
 def decided_by_balls(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array]:
-    """Round the outputs of balls of float64 numbers; and say, (n,), which cases that decides entirely.
+    """Evaluate over balls of float64 numbers, and say (n,) which cases that decides entirely.
 
     Outputs in float64 are never decided: each ball holds several such numbers.
     """
@@ -59,26 +61,96 @@ def decided_by_balls(
     return found, decided
 
 
-def exact_answer(
+@dataclass(frozen=True)
+class DirectionTrace:
+    """Every step of one direction, in the order of processing: exact, rounded once to the case's dtype.
+
+    `direction` is forward or reverse. `time` (batch, steps) is the place on the time axis where a step has
+    its input, and -1 where a row is over; there all else is NaN. `h0` (batch, hidden) is the state before
+    the first step. The others are (batch, steps, hidden): the pre-activations `a_z`, `a_r` and `a_h`, before
+    they are clipped; the gates `z` and `r`; the candidate `t`; `u`, what the reset gate multiplies, the state
+    before the step or its product with the weights; and the `state` after the step.
+    """
+
+    direction: str
+    time: Array
+    h0: Array
+    a_z: Array
+    a_r: Array
+    a_h: Array
+    z: Array
+    r: Array
+    t: Array
+    u: Array
+    state: Array
+
+    @property
+    def lengths(self) -> Array:
+        """Number of steps of each row, (batch,)."""
+        return np.asarray((self.time >= 0).sum(axis=1))
+
+    @property
+    def arrays(self) -> Arrays:
+        """All arrays by name."""
+        names = (field.name for field in fields(self) if field.name != "direction")
+        return {name: getattr(self, name) for name in names}
+
+
+def exact_trace(
     operator: Operator,
     attributes: Mapping[str, Any],
     dtype: str,
     inputs: Mapping[str, Array],
     reading: ReadingNames = STORED,
-    absent: Container[str] = (),
-) -> Arrays:
-    """The exact outputs of one case, by Arb: those not `absent`, rounded once to `dtype`, named and shaped
-    as the operator has them.
+) -> tuple[DirectionTrace, ...]:
+    """Evaluate the steps of each direction of one case, in the order of the direction axis.
 
     `attributes` has the defaults filled in; `reading` names the readings that are followed. Raises
-    Undecided.
+    Undecided where a quantity is too close to the middle between two numbers of `dtype`.
     """
     meant = as_read(reading, semantics(operator, attributes))
-    present = operator.present(operator.outputs, absent)
-    roles = outputs_by_arb(
-        meant,
-        gru_inputs(operator, attributes, inputs),
-        FLOAT_TYPES[dtype],
-        {tensor.role_in(attributes) for tensor in present},
+    given = gru_inputs(operator, attributes, inputs)
+    found = at_enough_bits(lambda: _quantities(meant, given, FLOAT_TYPES[dtype]), given)
+    return tuple(_direction(meant, given, found, d) for d in range(len(meant.directions)))
+
+
+def _quantities(meant: Semantics, inputs: GruInputs, dtype: FloatType) -> Arrays:
+    """Evaluate the quantities of each step (gen.gru.Step) by name.
+
+    Each is (direction, batch, steps, hidden), 0 where a row is over.
+    """
+    arithmetic, steps = Enclosures(), int(inputs.lengths.max(initial=0))
+    shape = (len(meant.directions), inputs.lengths.shape[-1], steps, inputs.h0.shape[-1])
+    found = {name: np.zeros(shape, dtype.numpy) for name in Step._fields}
+
+    def advance(
+        d: DirectionWeights, number: int, rows: Array, wx: Mapping[str, Any], old: Any
+    ) -> Any:
+        taken = step(arithmetic, meant, d, wx, old)
+        for name, values in taken._asdict().items():
+            found[name][d.index, rows, number] = round_array(values, dtype)
+        return taken.state
+
+    gru(arithmetic, meant, inputs, advance=advance)
+    return found
+
+
+def _direction(meant: Semantics, inputs: GruInputs, found: Arrays, index: int) -> DirectionTrace:
+    """Take out the steps of direction number `index`, with the time of each."""
+    direction, lengths = meant.directions[index], inputs.lengths
+    steps = next(iter(found.values())).shape[2]
+    order = processing_order(direction, lengths, inputs.x.shape[-2])
+    numbers = np.broadcast_to(np.arange(steps), (len(lengths), steps))
+    over = numbers >= lengths[:, None]
+    time = numbers if order is None else order[:, :steps]
+    return DirectionTrace(
+        direction=direction,
+        time=np.where(over, -1, time),
+        h0=inputs.h0[index],
+        **{name: _none(values[index], over) for name, values in found.items()},
     )
-    return operator_outputs(operator, attributes, roles, absent)
+
+
+def _none(values: Array, over: Array) -> Array:
+    """Replace values by NaN where a row is over."""
+    return np.asarray(np.where(over[..., None], values.dtype.type(np.nan), values))

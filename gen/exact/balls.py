@@ -142,11 +142,6 @@ def _smooth(of: Callable[[Array], Value], second: float) -> Callable[[Balls], Ba
     return over_balls
 
 
-_SIGMOID, _TANH = _smooth(elementary.sigmoid, 0.1), _smooth(elementary.tanh, 0.77)
-_EXPM1, _SOFTPLUS = _smooth(elementary.expm1, 1.0), _smooth(elementary.softplus, 0.25)
-_SOFTSIGN = _smooth(elementary.softsign, 2.0)
-
-
 class BallArithmetic(Float64):
     """Arithmetic on `Balls` with any number of leading (stacked) axes."""
 
@@ -217,25 +212,11 @@ class BallArithmetic(Float64):
         """v where v > a, else 0."""
         return v.above(a)
 
-    def sigmoid(self, v: Any) -> Any:
-        """1/(1 + e^-v)."""
-        return _SIGMOID(v)
-
-    def tanh(self, v: Any) -> Any:
-        """The hyperbolic tangent."""
-        return _TANH(v)
-
-    def expm1(self, v: Any) -> Any:
-        """e^v - 1, of v ≤ 0."""
-        return _EXPM1(v)
-
-    def softplus(self, v: Any) -> Any:
-        """log(1 + e^v)."""
-        return _SOFTPLUS(v)
-
-    def softsign(self, v: Any) -> Any:
-        """v/(1 + |v|)."""
-        return _SOFTSIGN(v)
+    sigmoid: Any = staticmethod(_smooth(elementary.sigmoid, 0.1))
+    tanh: Any = staticmethod(_smooth(elementary.tanh, 0.77))
+    expm1: Any = staticmethod(_smooth(elementary.expm1, 1.0))  # of v ≤ 0
+    softplus: Any = staticmethod(_smooth(elementary.softplus, 0.25))
+    softsign: Any = staticmethod(_smooth(elementary.softsign, 2.0))
 
 
 def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import Any
 
 import flint
@@ -34,9 +33,6 @@ class Enclosures:
     """Arithmetic on numpy object arrays of Arb balls, at the current precision."""
 
     zero = _ZERO
-
-    def __init__(self) -> None:
-        self._blend = np.frompyfunc(_blend, 3, 1)
 
     def numbers(self, array: Array) -> Array:
         """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
@@ -66,43 +62,58 @@ class Enclosures:
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, enclosed."""
-        return np.asarray(self._blend(z, t, h), object)
+        return _each(_blend, z, t, h)
 
     def affine(self, v: Array, a: float, b: float) -> Array:
         """a·v + b."""
-        return np.asarray(_affine(a, b)(v))
+        scale, offset = arb(a), arb(b)
+        return _each(lambda x: scale * x + offset if b else scale * x, v)
 
     def at_least(self, v: Array, low: float) -> Array:
         """max(v, low)."""
-        return np.asarray(_at_least(low)(v))  # nonnegative_part of -infinity is NaN
+        least = arb(low)
+        return _each(lambda x: x.max(least), v)  # nonnegative_part of -infinity is NaN
 
     def at_most(self, v: Array, high: float) -> Array:
         """min(v, high)."""
-        return np.asarray(_at_most(high)(v))
+        most = arb(high)
+        return _each(lambda x: x.min(most), v)
 
     def above(self, v: Array, a: float) -> Array:
         """v where v > a, else 0."""
-        return np.asarray(_above(a)(v))
+        step = arb(a)
+
+        def above(x: arb) -> arb:
+            if x > step:
+                return x
+            return _ZERO if x <= step else x.union(_ZERO)
+
+        return _each(above, v)
 
     def sigmoid(self, v: Array) -> Array:
         """1/(1 + e^-v)."""
-        return np.asarray(_SIGMOID(v))
+        return _each(_sigmoid, v)
 
     def tanh(self, v: Array) -> Array:
         """The hyperbolic tangent."""
-        return np.asarray(_TANH(v))
+        return _each(arb.tanh, v)
 
     def expm1(self, v: Array) -> Array:
         """e^v - 1."""
-        return np.asarray(_EXPM1(v))
+        return _each(arb.expm1, v)
 
     def softplus(self, v: Array) -> Array:
         """log(1 + e^v)."""
-        return np.asarray(_SOFTPLUS(v))
+        return _each(lambda x: x.max(_ZERO) + (-abs(x)).exp().log1p(), v)
 
     def softsign(self, v: Array) -> Array:
         """v/(1 + |v|)."""
-        return np.asarray(_SOFTSIGN(v))
+        return _each(lambda x: x / (_ONE + abs(x)), v)
+
+
+def _each(function: Callable[..., arb], *arrays: Array) -> Array:
+    """Apply a function of Arb's balls element by element."""
+    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object)
 
 
 def _doubles(array: Array) -> list[float]:
@@ -127,44 +138,6 @@ def _sigmoid(v: arb) -> arb:
         e = v.exp()
         return e / (_ONE + e)
     return _ONE / (_ONE + (-v).exp())
-
-
-_SIGMOID, _TANH = np.frompyfunc(_sigmoid, 1, 1), np.frompyfunc(arb.tanh, 1, 1)
-_EXPM1 = np.frompyfunc(arb.expm1, 1, 1)
-_SOFTPLUS = np.frompyfunc(lambda v: v.max(_ZERO) + (-abs(v)).exp().log1p(), 1, 1)
-_SOFTSIGN = np.frompyfunc(lambda v: v / (_ONE + abs(v)), 1, 1)
-
-
-@lru_cache(maxsize=1024)
-def _affine(a: float, b: float) -> Any:
-    scale, offset = arb(a), arb(b)
-    if b == 0.0:
-        return np.frompyfunc(lambda v: scale * v, 1, 1)
-    return np.frompyfunc(lambda v: scale * v + offset, 1, 1)
-
-
-@lru_cache(maxsize=1024)
-def _at_least(low: float) -> Any:
-    least = arb(low)
-    return np.frompyfunc(lambda v: v.max(least), 1, 1)
-
-
-@lru_cache(maxsize=1024)
-def _at_most(high: float) -> Any:
-    most = arb(high)
-    return np.frompyfunc(lambda v: v.min(most), 1, 1)
-
-
-@lru_cache(maxsize=1024)
-def _above(a: float) -> Any:
-    step = arb(a)
-
-    def above(v: arb) -> arb:
-        if v > step:
-            return v
-        return _ZERO if v <= step else v.union(_ZERO)
-
-    return np.frompyfunc(above, 1, 1)
 
 
 def outputs_by_arb(

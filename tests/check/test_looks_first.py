@@ -25,7 +25,7 @@ WORK = (
     "grucible.check.verdict.judge",
     "grucible.check.importing.npz_files.suite_of_npz",
     "grucible.vectors.exchange.export.find_vectors",
-    "grucible.gen.files.plan_files",
+    "grucible.gen.files.make_files",
 )
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 
@@ -136,21 +136,6 @@ def test_where_expected_outputs_go_is_looked_at_before_answers_are_computed(
     monkeypatch.setattr("grucible.check.importing.importing.write_answered", None)
     said = command(*words).said_in_one_line()
     assert "in-outputs/openvino.GRUCell-3/core.h5: cannot be written (Not a directory)" in said
-
-
-@pytest.mark.parametrize("option", ["--digests", "--tolerance-digests"])
-@pytest.mark.parametrize("place", ["openvino/gru_cell/core.h5", "openvino"])
-def test_a_list_of_digests_where_vectors_will_stand(
-    option: str, place: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "link").symlink_to("new")
-    listed = tmp_path / "link" / place
-    (tmp_path / "new" / place).parent.mkdir(parents=True)
-    monkeypatch.setattr("grucible.gen.files.make_files", None)
-    said = command("gen", "-o", tmp_path / "new", "--select", CASE, option, listed)
-    assert said.said_in_one_line() == (
-        f"grucible: {option}: {listed} is where vectors will stand; name another place\n"
-    )
 
 
 @pytest.mark.parametrize("place", ["new.h5", "taken"])

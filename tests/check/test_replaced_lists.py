@@ -22,7 +22,7 @@ def test_a_list_of_other_files_is_not_replaced(
     listed.write_text(mine := f"{HEX}  openvino/gru_cell/core.h5\n{HEX}  weights.h5\n")
     monkeypatch.setattr("grucible.gen.files.make_files", None)
     said = command("gen", "-o", tmp_path / "new", "--select", CASE, option, listed)
-    assert "SUMS: is there already, and holds something else" in said.said_in_one_line()
+    assert "SUMS: is there already, and not written by grucible" in said.said_in_one_line()
     assert listed.read_text() == mine
 
 

@@ -16,7 +16,7 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.semantics import StackedSemantics
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs
-from grucible.gen.stacks import PreActivations, stacks
+from grucible.gen.stacks import Peaks, stacks
 from grucible.gen.variants.emulated import Emulated, one_by_one, wide
 from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within
 from grucible.gen.variants.variant import Variant
@@ -60,7 +60,7 @@ def test_one_clip_is_among_the_pre_activations_and_the_least_of_all_binds() -> N
     for case in expand(CLIPS, ["float32"]):
         inputs = {name: array[None] for name, array in draw_inputs(case, 0, 0).items()}
         [stack] = stacks(OPERATORS[case.operator], [case.given], inputs)
-        seen = PreActivations(1)
+        seen = Peaks(1)
         gru(seen, stack.semantics, stack.inputs)
         reached.setdefault(case.attributes["clip"], []).append(float(seen.largest[0]))
     assert sorted(reached) == [0.015625, float(np.float32(0.1)), 1.5, 1e5]

@@ -14,11 +14,11 @@ from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.layout import GruInputs
 from grucible.cases.operators.semantics import StackedSemantics
 from grucible.gen.gru import DirectionWeights, Step, step
-from grucible.gen.tolerances import chains as error_chains
-from grucible.gen.tolerances.chains import Chains, window
+from grucible.gen.tolerances import march as error_chains
 from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass, Units
 from grucible.gen.tolerances.error_arithmetic import ErrorArithmetic
 from grucible.gen.tolerances.error_values import IDENTITY, Linear
+from grucible.gen.tolerances.march import Chains, window
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 Array = Any

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import exact_answer
 
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import ReadingNames
-from grucible.gen.exact.answers import exact_answer
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 RELU = ["relu", "relu"]

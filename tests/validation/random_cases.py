@@ -15,10 +15,10 @@ from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
-from grucible.gen.answering import Asked, answer_rows, peaks
+from grucible.gen.answering import answer_stacked, peaks
 from grucible.gen.drawing import stacked
 from grucible.gen.stacks import stacks
-from grucible.vectors.block import Block
+from grucible.vectors.block import Block, BlockKey
 
 OPENVINO, ONNX = OPERATORS["openvino.GRUSequence-5"], OPERATORS["onnx.GRU-14"]
 ACTIVATIONS = [[f, g] for f in ("sigmoid", "tanh", "relu") for g in ("sigmoid", "tanh", "relu")]
@@ -82,18 +82,11 @@ def _answered(
     limit = np.where(softplus, OVERFLOWS, FLOAT_TYPES[dtype].largest / 4)
     fits = np.flatnonzero(peak < limit)
     left = {name: array[fits] for name, array in inputs.items()}
-    found = answer_rows(Asked(operator, dtype, (), ()), [given[row] for row in fits], left)
-    at = fits[found.rows]
-    block = Block(
-        path=f"{dtype}/random",
-        operator=operator.name,
-        dtype=dtype,
-        tier="required",
-        ids=[ids[row] for row in at],
-        given=[given[row] for row in at],
-        inputs={name: array[at] for name, array in inputs.items()},
-        answers=dict(found.answers),
-    )
+    key = BlockKey(operator.name, dtype, "required", (), (), (), (), ())
+    kept = [ids[row] for row in fits]
+    block, _ = answer_stacked(key, kept, [given[row] for row in fits], left)
+    assert block is not None
+    at = [ids.index(one) for one in block.ids]
     return block, peak[at]
 
 

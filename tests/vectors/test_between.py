@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from drawn import drawn_block
+from drawn import drawn_block, exact_answer
 from oracles import assert_rounds_to, exact_outputs
 from shipped import core_cases
 
@@ -21,7 +21,6 @@ from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.question import TensorType
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.exact.answers import exact_answer
 from oracle import MPMATH
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))
