@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .console import put, say
+from .console import format_table, put, say
 from .strict_json import format_json
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def cases_command(
 
 
 def _mode(given: Sequence[str]) -> str:
-    """What is printed, of the options that are given; "" for the counts. Raises click.UsageError where two do
-    not go together."""
+    """Choose what is printed by the options given; "" for the counts. Raises click.UsageError for two."""
     if set(given) == {"list", "invalid"}:
         return "invalid"
     if len(given) > 1:
@@ -116,16 +115,17 @@ def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_jso
 def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
     from .dtypes import FLOAT_TYPES
 
-    present = {case.dtype for _, cases in expanded for case in cases}
-    dtypes = [dtype for dtype in FLOAT_TYPES if dtype in present]
-    say(f"{'spec':34}" + "".join(f"{dtype:>9}" for dtype in dtypes) + "  tier")
+    totals = Counter(case.dtype for _, cases in expanded for case in cases)
+    dtypes = [dtype for dtype in FLOAT_TYPES if totals[dtype]]
+    rows = []
     for spec, cases in expanded:
         counts = Counter(case.dtype for case in cases)
-        row = "".join(f"{counts[dtype] or '-':>9}" for dtype in dtypes)
         tiers = ", ".join(dict.fromkeys(case.tier for case in cases))
-        say(f"{spec.path:34}{row}  {tiers}")
-    totals = Counter(case.dtype for _, cases in expanded for case in cases)
-    say(f"{'':34}" + "".join(f"{totals[dtype]:>9}" for dtype in dtypes))
+        rows.append([spec.path, *(str(counts[dtype] or "-") for dtype in dtypes), tiers])
+    rows.append(["", *(str(totals[dtype]) for dtype in dtypes), ""])
+    right = range(1, 1 + len(dtypes))
+    for line in format_table(("spec", *dtypes, "tier"), rows, right).splitlines():
+        say(line)
 
 
 def _print_coverage(coverage: list[PairCoverage]) -> None:
@@ -135,13 +135,11 @@ def _print_coverage(coverage: list[PairCoverage]) -> None:
     say("pairs of attribute values that have a case")
     for found in coverage:
         share = 100 * found.covered / found.total if found.total else 100
-        say(
-            f"{found.operator:34}{found.dtype:>9}  {found.covered} of {found.total} ({share:.4g} %)"
-        )
+        say(f"{found.operator}, {found.dtype}: {found.covered} of {found.total} ({share:.4g} %)")
         for pair in found.missing[:3]:
-            say(f"{'':4}missing {pair}")
+            say(f"    missing {pair}")
         if len(found.missing) > 3:
-            say(f"{'':4}… and {len(found.missing) - 3} more")
+            say(f"    and {len(found.missing) - 3} more")
 
 
 def _summary(cases: list[CaseSpec], coverage: list[PairCoverage]) -> dict[str, object]:

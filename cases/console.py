@@ -117,7 +117,8 @@ def format_own_error(error: Exception) -> str:
     """Print the traceback of an error of our own to standard error; return a line that asks to report it."""
     from .. import __version__
 
-    traceback.print_exception(error)
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        say(line, err=True)
     return (
         f"{format_error(error)}. Please report it in grucible's issue tracker, with the traceback, the "
         f"whole command and version {__version__}"

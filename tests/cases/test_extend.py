@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,7 @@ import pytest
 from grucible.cases.errors import SpecError
 from grucible.cases.expansion.covering_arrays import extend
 from grucible.cases.expansion.expand import expand
-from grucible.cases.specs.spec_file import SHIPPED, load_spec
+from grucible.cases.specs.spec_file import load_spec
 
 HEAD = """\
 operator: openvino.GRUSequence-5
@@ -100,7 +97,7 @@ def test_several_arrays_are_extended_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [
     "      rows: [[forward, false, 0.5]]\n",
     "      rows: [\n        [forward, false, 0.5],\n        ]\n",
-    "      rows: [[forward, false, 0.5],\n             [reverse, true, 1]]\n",
+    "      rows: [ # by hand\n        ]\n",
 ])  # fmt: skip
 def test_what_would_break_the_file_is_refused(tmp_path: Path, rows: str) -> None:
     file = tmp_path / "theme.yaml"
@@ -108,6 +105,22 @@ def test_what_would_break_the_file_is_refused(tmp_path: Path, rows: str) -> None
     with pytest.raises(SpecError, match=r"rows cannot be added here; expected `rows: \[\]`"):
         extend(load_spec(file, "theme"))
     assert file.read_text() == HEAD + VALUES + rows
+
+
+@pytest.mark.parametrize(
+    "rows", ["[]", "[\n    ]", "[]   # é", "\n        - [forward, false, 0.5]"]
+)
+def test_a_byte_order_mark_stays(rows: str, tmp_path: Path) -> None:
+    added, after = extended(tmp_path, f"\ufeff{HEAD}{VALUES}      rows: {rows}\n")
+    assert added >= 4
+    assert after.startswith(f"\ufeff{HEAD}{VALUES}      rows:")
+    assert ("# é" in after.removeprefix(f"\ufeff{HEAD}{VALUES}")) == ("# é" in rows)
+
+
+@pytest.mark.parametrize("covering", ["{}", "{clip: [0.5, 1]}"])
+def test_pairs_are_of_two_factors(covering: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r":6: cases\.0\.covering: expected two factors or more"):
+        extended(tmp_path, HEAD + f"  - covering: {covering}\n    rows: []\n")
 
 
 def test_a_pair_that_no_row_can_hold(tmp_path: Path) -> None:
@@ -125,38 +138,3 @@ def test_a_pair_that_no_row_can_hold(tmp_path: Path) -> None:
         SpecError, match=r":6: no row can hold direction: .* with clip: 0.5; exclude that pair"
     ):
         extended(tmp_path, text)
-
-
-def test_rows_taken_from_a_shipped_array_come_back_as_others(tmp_path: Path) -> None:
-    text = (SHIPPED / "onnx" / "gru" / "pairs.yaml").read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    rows = [n for n, line in enumerate(lines) if line.startswith("      - [")]
-    before = "".join(line for n, line in enumerate(lines) if n not in rows[5:15])
-    added, after = extended(tmp_path, before)
-    assert len(lines_added(before, after)) == added > 0
-    assert len(expand(load_spec(tmp_path / "theme.yaml", "theme"))) == 4 * (len(rows) - 10 + added)
-
-
-def test_a_spec_that_cannot_be_written_stays(tmp_path: Path) -> None:
-    """A disk that is full: the rows are written beside the spec, and it is replaced when they are whole."""
-    file = tmp_path / "theme.yaml"
-    file.write_text(HEAD + VALUES + "      rows: []\n")
-    file.chmod(0o640)
-    before = file.read_bytes()
-    code = (
-        "import resource, signal; from pathlib import Path\n"
-        "from grucible.cases.specs.spec_file import load_spec\n"
-        "from grucible.cases.expansion.covering_arrays import extend\n"
-        f"spec = load_spec(Path({str(file)!r}), 'theme')\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-        "try:\n    extend(spec)\nexcept Exception as error:\n    raise SystemExit(str(error))\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert ended.stderr == f"{file}: cannot be written (File too large)\n"
-    assert file.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [file]
-    assert extend(load_spec(file, "theme")) > 0
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640

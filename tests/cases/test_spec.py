@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
@@ -158,34 +160,20 @@ def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None
     assert few[0] in more
 
 
-def test_a_covering_array_covers_every_pair_and_is_only_extended(tmp_path: Path) -> None:
+def test_a_covering_array_that_lacks_pairs_is_refused_until_extended(tmp_path: Path) -> None:
     file = tmp_path / "cover.yaml"
-    text = (
-        HEAD
-        + """\
-cases:
-  - covering:   # a comment
-      clip: [0.5, 1.0]
-      direction: [forward, reverse]
-      linear_before_reset: [false, true]
-    rows: []
-  - list: [{direction: bidirectional}]
-"""
+    values = "clip: [%s], direction: [forward, reverse], linear_before_reset: [false, true]"
+    file.write_text(
+        f"{HEAD}cases:\n  - covering: {{{values % '0.5, 1.0'}}}   # a comment\n    rows: []\n"
     )
-    file.write_text(text)
-    assert extend(load_spec(file, "cover")) == 4
+    assert [extend(load_spec(file, "cover")) for _ in range(2)] == [4, 0]
     first = file.read_text()
-    assert "# a comment" in first
-    assert extend(load_spec(file, "cover")) == 0
-    assert file.read_text() == first
-    file.write_text(first.replace("clip: [0.5, 1.0]", "clip: [0.5, 1.0, 2.0]"))
+    file.write_text(first.replace("[0.5, 1.0]", "[0.5, 1.0, 2.0]"))
     with pytest.raises(SpecError, match=r"miss 4 pairs.*grucible cases --extend"):
         expand(load_spec(file, "cover"))
     assert extend(load_spec(file, "cover")) >= 2
-    rows = [line for line in first.splitlines() if line.lstrip().startswith("- [")]
-    kept = [line for line in file.read_text().splitlines() if line.lstrip().startswith("- [")]
-    assert kept[: len(rows)] == rows
-    expand(load_spec(file, "cover"))
+    assert first.partition("rows:")[2].strip() in file.read_text()
+    assert expand(load_spec(file, "cover"))
 
 
 LIST = "cases: [{list: [%s]}]\n"
@@ -204,14 +192,12 @@ BAD = {
         HEAD + LIST % "{direction: forward, activations: [relu, selu]}",
         r"activations: \['relu', 'selu'\]; expected a list of 2 values, each one of relu, sigmoid, tanh",
     ),
-    "one activation": (HEAD + LIST % "{activations: [relu]}", r"expected a list of 2 values"),
     "clip 0": (HEAD + LIST % "{clip: 0}", r"clip: 0; expected a positive number, or absent"),
     "clip nan": (HEAD + LIST % "{clip: .nan}", r"clip: nan; expected a positive number"),
     "inf as a string": (
         HEAD + LIST % "{clip: inf}",
         r"'inf'; .*\(a text; as a number write \.inf\)",
     ),
-    "a number in quotes": (HEAD + LIST % "{clip: '1e-5'}", r"as a number write 1e-05"),
     "a word of YAML 1.1": (
         HEAD + LIST % "{linear_before_reset: yes}",
         r"'yes'; expected true or false",
@@ -227,7 +213,6 @@ BAD = {
         r"True is listed twice",
     ),
     "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
-    "size true": (HEAD + LIST % "{hidden_size: true}", r"hidden_size: True; expected an integer"),
     "no direction": (HEAD + LIST % "{clip: 0.5}", r"cases.0: direction is needed"),
     "direction absent": (
         HEAD + LIST % "{direction: absent}",
@@ -237,15 +222,7 @@ BAD = {
         HEAD.replace(", hidden_size: 6", "") + LIST % "{direction: forward}",
         r"hidden_size is n",
     ),
-    "B of the sequence absent": (
-        HEAD + LIST % "{direction: forward, B: absent}",
-        r"B: is not a field",
-    ),
     "duplicate key": (HEAD + "about: again\n", r":5: duplicate key 'about'"),
-    "duplicate value": (
-        HEAD + "cases: [{product: {direction: [forward, forward]}}]\n",
-        r"'forward' is listed twice",
-    ),
     "duplicate id": (
         HEAD + LIST % "{direction: forward}, {direction: forward}",
         r"cases.0: makes openvino.GRUSequence-5/theme/float32/forward-noact a second time",
@@ -253,10 +230,6 @@ BAD = {
     "length beyond the sequence": (  # ledger len-beyond
         HEAD + LIST % "{direction: forward, sequence_lengths: [5, 1, 1]}",
         r"\[5, 1, 1\] do not fit a batch of 3 rows of 4 steps",
-    ),
-    "lengths of another batch": (
-        HEAD + LIST % "{direction: forward, sequence_lengths: [4, 1]}",
-        r"do not fit",
     ),
     "negative length": (  # ledger len-negative
         HEAD + LIST % "{direction: forward, sequence_lengths: [-1, 1, 1]}",
@@ -294,14 +267,11 @@ BAD = {
     ),
     "not a mapping": ("[1, 2]\n", r":1: holds a list; expected a mapping"),
     "empty": ("", r":1: holds nothing; expected a mapping"),
-    "not YAML": ("a: [1\n", r"not YAML"),
     "an alias bomb": ("a: &a [x, x]\nb: [*a, *a]\n", r":1: anchors and aliases are not allowed"),
     "nested deep": ("a: " + "[" * 5000, r"is nested deeper"),
     "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: tags are not allowed"),
-    "a tag": (HEAD + LIST % "{clip: !!float 1}", r":5: tags are not allowed; leave .*float out"),
     "a key that is a list": ("? [a]\n: 2\n", r":1: key \['a'\] is not a string"),
     "two documents": ("a: 1\n---\nb: 2\n", r":2: a second document starts here"),
-    "a key that is no string": ("1: 2\n", r":1: key 1 is not a string"),
     "neither product nor list": (
         HEAD + "cases: [{prodct: {}}]\n",
         r"expected a mapping with one of",
@@ -372,27 +342,17 @@ def test_the_shipped_schema_is_the_model_s() -> None:
     assert "float16" in json.dumps(json.loads(text))
 
 
-def test_patterns_of_lengths() -> None:
-    assert lengths("full", 3, 4) == (4, 4, 4)
-    assert lengths("ones", 3, 4) == (1, 1, 1)
-    for batch, time in [(1, 1), (1, 4), (2, 2), (3, 4), (17, 17), (5, 256)]:
-        for pattern in LENGTHS:
-            rows = lengths(pattern, batch, time)
-            assert len(rows) == batch
-            assert max(rows) <= time
-            assert min(rows) == 0 if "zero" in pattern else min(rows) >= 1
-    ragged = lengths("ragged", 3, 4)
-    assert set(ragged) == {1, 2, 3}
-    found = [lengths(p, 3, 4).index(4) for p in ("longest-first", "longest-middle", "longest-last")]
-    assert found == [0, 1, 2]
-    assert 0 < max(lengths("with-zero", 3, 4)) < 4
-    beside = ("zero-first", "zero-middle", "zero-last", "all-zero")
-    assert [lengths(pattern, 3, 4) for pattern in beside] == [
-        (0, 4, 4),
-        (4, 0, 4),
-        (3, 1, 0),
-        (0, 0, 0),
-    ]
+@given(st.sampled_from(sorted(LENGTHS)), st.integers(1, 20), st.integers(1, 300))
+def test_patterns_of_lengths(pattern: str, batch: int, time: int) -> None:
+    rows = lengths(pattern, batch, time)
+    assert len(rows) == batch
+    assert max(rows) <= time
+    assert (min(rows) == 0) == ("zero" in pattern)
+    if pattern in ("full", "longest-first", "longest-middle", "longest-last"):
+        place = {"longest-middle": batch // 2, "longest-last": -1}.get(pattern, 0)
+        assert rows[place] == time
+    if pattern == "ragged":
+        assert max(rows) < time or time == 1
 
 
 @pytest.fixture(scope="module")

@@ -46,16 +46,3 @@ def test_numbers_and_arrays_of_texts_are_as_good_as_python_s_own() -> None:
     select: Any = np.array([PLAIN])
     report = verify(runtime=run, select=select, rtol=np.float32(0.5), atol=1)  # type: ignore[arg-type]
     assert report.counts == {"failed": 1}
-
-
-def test_a_name_that_cannot_be_had_is_told() -> None:
-    class Engine:
-        @property
-        def __name__(self) -> str:
-            raise OSError("no device")
-
-        def __call__(self, question: Question) -> Any:
-            return run(question)
-
-    with pytest.raises(GrucibleError, match=r"^runtime Engine: has no name: OSError: no device"):
-        verify(runtime=Engine())
