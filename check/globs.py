@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
-from ..cases.selection import literal, matches
+from ..cases.selection import Ids, literal, matches
 from .judging.sayable import MOST_GLOB
 
 _MAX_HOPELESS = 20
 """Maximum ids from which no glob can be made; then the others are not tried."""
-_MAX_TRIED = 25
-"""Maximum globs, the best first, that are matched against every id."""
 _MAX_PARTS = 30
 """Maximum parts of an id that are looked at."""
 _WILDCARDS = re.compile(r"(?<![^/])\*(/\*)+")
-
-_Demands = tuple[str, str, str, str]
-"""Operator, theme, dtype and a part of the rest of an id; "*" for any."""
 
 
 def find_globs(
@@ -27,62 +21,36 @@ def find_globs(
 ) -> tuple[list[str], list[str]]:
     """Find globs that each match several of `wanted` and none of `others`.
 
-    A glob demands an operator, a theme, a dtype, and one part of the rest of the id, or some of these.
     Returns at most `most` globs, and the ids that none of them matches.
     """
-    having: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for one in (*wanted, *others):
-        *head, rest = _segments(one)
-        for place, text in [*enumerate(head), *((3, part) for part in _parts(rest))]:
-            having[place, text].add(one)
-    inside, outside = set(wanted), set(others)
-    left, globs, hopeless = dict.fromkeys(wanted), list[str](), set[str]()
-    while len(globs) < most and len(left) > 1 and len(hopeless) <= _MAX_HOPELESS:
-        seed = next((one for one in left if one not in hopeless), None)
-        if seed is None:
-            break
-        found: list[tuple[int, int, int, str]] = []
-        for demands in _demands(seed):
-            some = [having[place, text] for place, text in enumerate(demands) if text != "*"]
-            matched = set.intersection(*some) if some else inside | outside
-            count = len(matched & left.keys())
-            if count > 1 and matched <= inside:
-                glob = _spell_glob(demands)
-                found.append((-count, len(some), len(glob), glob))
-        best = next(
-            (glob for *_, glob in sorted(found)[:_MAX_TRIED]
-             if len(glob) <= MOST_GLOB and not any(matches(one, glob) for one in outside)), None
-        )  # fmt: skip
-        if best is None:
-            hopeless.add(seed)
+    every, inside = Ids([*wanted, *others]), set(wanted)
+    left, globs, hopeless = dict.fromkeys(wanted), list[str](), 0
+    for seed in wanted:
+        if seed not in left or len(left) < 2:
             continue
+        if len(globs) == most or hopeless == _MAX_HOPELESS:
+            break
+        found = []
+        for glob in _make_globs(seed):
+            matched = every.matching(glob)
+            count = sum(one in left for one in matched)
+            if count > 1 and inside.issuperset(matched):
+                found.append((-count, len(glob), glob))
+        if not found:
+            hopeless += 1
+            continue
+        *_, best = min(found)
         globs.append(best)
         left = {one: None for one in left if not matches(one, best)}
     return globs, list(left)
 
 
-def _segments(case_id: str) -> tuple[str, str, str, str]:
-    """Split an id into operator, theme, dtype and the rest; "" for what it lacks."""
-    operator, theme, dtype, rest = [*case_id.split("/", 3), "", "", ""][:4]
-    return operator, theme, dtype, rest
-
-
-def _parts(rest: str) -> set[str]:
-    """Split the rest of an id at hyphens; the whole, which begins with "/", is a part, too."""
-    return {f"/{rest}", *rest.split("-")[:_MAX_PARTS]} - {"", "*"}
-
-
-def _demands(case_id: str) -> Iterator[_Demands]:
-    """Yield what a glob that matches an id may demand."""
-    operator, theme, dtype, rest = _segments(case_id)
-    yield from product((operator, "*"), (theme, "*"), (dtype, "*"), ("*", *_parts(rest)))
-
-
-def _spell_glob(demands: _Demands) -> str:
-    """Spell demands as a glob, in which one wildcard stands for several segments."""
-    *head, part = ("*" if text == "*" else literal(text) for text in demands)
-    if part.startswith("/"):
-        part = part[1:]
-    elif part != "*":
-        part = f"*{part}*"
-    return _WILDCARDS.sub("*", "/".join([*head, part]))
+def _make_globs(case_id: str) -> Iterator[str]:
+    """Make the globs that demand an operator, a theme, a dtype, one part of the rest, or some of these."""
+    *head, rest = [*case_id.split("/", 3), "", "", ""][:4]
+    parts = [literal(part) for part in rest.split("-")[:_MAX_PARTS] if part]
+    choices = [(literal(text), "*") for text in head]
+    for demands in product(*choices, ("*", literal(rest), *(f"*{part}*" for part in parts))):
+        glob = _WILDCARDS.sub("*", "/".join(demands))  # one for several segments
+        if len(glob) <= MOST_GLOB:
+            yield glob

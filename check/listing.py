@@ -32,8 +32,6 @@ _MAX_BYTES = 4 << 20
 _MAX_GROUPS = 100
 """Maximum groups of cases that are named by globs, each by a few; those of others by their ids."""
 _MAX_GLOBS = 8
-_MAX_ONE_BY_ONE = 20
-"""Maximum unexplained cases that are named by their ids; more are named by globs."""
 _ENDS = 40
 """Messages are alike whose first and last characters are, but for numbers and dtypes."""
 _MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
@@ -161,7 +159,6 @@ class Group:
 
     expected: Expectation
     ids: list[str]
-    by_id: bool = False
 
 
 def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
@@ -172,9 +169,8 @@ def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
     made: list[Expectation] = []
     for place, group in enumerate(groups):
         behind = [one for later in groups[place + 1 :] for one in later.ids]
-        globs, rest = list[str](), group.ids
-        if not group.by_id and place < _MAX_GROUPS:
-            globs, rest = find_globs(group.ids, [*right, *behind], _MAX_GLOBS)
+        most = _MAX_GLOBS if place < _MAX_GROUPS else 0
+        globs, rest = find_globs(group.ids, [*right, *behind], most)
         known = {*group.ids, *right, *behind}
         names = [*globs, *(literal(one, known) for one in rest)]
         made += [replace(group.expected, cases=cases) for cases in names]
@@ -207,8 +203,7 @@ def group_failures(results: Sequence[CaseResult], diagnosis: Diagnosis) -> list[
     groups = []
     for maker, alike in zip(makers, kinds, strict=True):
         for cases in sorted(alike.values(), key=len):
-            by_id = maker is _expect_unexplained and len(cases) <= _MAX_ONE_BY_ONE
-            groups.append(Group(maker(cases, diagnosis), [one.id for one in cases], by_id))
+            groups.append(Group(maker(cases, diagnosis), [one.id for one in cases]))
     return groups
 
 

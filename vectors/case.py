@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.semantics import Semantics
 from ..cases.question import Question, shapes
-
-if TYPE_CHECKING:
-    from .. import Trace
 
 REQUIRED: dict[str, str] = {
     "float64": "float64",
@@ -128,13 +125,3 @@ class Case:
     def semantics(self) -> Semantics:
         """What the case asks of a GRU."""
         return self.question.semantics
-
-    def trace(self, reading: ReadingNames = STORED) -> Trace:
-        """The exact quantities of every step, as `grucible.trace` gives them.
-
-        What evaluates them stands in rooms above this one, which it does not import: the package, which has
-        all rooms, is asked.
-        """
-        from .. import trace
-
-        return trace(self, reading)

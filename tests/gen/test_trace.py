@@ -146,7 +146,7 @@ def states_of_answers(case: Case, one: DirectionTrace, index: int) -> Iterator[t
 @pytest.mark.parametrize(("operator", "dtype"), KINDS)
 def test_the_states_are_the_answers_bit_by_bit(operator: str, dtype: str) -> None:
     for case in cases(operator, dtype):
-        for index, one in enumerate(case.trace().directions):
+        for index, one in enumerate(trace(case).directions):
             for ours, stored in states_of_answers(case, one, index):
                 assert ours.tobytes() == stored.tobytes(), case.id
 
@@ -166,7 +166,7 @@ def test_the_cases_above_have_what_steps_may_have() -> None:
 def test_a_row_that_is_over_has_no_time_and_no_numbers() -> None:
     case = next(case for case in core_cases() if 0 in shared(case).lengths and "reverse" in case.id)
     lengths = shared(case).lengths
-    for one in case.trace().directions:
+    for one in trace(case).directions:
         assert one.lengths.tolist() == lengths.tolist()
         over = np.arange(one.time.shape[1]) >= lengths[:, None]
         assert over.any()
@@ -179,12 +179,12 @@ def test_a_row_that_is_over_has_no_time_and_no_numbers() -> None:
 def test_a_reading_is_followed() -> None:
     names = ("reset-false.before",)
     case = next(case for case in core_cases() if names in case.answers)
-    [one] = case.trace(names).directions
+    [one] = trace(case, names).directions
     assert one.u[:, 0].tolist() == one.h0.tolist()
     stored = shared_outputs(OPERATORS[case.operator], case.attributes, case.answers[names].outputs)
     last = one.state[np.arange(len(one.lengths)), one.lengths - 1]
     assert last.tobytes() == stored["ho"][0].tobytes()
-    assert case.trace().directions[0].u[:, 0].tolist() != one.h0.tolist()
+    assert trace(case).directions[0].u[:, 0].tolist() != one.h0.tolist()
 
 
 def test_a_tie_between_two_numbers_goes_to_even() -> None:
