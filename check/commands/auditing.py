@@ -12,7 +12,7 @@ from ...cases.console import format_command, say
 from ...cases.files import check_replaceable, write_whole
 
 if TYPE_CHECKING:
-    from ..reports.audit import Suite
+    from ..reports.suites import Suite
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier one is known."""
@@ -30,11 +30,11 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     numbers the derived tolerances count. What the suite expects is judged, too,
     where FILE.outputs.h5 stands beside.
     """
-    from ..reports.audit import audit_lines, audited
+    from ..reports.suites import audit, audit_lines
 
     if out:
         check_replaceable(out, _PAGE)
-    found = [audited(_suite(text)) for text in suites]
+    found = [audit(_suite(text)) for text in suites]
     command = format_command("audit", (Path(text).name for text in suites))
     lines = list(audit_lines(found, command))
     if out:
@@ -46,7 +46,7 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
 
 def _suite(text: str) -> Suite:
     from ...vectors.exchange.rtol_atol import Pair
-    from ..reports.audit import Suite
+    from ..reports.suites import Suite
 
     if Path(text).exists() or text.count(":") < 2:
         return Suite(Path(text))

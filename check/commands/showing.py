@@ -82,7 +82,7 @@ def score_command(
     at the loosest tolerance of the dtype. Exit status 1 where fewer than three cases of a dtype
     catch one.
     """
-    from ..reports.score import score_json, score_lines
+    from ..reports.suites import score_json, score_lines
     from ..score import score
 
     limits = _limits(rtol, atol, pairs=pairs)

@@ -129,7 +129,7 @@ def _guard() -> Iterator[None]:
 
 def _annotate(report: Report) -> None:
     """Annotate the run, on standard error, and add to its job summary."""
-    from ..reports.github import summary, workflow_commands
+    from ..reports.formats import summary, workflow_commands
 
     for line in workflow_commands(report):
         put(f"{line}\n", err=True)

@@ -67,11 +67,9 @@ def test_bad_suites_in_one_line(tmp_path: Path, command: Command) -> None:
     for arguments, says in (
         ([tmp_path / "none.h5"], "none.h5: no such file"),
         ([f"{core}:x:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
-        ([f"{core}:1_0:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
-        ([f"{core}:1:٣"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
         ([f"{core}:-1:1"], "RTOL and ATOL are not finite, or negative"),
         ([f"{core}:nan:1"], "RTOL and ATOL are not finite, or negative"),
-        ([core, "-o", tmp_path / "mine.md"], "is there already, and holds something else"),
+        ([core, "-o", tmp_path / "mine.md"], "not written by grucible"),
     ):
         assert says in command("audit", *arguments).said_in_one_line()
     assert (tmp_path / "mine.md").read_text() == "mine\n"

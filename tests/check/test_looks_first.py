@@ -20,7 +20,7 @@ WORK = (
     "grucible.check.observed.pool.RuntimePool",
     "grucible.check.shrinking.shrink.shrink",
     "grucible.check.profiling.profile.profile_of",
-    "grucible.check.reports.audit.audited",
+    "grucible.check.reports.suites.audit",
     "grucible.check.tracing.trace.trace",
     "grucible.check.verdict.judge",
     "grucible.check.importing.npz_files.suite_of_npz",

@@ -11,8 +11,7 @@ import pytest
 from grucible import Report
 from grucible.cases.console import escape, escape_commands
 from grucible.check.observed.source import Fault
-from grucible.check.reports.github import summary, workflow_commands
-from grucible.check.reports.junit import report_junit
+from grucible.check.reports.formats import report_junit, summary, workflow_commands
 from grucible.check.reports.terminal import quiet_lines, report_lines
 
 from .conftest import Command

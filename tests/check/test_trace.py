@@ -16,8 +16,7 @@ from shipped import core_cases
 
 import grucible
 from grucible import Case, GrucibleError, Question
-from grucible.check.reports.deviation import sentences, verdict, wrong_steps
-from grucible.check.reports.trace import step_lines
+from grucible.check.reports.trace import sentences, step_lines, verdict, wrong_steps
 from grucible.check.tracing.deviation import Deviation, Place, WrongStep
 from grucible.check.tracing.trace import WHOLE, Part, Traced
 
@@ -185,7 +184,7 @@ def test_of_last_states_alone_no_step_is_told() -> None:
     steps = int(grucible.trace(case_of(case_id)).directions[1].lengths[0])
     assert [one.place for one in found.leaving] == [Place("reverse", 0, steps - 1, 0)]
     assert "its last states leave the exact ones first at reverse, row 0" in said(found)
-    assert "cannot be told: the other states are not handed out" in said(found)
+    assert "is unknown: the other states are not handed out" in said(found)
     assert found.states is not None
     assert np.isnan(found.states[:, :, :-1]).all()
     assert not np.isnan(found.states[:, :, -1]).any()
@@ -258,7 +257,7 @@ def test_a_case_is_held_against_the_reading_that_it_is_nearest_to() -> None:
     assert found.reading == names
     assert [one.place.step for one in found.leaving] == [2]
     assert {one.place.step for one in found.wrong} <= {2, 3}
-    assert said(found).startswith("held against the nearest reading, reset-false.before: ")
+    assert said(found).startswith("compared with the nearest reading, reset-false.before: ")
 
 
 def test_large_states_are_elided_and_the_unit_is_told() -> None:
