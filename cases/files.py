@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import click
+
 from .errors import GrucibleError
 
 MOST_NAMES = 100_000
@@ -26,6 +28,12 @@ _BEGINNING = 4096
 """Bytes that a mark may match."""
 _MOST_NAME = 40
 """Maximum characters of a temporary file's name that it shares with the file; names are limited."""
+
+FORCE = click.option(
+    "--force", is_flag=True, expose_value=False, help="Replace files that grucible did not write.",
+    callback=lambda context, _, given: context.meta.__setitem__(__name__, given),
+)  # fmt: skip
+"""The option of commands that write files, which lets them replace any."""
 
 
 def read_limited(
@@ -130,7 +138,7 @@ def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
     if not path.resolve().parent.is_dir():
         raise GrucibleError(f"{path}: there is no directory {path.parent}")
     with writing_to(path):
-        if path.exists() and not force:
+        if path.exists() and not (force or _is_forced()):
             with path.open("rb") as file:
                 beginning = file.read(_BEGINNING)
             if beginning and not re.match(mark, beginning):
@@ -150,6 +158,12 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
             both = " and ".join(dict.fromkeys((known[place], option)))
             raise GrucibleError(f"{both}: {path} is named twice; name another place")
         known[place] = option
+
+
+def _is_forced() -> bool:
+    """Say whether the command that runs has the option --force."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(__name__))
 
 
 def _is_stream(path: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.console import format_command, say
+from ...cases.files import FORCE
 from ...cases.selection import options_of
 from .options import SELECT, VECTORS, opened_with_progress
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Directory for the files of questions; the answers belong there, too.")  # fmt: skip
 @SELECT
+@FORCE
 def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> None:
     """Write the questions of vectors into files, for devices that no pipe leads to.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.console import format_command, say
-from ...cases.files import check_replaceable, write_whole
+from ...cases.files import FORCE, check_replaceable, write_whole
 
 if TYPE_CHECKING:
     from ..reports.suites import Suite
@@ -22,6 +22,7 @@ _PAGE = rb"# Other people's suites\n"
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the page here, instead of printing it.")  # fmt: skip
+@FORCE
 def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     """Show what other people's suites would never notice, as a page.
 

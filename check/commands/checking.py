@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...cases.files import FORCE
 from ...cases.process import interruption_status
 from .criteria import judged_by
 from .expecting import expected
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @TIMEOUT
 @MEMORY
 @JOBS
+@FORCE
 def check_command(
     vectors: Path | None,
     runtimes: tuple[str, ...],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.console import format_command, put, say
-from ...cases.files import check_replaceable, write_whole
+from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT, VECTORS, opened_with_progress, selection
 
@@ -32,6 +32,7 @@ _PAGE = rb"# What runtimes can do\n"
               "is printed then.")  # fmt: skip
 @TIMEOUT
 @MEMORY
+@FORCE
 def profile_command(
     vectors: Path | None,
     runtimes: tuple[str, ...],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...cases.files import FORCE
 from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, opened_with_progress
 
 
@@ -19,6 +20,7 @@ from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, opene
 @TIMEOUT
 @MEMORY
 @JOBS
+@FORCE
 def run_command(
     vectors: Path | None,
     runtime: str,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.console import format_command, put, say
+from ...cases.files import FORCE
 from ...cases.process import interruption_status
 from .case_words import CASE_WORDS, vectors_and_case
 from .criteria import judged_by
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @judged_by
 @TIMEOUT
 @MEMORY
+@FORCE
 def shrink_command(
     words: tuple[str, ...],
     runtime: str,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...cases.console import put, say
+from ...cases.files import FORCE
 from .case_words import CASE_WORDS, vectors_and_case
 from .options import MEMORY, RUNTIME_HELP, TIMEOUT
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
               help="Write all arrays into an .npz file, and print no steps.")  # fmt: skip
 @TIMEOUT
 @MEMORY
+@FORCE
 def trace_command(
     words: tuple[str, ...],
     runtime: str | None,

@@ -11,6 +11,7 @@ import click
 
 from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
+from ...cases.files import FORCE
 from ...cases.packages import needing
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _SHOWN = 20
               help="The vector file (*.h5), or a directory.")  # fmt: skip
 @click.option("--operator", metavar="NAME", help="With npz: the operator of all cases.")
 @click.option("--attributes", metavar="JSON", help="With npz: the attributes of all cases.")
+@FORCE
 def import_command(
     folder: Path | None,
     source: str | None,
@@ -117,6 +119,7 @@ def _suite(
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path),
               help="Write outputs and tolerances to this .npz file.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every number.")
+@FORCE
 def answer_command(
     inputs: Path, operator: str, attributes: str, out: Path | None, full: bool
 ) -> None:

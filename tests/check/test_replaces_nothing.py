@@ -53,6 +53,18 @@ def test_what_a_user_wrote_is_not_replaced(tmp_path: Path, command: Command) -> 
     assert not list(tmp_path.glob(".*"))
 
 
+def test_force_replaces_a_file_of_others(tmp_path: Path, command: Command) -> None:
+    spec = tmp_path / "mine.yaml"
+    for arguments in (
+        ["check", CELL, "--runtime", NUMPY, "--report", f"json={spec}"],
+        ["run", CELL, "--runtime", NUMPY, "-o", spec],
+    ):
+        spec.write_text(THREE_CASES)
+        assert command(*arguments, "--force").status == 0
+        assert spec.read_bytes() != THREE_CASES.encode()
+        assert "--force" in command("audit", CELL, "-o", spec).said_in_one_line()
+
+
 def test_vectors_are_not_replaced_by_outputs(tmp_path: Path, command: Command) -> None:
     copy = Path(shutil.copy(CELL, tmp_path / "core.h5"))
     with edited(copy) as file:
