@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import grucible
-from grucible import Expectation, Question, load_vectors, verify
+from grucible import Question, load_vectors, verify
 from grucible.cases.dtypes import Array
 from grucible.vectors.hdf5_writing import write_text_attribute
 
 from .conftest import Command, grucible_in
-from .made import CELL, make_block, write_vectors
+from .made import CELL
 from .signed import changed
 
 SPECIAL = """\
@@ -133,38 +132,3 @@ def test_no_warning_of_numpy_ends_a_verdict(dtype: str, bits: int) -> None:
 
     report = verify(runtime=run, select=f"openvino.GRUSequence-5/plain/{dtype}/lbr")
     assert report.verdict == "does not conform"
-
-
-def test_what_the_user_sets_in_numpy_is_not_for_what_judges(tmp_path: Path) -> None:
-    """Of one case by itself, and in the plugin."""
-    [case] = load_vectors(None, "openvino.GRUCell-3/plain/float64/relu_relu")
-    tiny = {"Ho": np.full((3, 6), 5e-324)}
-    write_vectors(tmp_path / "v.h5", make_block(["a"], dtype="float64"))
-    expect = [Expectation("*", "known", diagnosis="clip-ignored")]  # type: ignore[arg-type]
-    vectors = grucible.pytest.load(tmp_path / "v.h5", expect=expect)
-
-    @vectors.parametrize
-    def returns(question: Question) -> dict[str, Array]:
-        return {n: np.full(of.shape, 5e-324) for n, of in question.outputs.items()}
-
-    with np.errstate(all="raise"):
-        assert not grucible.judge(case, tiny).passed
-        with pytest.raises(pytest.fail.Exception, match="expected diagnosis clip-ignored"):
-            returns(grucible_part=f"{CELL}/made/float64/a")
-
-
-def test_a_memory_of_very_many_digits_is_one_line(command: Command) -> None:
-    ended = command("check", "--runtime", "no:such", "--memory", f"{'9' * 5000}K")
-    assert "expected more than nothing and less than 8388608T" in " ".join(
-        ended.said_in_one_line().split()
-    )
-
-
-def test_gen_starts_no_more_processes_than_it_has_work_for(
-    tmp_path: Path, command: Command
-) -> None:
-    some = ("gen", "-o", tmp_path, "--select", PLAIN)
-    for jobs in (10**10, 10**30):
-        ended = command(*some, "--jobs", str(jobs), "--seed", str(jobs % 7))
-        assert (ended.status, ended.err) == (0, "")
-        assert "made 1 file with 1 cases" in ended.out
