@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Names, commands and messages of others as they are printed: long ones, and those a shell would obey."""
-=======
-"""Names and messages of others as they are printed: those a shell or a page would obey."""
->>>>>>> 7ea76a9 (Tests of vanished streams, long names and places that are looked at first are gone with what they tested)
 
 from __future__ import annotations
 
@@ -13,12 +9,6 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.console import format_command
-<<<<<<< HEAD
-=======
-from grucible.cases.errors import RuntimeNotUsable
-from grucible.check.runtimes.runtime import load_runtime
-from grucible.vectors.hdf5_writing import write_text_attribute
->>>>>>> 7ea76a9 (Tests of vanished streams, long names and places that are looked at first are gone with what they tested)
 
 from .conftest import HERE, Command
 from .made import make_block, write_vectors
@@ -39,36 +29,12 @@ def other_runtime(folder: Path, said: str = "") -> str:
     return f"{file}:run"
 
 
-<<<<<<< HEAD
 def test_a_command_line_for_a_shell() -> None:
     assert format_command("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
     line = format_command("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
     assert line == "grucible trace 'v 1.h5' a --runtime 'exec: ./my gru'"
     dashed = format_command("show", ["v.h5", "--script=exec: x"], ["--full"])
     assert dashed == "grucible show --full -- v.h5 '--script=exec: x'"
-=======
-def sections(page: Path, runtime: int = 0) -> dict[str, list[str]]:
-    """The sections of the first failing case of a page, by title."""
-    told = held(page.read_text(encoding="utf-8"), f"chunk-{runtime}-0")[0]["sections"]
-    return {one["title"]: one["lines"] for one in told}
-
-
-@pytest.mark.usefixtures("in_this_process")
-def test_what_outputs_call_their_runtime_is_put_into_no_script(
-    tmp_path: Path, command: Command
-) -> None:
-    pytest.importorskip("jinja2")
-    vectors, outputs, page = (tmp_path / name for name in ("v.h5", "o.h5", "page.html"))
-    write_vectors(vectors, make_block(["a"]))
-    command("run", vectors, "--runtime", other_runtime(tmp_path), "-o", outputs)
-    with h5py.File(outputs, "r+") as file:
-        write_text_attribute(file, "runtime", STRANGE)
-    ended = command("check", vectors, "--outputs", outputs, "--report", f"html={page}")
-    assert ended.status == 1
-    assert list(sections(page)) == ["Where it leaves the exact states"]
-    [runtime] = held(page.read_text(encoding="utf-8"))["runtimes"]
-    assert (runtime["asked"], runtime["outputs"]) == ("", str(outputs))
->>>>>>> 7ea76a9 (Tests of vanished streams, long names and places that are looked at first are gone with what they tested)
 
 
 def words(text: str, command: str) -> list[str]:
