@@ -23,7 +23,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
     Exit status 0: the protocol is right, perhaps with remarks; 1: something is wrong.
     """
     from ..reports.text import wrap
-    from .probe import ProbeStep, core_asked, probe, step_lines
+    from .probe import ProbeStep, probe, step_lines
 
     if len(words) > 1:
         raise click.UsageError(f"put the command in quotes, as one word: '{' '.join(words)}'")
@@ -43,7 +43,5 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
         say(f"the protocol is not right: {wrong} step{'s' * (wrong > 1)} wrong{noted}")
         say("how it should be: check/protocol/README.md, with complete programs beside it")
         raise SystemExit(1)
-    asked, total = core_asked(probed.operators, probed.dtypes)
     say(f"the protocol is right{noted}. Judge the numbers with:")
     say(f"    {format_command('check', (), ['--runtime', words[0]])}")
-    say(f"It asks {asked} of the {total} core cases.")

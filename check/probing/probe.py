@@ -211,7 +211,7 @@ class _Probing:
                 raise ProtocolError(f"unknown: {', '.join(map(repr, unknown))}")
         except ProtocolError as error:
             self._add(
-                _wrong("hello", explain_hello(heard, str(error), self._timeout), heard, _HELLO),
+                _wrong("hello", explain(heard, "hello", str(error), self._timeout), heard, _HELLO),
                 needed=True,
             )
         who = f"{hello.name} {hello.version}".strip() or "it does not say its name"
@@ -247,7 +247,7 @@ class _Probing:
         try:
             outputs = read_answer(heard, question)
         except ProtocolError as error:
-            cause = explain_answer(heard, question, str(error), self._timeout)
+            cause = explain(heard, "answer", str(error), self._timeout, question)
             step = _wrong(name, cause, heard, expected_lines(question))
             return replace(step, sent=sent_lines(question))
         result: Literal["ok", "remark", "wrong"]
@@ -322,13 +322,6 @@ def plainest_first(operator: str, dtype: str) -> tuple[Case, ...]:
     return tuple(sorted(cases, key=lambda case: (len(case.given), _size(case), case.id)))
 
 
-def core_asked(operators: Sequence[str], dtypes: Sequence[str]) -> tuple[int, int]:
-    """Return how many core cases are of these operators and dtypes, and how many there are."""
-    with open_set() as vectors:
-        ids = [case_id.split("/") for case_id in vectors.ids]
-    return sum(one[0] in operators and one[2] in dtypes for one in ids), len(ids)
-
-
 def _size(case: Case) -> int:
     return sum(array.nbytes for array in case.inputs.values())
 
@@ -392,79 +385,60 @@ def read_answer(heard: Heard, question: Question) -> dict[str, Array]:
     }
 
 
-def explain_silence(heard: Heard, what: str, timeout: float) -> Cause:
-    """Return the cause where not a byte came of a hello or an answer."""
-    if heard.afterwards:
-        return Cause(f"its {what} came only when its input had ended", _FLUSH)
-    if not heard.late:
-        remedy = f"see what it wrote to standard error; {_LOOP}"
-        if "(exit status 0)" in heard.ended:
-            remedy = f"{_LOOP}, and say hello first" if what == "hello" else _LOOP
-        return Cause(f"instead of its {what} it {heard.ended}", remedy)
-    if heard.ended:
-        return Cause(
-            f"no {what} in {timeout:g} s: it waited for more bytes than were sent, or for the end of its "
-            f"input; then it {heard.ended}",
-            _FLUSH,
-        )
-    return Cause(
-        f"no {what} in {timeout:g} s", f"if it is only slow, raise --timeout; else: {_FLUSH}"
-    )
-
-
-def explain_hello(heard: Heard, problem: str, timeout: float) -> Cause:
-    """Return what is wrong with a hello, `problem` where no common cause is seen."""
-    if not heard.data:
-        return explain_silence(heard, "hello", timeout)
-    if heard.data.startswith((b"ok", b"error", b"unsupported")):
-        return Cause(
-            "it takes the judge's hello for a question",
-            "say hello first, and read the judge's hello",
-        )
-    rest = _END.split(heard.data, 1)[1:]
-    if rest and rest[0] and is_text(rest[0]):
-        return Cause(
-            f"it printed '{write_out(rest[0])}' to standard output after its hello", _STDERR
-        )
-    if heard.afterwards and not rest:
-        return Cause("the end of its hello came only when its input had ended", _FLUSH)
-    return Cause(
-        problem, f"a hello begins with the line `grucible {VERSION}` and ends with the line `end`"
-    )
-
-
-def explain_answer(heard: Heard, question: Question, problem: str, timeout: float) -> Cause:
-    """Return what is wrong with an answer, `problem` where no common cause is seen."""
-    if not heard.data:
-        return explain_silence(heard, "answer", timeout)
+def explain(
+    heard: Heard, what: str, problem: str, timeout: float, question: Question | None = None
+) -> Cause:
+    """Return what is wrong with a hello or an answer; `problem` where no common cause is seen."""
     data, ended = heard.data, f"; then it {heard.ended}" if heard.ended else ""
-    total = sum(wanted.nbytes for wanted in question.outputs.values())
-    begun = re.search(rb"^ok\r?\n", data, re.MULTILINE)
-    if begun and begun.start() and is_text(data[: begun.start()]):
-        said = write_out(data[: begun.start()])
-        return Cause(f"it printed '{said}' to standard output before its answer{ended}", _STDERR)
-    if heard.late and _is_whole(data + heard.afterwards, total) and heard.afterwards:
+    total = sum(wanted.nbytes for wanted in question.outputs.values()) if question else 0
+    begins = b"ok" if question else f"grucible {VERSION}".encode()
+    whole = _is_whole(data + heard.afterwards, total)
+    if heard.afterwards and (whole or not data):
         return Cause(f"{len(heard.afterwards)} bytes came only when its input had ended", _FLUSH)
-    if not begun:
+    if not data and not heard.late:
+        loop = _LOOP if question else f"say hello first; then {_LOOP}"
+        remedy = loop if "status 0" in heard.ended else f"see its standard error; {loop}"
+        return Cause(f"instead of its {what} it {heard.ended}", remedy)
+    if not data:
+        waits = (
+            f": it waits for more bytes than were sent; then it {heard.ended}"
+            if heard.ended
+            else ""
+        )
+        return Cause(
+            f"no {what} in {timeout:g} s{waits}", f"{_FLUSH}; if it is slow, raise --timeout"
+        )
+    begun = re.search(rb"^" + begins + rb"\r?\n", data, re.MULTILINE)
+    if begun and begun.start() and is_text(data[: begun.start()]):
+        text = write_out(data[: begun.start()])
+        return Cause(f"it printed '{text}' to standard output before its {what}{ended}", _STDERR)
+    if not question and data.startswith((b"ok", b"error", b"unsupported")):
+        return Cause(
+            "it takes the judge's hello for a question", "say hello first, and read the judge's"
+        )
+    if question and not begun:
         first = write_out(data.partition(b"\n")[0])
         return Cause(
-            f"its answer begins with '{first}'{ended}",
-            f"an answer begins with the line `ok`. {_STDERR}",
+            f"its answer begins with '{first}'{ended}", f"begin with the line `ok`. {_STDERR}"
         )
-    if " bytes came of the " not in problem:
-        return Cause(f"{problem}{ended}", _COPY if "line '" in problem or "announce" in problem else
-                     "write the lines of the header, then the line `end`, then the bytes")  # fmt: skip
-    rest = _END.split(data, 1)[1]
-    expanded = rest.count(b"\r\n")
-    if expanded and len(rest) - expanded == total:
+    end = _END.search(data)
+    rest = data[end.end() :] if end else b""
+    came, expanded, surplus = len(rest), rest.count(b"\r\n"), rest[total:]
+    if question and expanded and came - expanded == total:
         return Cause(
             f"{problem}: standard output is in text mode, and 0a came as 0d 0a", _TEXT_MODE
         )
-    if len(rest) > total and is_text(rest[total:]):
+    if surplus and is_text(surplus):
+        text = write_out(surplus)
+        return Cause(f"it printed '{text}' to standard output after its {what}", _STDERR)
+    if not question:
         return Cause(
-            f"it printed '{write_out(rest[total:])}' to standard output after its answer", _STDERR
+            problem, f"a hello is the line `{begins.decode()}`, others, and the line `end`"
         )
-    factor = "half" if 2 * len(rest) == total else "twice" if len(rest) == 2 * total else ""
+    if " bytes came of the " not in problem:
+        fault = "line '" in problem or "announce" in problem
+        return Cause(f"{problem}{ended}", _COPY if fault else "end the header with the line `end`")
+    factor = {total // 2: "half", total * 2: "twice"}.get(came, "")
     hint = f": {factor} as many; are the numbers of another dtype?" if factor else ""
     return Cause(f"{problem}{hint}{ended}", _BYTES)
 

@@ -15,15 +15,13 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question, names_invalid
-from ...cases.selection import matches
 from ...gen.formula import attribute_lines, equation_lines
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...gen.variants.work import too_large
 from ...vectors.block import Block
 from ...vectors.case import Case
-from ...vectors.find import find_vectors
-from ...vectors.reader import open_vectors
+from ...vectors.vector_set import open_set
 from ..judging.criterion import check_classes
 from .text import MOST_WHOLE, array_lines
 
@@ -31,35 +29,22 @@ _MOST_NAMED = 5
 
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
-    """The block of the one case whose id is, or matches, `wanted`, and the file it is in.
+    """Return the block of the one case whose id is, or matches, `wanted`, and its file.
 
     Raises GrucibleError where none or several match, and where it lacks the tolerances of a class.
     """
-    block, file = _the_one(vectors, wanted)
-    check_classes(file, block)
-    return block, str(file)
-
-
-def _the_one(vectors: Path | None, wanted: str) -> tuple[Block, Path]:
-    found: tuple[Block, Path] | None = None
-    matching: list[str] = []
-    for file, relative in find_vectors(vectors, (wanted,)):
-        with open_vectors(file, relative) as opened:
-            for path, ids in opened.ids((wanted,)).items():
-                for row, case_id in enumerate(ids):
-                    if case_id == wanted:
-                        return opened.block(path).read(row, row + 1), file
-                    if matches(case_id, wanted):
-                        matching.append(case_id)
-                        found = found or (opened.block(path).read(row, row + 1), file)
-    if found and len(matching) == 1:
-        return found
-    if not found:
-        raise GrucibleError(
-            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
-            "vectors before it, and see the ids with: grucible cases --list"
-        )
-    raise _several(wanted, matching)
+    with open_set(vectors, (wanted,)) as opened:
+        ids = [wanted] if wanted in opened.ids else opened.ids
+        if not ids:
+            raise GrucibleError(
+                f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
+                "vectors before it, and see the ids with: grucible cases --list"
+            )
+        if len(ids) > 1:
+            raise _several(wanted, ids)
+        found = opened.one(ids[0])
+    check_classes(found.file.path, found.block)
+    return found.block, str(found.file.path)
 
 
 def _several(wanted: str, matching: Sequence[str]) -> GrucibleError:

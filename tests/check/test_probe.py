@@ -146,7 +146,6 @@ def test_a_right_program_in_c(tmp_path: Path, command: Command) -> None:
     assert "ok      openvino.GRUSequence-5 float64: answered with the 720 bytes of Y" in ended.out
     assert "59  operator openvino.GRUSequence-5\\n\n" in ended.out  # what is sent
     assert "    grucible check --runtime 'exec: " in ended.out
-    assert "It asks 287 of the 1905 core cases." in ended.out
 
 
 def test_a_wrong_one_has_status_1_and_is_printed_harmlessly(command: Command) -> None:
