@@ -42,7 +42,7 @@ class Asked:
     question: Question
 
     def answer(self, outputs: Mapping[str, Array]) -> Arrays:
-        """The outputs of the other operator as those of the original, in its order and layout."""
+        """Turn outputs of the other operator into those of the original."""
         source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
         shared = shared_outputs(target, self.question.attributes, outputs)
         if "y" not in shared:
@@ -52,8 +52,7 @@ class Asked:
         return operator_outputs(source, self.original.attributes, shared, absent)
 
     def expected(self, outputs: Mapping[str, Array]) -> Arrays:
-        """The inverse of `answer`: outputs of the original as those of the other operator, as far as
-        `answer` reads these."""
+        """Turn outputs of the original into those of the other operator, as far as `answer` reads these."""
         source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
         shared = shared_outputs(source, self.original.attributes, outputs)
         self._turn(shared)
@@ -62,8 +61,10 @@ class Asked:
         return operator_outputs(target, attributes, shared, absent)
 
     def _turn(self, shared: Arrays) -> None:
-        """Let y stand in the other order, where the operators differ in it: every row is as long as the
-        time axis then."""
+        """Put y in the other order, where the operators differ in it.
+
+        Every row is as long as the time axis then.
+        """
         meant, other = self.original.semantics, self.question.semantics
         if "y" in shared and meant.y_order != other.y_order:
             turned = [
@@ -101,7 +102,7 @@ def ask(question: Question, target: Operator) -> Asked:
 
 
 def _sizes(target: Operator, shared: GruInputs) -> dict[str, int]:
-    """The target's sizes, from the inputs in the shared layout."""
+    """Read the target's sizes from the inputs in the shared layout."""
     directions, batch, hidden = shared.h0.shape
     of = {
         "batch": batch,
@@ -121,7 +122,7 @@ def _dtype(target: Operator, variable: str, dtype: str) -> Any:
 def _attributes(
     target: Operator, meant: Semantics, shared: GruInputs, *, wants_y: bool
 ) -> dict[str, Any]:
-    """The target's attributes that come nearest to what is meant."""
+    """Find the target's attributes that come nearest to what is meant."""
     functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
     inside = "rh" in shared.b
     wanted: dict[str, Any] = {
@@ -150,8 +151,10 @@ def _attributes(
 
 
 def _spelled(target: Operator, attribute: Attribute, meaning: Any) -> Any:
-    """The attribute's own word for a meaning; of activations, that with its parameters if it sets
-    none apart."""
+    """Find the attribute's own word for a meaning.
+
+    An activation's word stands for its parameters, too, unless an attribute sets these.
+    """
     free = target.setting("alpha") is not None
     for word, meant in attribute.choices.items():
         if meant == meaning:
@@ -183,7 +186,7 @@ def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
 
 
 def _absent(source: Operator, target: Operator, question: Question) -> set[str]:
-    """What the target leaves out: what it may, and the question does."""
+    """List the inputs that the target may leave out, and the question does."""
     roles = {t.role for t in source.inputs if t.name in question.inputs}
     return {t.name for t in target.inputs if not t.required and t.role not in roles}
 
@@ -217,7 +220,10 @@ def _inputs(
 
 
 def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bool) -> Arrays:
-    """The biases in the target's parts: a sum split into itself and zero, two added up exactly."""
+    """Make the target's parts of the biases.
+
+    A sum is split into itself and zero; two biases are added up exactly.
+    """
     found: Arrays = {}
     zero = np.zeros(shared.h0.shape[:1] + shared.h0.shape[-1:], shared.x.dtype)
     for gate in "zrh":
@@ -246,7 +252,7 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
 
 
 def _sum(target: Operator, biases: list[Array]) -> Array:
-    """The sum of some biases in their dtype. Raises NotExpressible where it is not exact."""
+    """Add biases in their dtype. Raises NotExpressible where the sum is not exact."""
     total = biases[0].astype(np.float64)
     exact = np.ones(total.shape, bool)
     for bias in biases[1:]:

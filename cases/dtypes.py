@@ -41,7 +41,7 @@ class FloatType:
         return np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, x), rounded)
 
     def spacing(self, values: Array) -> Array:
-        """The distance between neighbours at each finite value: one unit in the last place."""
+        """Compute one unit in the last place at each finite value: the distance between neighbours."""
         _, exponent = np.frexp(values)
         exponent = np.where(values == 0, self.least_exponent, exponent - self.precision)
         return np.ldexp(1.0, np.maximum(exponent, self.least_exponent))
@@ -65,10 +65,10 @@ INTEGER_TYPES: dict[str, np.dtype[Any]] = {
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The numpy dtype called `name` (a key of FLOAT_TYPES or INTEGER_TYPES)."""
+    """Get the numpy dtype called `name`, a key of FLOAT_TYPES or INTEGER_TYPES."""
     return FLOAT_TYPES[name].numpy if name in FLOAT_TYPES else INTEGER_TYPES[name]
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """The name of a numpy dtype: `float16` … `int64`; a foreign one gives numpy's own name."""
+    """Name a numpy dtype: `float16` … `int64`; a foreign one by numpy's own name."""
     return "bfloat16" if dtype == FLOAT_TYPES["bfloat16"].numpy else str(dtype.name)

@@ -25,7 +25,7 @@ def pose(
     case_id: str = "",
     outputs: Collection[str] | None = None,
 ) -> Question:
-    """The question of `operator` that writes out the attributes `given`, and asks for `outputs`, or for all.
+    """Make the question of `operator` with the attributes `given` that asks for `outputs`, or for all.
 
     `inputs` are named, shaped and typed as the operator's specification has them; the dtype of the question
     is that of the input that plays x. Raises QuestionError for anything that makes no such question.

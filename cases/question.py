@@ -77,7 +77,7 @@ class Question:
         return semantics(operator, operator.with_defaults(self.given))
 
     def buffers(self) -> Arrays:
-        """New arrays for the outputs, filled with NaN: for kernels that write where they are told."""
+        """Make arrays for the outputs, filled with NaN, for kernels that write into given memory."""
         return {name: np.full(t.shape, np.nan, t.dtype) for name, t in self.outputs.items()}
 
 

@@ -45,7 +45,7 @@ class CaseSpec:
 
 
 def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> CaseSpec:
-    """The case, still without id, dtype and types, that has the value `values` gives of every factor.
+    """Make the case, still without id, dtype and types, that has these values of all factors.
 
     Without `tier` it is required, or ambiguous where it touches an ambiguous point. Raises ValueError
     or GrucibleError, with the reason, where there is no such case.
@@ -79,7 +79,7 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
 
 
 def _given(operator: Operator, values: Assignment) -> dict[str, Any]:
-    """The attributes written out."""
+    """List the attributes written out."""
     return {
         attribute.name: values[attribute.name]
         for attribute in operator.attributes
@@ -88,7 +88,7 @@ def _given(operator: Operator, values: Assignment) -> dict[str, Any]:
 
 
 def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
-    """The length of each row, None where there are no lengths."""
+    """Make the length of each row; None where there are no lengths."""
     tensor = operator.tensor("lengths")
     if tensor is None or values[tensor.name] == ABSENT:
         return None

@@ -22,7 +22,7 @@ from .covering_arrays import Excluded, rows_of
 def expand(
     spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
 ) -> list[CaseSpec]:
-    """The cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
+    """Make the cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
 
     Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
     lengths that do not fit the sizes. A spec none of whose cases can be meant is not enumerated.
@@ -45,7 +45,7 @@ def expand(
 
 
 def _may_hold(spec: CaseSpecFile, dtypes: Sequence[str], select: Sequence[str]) -> bool:
-    """Whether a case of the spec can be of these dtypes and have an id that a glob matches."""
+    """Say whether a case of the spec can be of these dtypes and have an id that a glob matches."""
     prefix = f"{spec.model.operator}/{spec.theme}/"
     return any(
         may_select(f"{prefix}{dtype}/", select)
@@ -57,8 +57,10 @@ def _may_hold(spec: CaseSpecFile, dtypes: Sequence[str], select: Sequence[str]) 
 def expand_all(
     specs: Sequence[CaseSpecFile], dtypes: Sequence[str] = (), select: Sequence[str] = ()
 ) -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
-    """The cases of each spec; GrucibleError where nothing is selected, where there is nothing to be
-    selected, and where two specs share an id."""
+    """Make the cases of each spec.
+
+    Raises GrucibleError where nothing is selected, where specs make no case, and where two share an id.
+    """
     expanded = [(spec, expand(spec, dtypes, select)) for spec in specs]
     owner: dict[str, CaseSpecFile] = {}
     for spec, cases in expanded:
@@ -85,9 +87,9 @@ def check_dtypes(dtypes: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Theme:
-    """What the cases of a spec have unless they name it: a value of each factor, and its part of ids.
+    """Values of all factors that the cases of a spec have unless they name others, and their parts of ids.
 
-    What all cases of the theme share is named by the theme, and not again by every id.
+    The name of the theme stands for what all its cases share; ids do not repeat it.
     """
 
     spec: CaseSpecFile
@@ -108,7 +110,7 @@ def _theme(spec: CaseSpecFile) -> _Theme:
 
 
 def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
-    """What entry `index` of a spec enumerates."""
+    """Enumerate the assignments of entry `index` of a spec."""
     match spec.model.cases[index]:
         case Listing(list=listed):
             yield from listed
@@ -123,13 +125,16 @@ def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
 
 
 def _token(spec: CaseSpecFile, factor: Factor, value: Any) -> str:
-    """What an id says of a value that a case names: of a default too, where the theme fixes another value."""
+    """Make the part of an id for a value that a case names.
+
+    A default has one, too, where the theme fixes another value.
+    """
     other = spec.model.fixed.get(factor.name, value) != value
     return factor.token(value) or (str(value) if other else "")
 
 
 def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
-    """The case of each dtype; they share everything but the dtype."""
+    """Make the case of each dtype; they share everything else."""
     spec, operator = theme.spec, theme.operator
     known = factors(operator.name)
     values = theme.values | assignment

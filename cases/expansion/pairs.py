@@ -38,7 +38,7 @@ class PairCoverage:
 
 
 def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
-    """The pair coverage of each operator and dtype, sizes and draws left aside.
+    """Count the pairs of each operator and dtype, without sizes and draws.
 
     Cases of tier nonportable do not count: nothing is judged by them.
     """
@@ -61,7 +61,7 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 
 
 def _pairs(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
-    """The pairs that some assignments have; each has the same names in the same order."""
+    """List the pairs in some assignments, each with the same names in the same order."""
     found: set[_Pair] = set()
     for values in counted:
         found.update(itertools.combinations(values, 2))
@@ -69,7 +69,7 @@ def _pairs(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
 
 
 def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
-    """Every pair of a value that is counted with one of another name."""
+    """Pair every value that is counted with each of another name."""
     by_name = [sorted(set(column)) for column in zip(*counted, strict=True)]
     return {
         pair
@@ -81,7 +81,7 @@ def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
 def _that_could_be(
     operator: str, assignments: Sequence[Assignment], pairs: set[_Pair]
 ) -> set[_Pair]:
-    """The pairs that an assignment would have after a change of one factor that leaves it a case."""
+    """List the pairs that an assignment has after a change of one factor that leaves it a case."""
     partners: dict[_Value, set[_Value]] = {}
     for left, right in pairs:
         partners.setdefault(left, set()).add(right)
@@ -104,7 +104,7 @@ def _that_could_be(
 def _offered(
     operator: str, assignments: Sequence[Assignment], wanted: Container[_Value]
 ) -> dict[str, list[tuple[Any, tuple[_Value, ...]]]]:
-    """The values of each factor that count as something `wanted`, and as what they count."""
+    """List the values of each factor that count as something `wanted`, and as what they count."""
     found = {}
     for name in _counting(operator):
         values = {key(assignment[name]): assignment[name] for assignment in assignments}
@@ -124,7 +124,7 @@ def _is_a_case(operator: str, assignment: Assignment) -> bool:
 
 @functools.cache
 def _counting(operator: str) -> dict[str, Attribute | None]:
-    """The factors whose values are counted, each with its attribute if it is one."""
+    """List the factors whose values are counted, each with its attribute if it is one."""
     return {
         name: OPERATORS[operator].attribute(name)
         for name, factor in factors(operator).items()
@@ -133,15 +133,17 @@ def _counting(operator: str) -> dict[str, Attribute | None]:
 
 
 def _counted(operator: str, assignment: Assignment) -> tuple[_Value, ...]:
-    """The values of an assignment that are counted."""
+    """List the values of an assignment that are counted."""
     return tuple(
         value for name in _counting(operator) for value in _values(operator, name, assignment[name])
     )
 
 
 def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
-    """What a factor's value counts as: activations of each direction as those of the first, f and g
-    apart; a list of numbers as given."""
+    """Say as what a factor's value counts.
+
+    Activations of each direction count as those of the first, f and g apart; a list of numbers as given.
+    """
     attribute = _counting(operator)[name]
     if attribute and attribute.per_direction:
         f, g = value[:2] if isinstance(value, list) else (value, value)

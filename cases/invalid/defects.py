@@ -83,7 +83,7 @@ def written(operator: Operator) -> dict[str, Any]:
 
 
 def attribute_defects(operator: Operator) -> Iterator[Defect]:
-    """Make the defects of an operator's attributes, by what they mean."""
+    """Make the defects of an operator's attributes, by their meanings."""
     for attribute in operator.attributes:
         if attribute.required:
             about = f"{attribute.name} is left out, and is required"

@@ -74,7 +74,6 @@ _OF_TENSORS: Mapping[tuple[str, str, Rule], Forbidden] = {
 
 
 def forbidden(operator: Operator, rule: Rule, tensor: str = "") -> Forbidden | None:
-    """Where the owner's text forbids what breaks `rule`, in an input if one is named; None where it has no
-    word on it."""
+    """Find where the owner's text forbids breaking `rule`, in one input if it is named; None if nowhere."""
     here = _OF_TENSORS.get((operator.name, tensor, rule))
     return here or _LINES.get(operator.owner, {}).get(rule)

@@ -33,8 +33,10 @@ Parameter = Literal["alpha", "beta"]
 
 
 class Elementary(Protocol):
-    """The operations that functions are made of, in some arithmetic; v is a value of it, a and b are
-    numbers. `+` adds two values."""
+    """The operations that functions are made of, in some arithmetic.
+
+    v is a value of the arithmetic, a and b are numbers; `+` adds two values.
+    """
 
     def affine(self, v: Any, a: float, b: float) -> Any:
         """a·v + b."""
@@ -52,7 +54,7 @@ class Elementary(Protocol):
         """1/(1 + e^-v)."""
 
     def tanh(self, v: Any) -> Any:
-        """The hyperbolic tangent."""
+        """tanh(v)."""
 
     def expm1(self, v: Any) -> Any:
         """e^v - 1, of v ≤ 0."""
@@ -87,8 +89,10 @@ class Break:
 
 @dataclass(frozen=True)
 class Shape:
-    """Bounds of a function: `second` and `third` of |f″| and |f‴| (infinite where f″ jumps); `range`
-    of its values; where it breaks.
+    """Bounds of a function and of its derivatives.
+
+    `second` and `third` bound |f″| and |f‴| (infinite where f″ jumps), `range` its values; `breaks` are where
+    it is not smooth.
 
     `guarded`: a case is not kept if a pre-activation may be on either side of a break. A step admits
     nothing else; the kinks of a hard sigmoid move with the rounding of its parameters.
@@ -160,7 +164,7 @@ class Activation(NamedTuple):
         return FUNCTIONS[self.name].takes if self.name in FUNCTIONS else ()
 
     def having(self, parameter: Parameter, value: float) -> Activation:
-        """The function with another value of one parameter."""
+        """Replace the value of one parameter."""
         return self._replace(alpha=value) if parameter == "alpha" else self._replace(beta=value)
 
     def __str__(self) -> str:
@@ -341,7 +345,7 @@ FUNCTIONS: dict[str, Function] = {
             mistakes=(
                 Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
                 Mistake("hard-sigmoid-as-relu", "relu", _RELU),
-                Mistake("hard-sigmoid-unclamped", "alpha v + beta, not held to [0, 1]",
+                Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]",
                         ("affine", _GIVEN, _GIVEN)),
             ),
         ),

@@ -14,7 +14,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def operator_named(name: str) -> Operator:
-    """The operator of this name; GrucibleError for one that is not known."""
+    """Get the operator of this name. Raises GrucibleError for one that is not known."""
     if name not in OPERATORS:
         raise GrucibleError(f"operator is {name!r}; expected one of {', '.join(OPERATORS)}")
     return OPERATORS[name]

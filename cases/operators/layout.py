@@ -54,7 +54,7 @@ class GruInputs:
     b: Arrays
 
     def rows(self, which: int | Array) -> GruInputs:
-        """The inputs of one of stacked cases, or of several."""
+        """Take the inputs of one of stacked cases, or of several."""
         return GruInputs(
             self.x[which],
             self.h0[which],
@@ -69,7 +69,7 @@ class GruInputs:
 def gru_inputs(
     operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]
 ) -> GruInputs:
-    """The inputs of a case, or of a stack of cases that share a block, in the shared layout.
+    """Put the inputs of a case, or of stacked cases of a block, in the shared layout.
 
     Without lengths every row is as long as the time axis; without an initial state it is zeros.
     """
@@ -104,7 +104,7 @@ def gru_inputs(
 def operator_inputs(
     operator: Operator, attributes: Mapping[str, Any], given: GruInputs, absent: Container[str] = ()
 ) -> Arrays:
-    """The inverse of `gru_inputs`: the inputs in the operator's layout, but for those `absent`.
+    """Put shared inputs in the operator's layout, but for those `absent`; the inverse of `gru_inputs`.
 
     `given` must have the parts that the operator stacks.
     """
@@ -125,20 +125,22 @@ def operator_outputs(
     shared: Mapping[str, Array],
     absent: Container[str] = (),
 ) -> Arrays:
-    """The outputs the operator names, but for those `absent`, in its own layout, from `shared`: role
-    to array, or the name of a form to what an output of that form holds instead of its role's."""
+    """Put shared outputs in the operator's layout, but for those `absent`.
+
+    `shared` maps a role to an array, or the name of a form to the array of an output of that form.
+    """
     found: Arrays = {}
     for tensor in operator.present(operator.outputs, absent):
         form = tensor.form(attributes).name
-        held = shared[form if form in shared else tensor.role_in(attributes)]
-        found[tensor.name] = _reordered(operator, tensor, attributes, held)
+        array = shared[form if form in shared else tensor.role_in(attributes)]
+        found[tensor.name] = _reordered(operator, tensor, attributes, array)
     return found
 
 
 def shared_outputs(
     operator: Operator, attributes: Mapping[str, Any], outputs: Mapping[str, Array]
 ) -> Arrays:
-    """The inverse of `operator_outputs`: role to array, in the shared layout."""
+    """Put outputs in the shared layout, by role; the inverse of `operator_outputs`."""
     return {
         tensor.role_in(attributes): _ordered(operator, tensor, attributes, outputs[tensor.name])
         for tensor in operator.outputs
@@ -147,7 +149,7 @@ def shared_outputs(
 
 
 def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tensor's axes in the shared vocabulary, in the operator's order."""
+    """Name the tensor's axes in the shared vocabulary, in the operator's order."""
     form = tensor.form(attributes)
     return tuple(
         "gates" if "*" in axis else _ONE if axis == _ONE else operator.sizes[axis]
@@ -158,7 +160,7 @@ def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) 
 def _ordered(
     operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
 ) -> Array:
-    """`array` with the axes of the shared layout, in its order; missing ones inserted."""
+    """Give `array` the axes of the shared layout, in its order; insert missing ones."""
     have = _axes_of(operator, tensor, attributes)
     stack = array.ndim - len(have)
     array = array.squeeze(tuple(stack + i for i, axis in enumerate(have) if axis == _ONE))
@@ -180,7 +182,7 @@ def _layout(
 def _reordered(
     operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
 ) -> Array:
-    """The inverse of `_ordered`."""
+    """Undo `_ordered`."""
     axes = _axes_of(operator, tensor, attributes)
     want = [axis for axis in axes if axis != _ONE]
     shared = _AXES[tensor.role_in(attributes)]

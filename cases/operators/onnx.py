@@ -16,7 +16,7 @@ from .signature import DRAWN_OR_ZEROS, Attribute, Form, Operator, Tensor
 
 
 def _default(number: float) -> float:
-    """A default of an attribute of type FLOAT: the float32 number (ledger: parameter-type)."""
+    """Round a default of an attribute of type FLOAT to float32 (ledger: parameter-type)."""
     return float(np.float32(number))
 
 

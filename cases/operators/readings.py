@@ -29,7 +29,7 @@ MOST_POINTS = 2
 
 
 class Asks(Protocol):
-    """What of a case says whether it touches an ambiguous point."""
+    """The fields of a case on which readings depend."""
 
     @property
     def operator(self) -> str:
@@ -205,13 +205,12 @@ def as_read(names: ReadingNames, meant: AnySemantics) -> AnySemantics:
 
 
 def about(names: ReadingNames) -> str:
-    """What the readings called `names` say."""
+    """Say in words what the readings called `names` take."""
     return "; and ".join(READINGS[name].about for name in names)
 
 
 def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
-    """What may be followed in a case, which means `meant`, besides the stored reading: every reading
-    that it touches, alone and together.
+    """List the readings that a case touches, alone and together; it means `meant`.
 
     Raises GrucibleError where it touches more than MOST_POINTS points.
     """

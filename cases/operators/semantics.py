@@ -75,7 +75,7 @@ AGREED = ("reset_after", "empty_row", "y_order", "biases")
 
 
 def stack(members: Sequence[Semantics]) -> StackedSemantics:
-    """The semantics of cases that are stacked in this order."""
+    """Stack the semantics of cases in this order."""
     [agreed] = {tuple(getattr(s, name) for name in AGREED) for s in members}
     return StackedSemantics(
         f=tuple(zip(*(s.f for s in members), strict=True)),
@@ -87,7 +87,7 @@ def stack(members: Sequence[Semantics]) -> StackedSemantics:
 
 
 def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
-    """What some rows of stacked cases ask for."""
+    """Take some rows of stacked cases."""
     at = rows.tolist()
 
     def each(parts: tuple[tuple[Any, ...], ...]) -> Any:
@@ -103,7 +103,7 @@ def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:
-    """What one of stacked cases asks for."""
+    """Take one of stacked cases."""
     return Semantics(
         f=tuple(part[row] for part in stacked.f),
         g=tuple(part[row] for part in stacked.g),
@@ -114,7 +114,7 @@ def one_of(stacked: StackedSemantics, row: int) -> Semantics:
 
 
 def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
-    """The GRU that `attributes` (defaults filled in) ask of `operator`.
+    """Say which GRU `attributes` (defaults filled in) ask of `operator`.
 
     Raises ValueError where they contradict each other, with what was expected.
     """
@@ -145,7 +145,7 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
 def _activations(
     operator: Operator, meant: Mapping[str, Any], directions: int
 ) -> tuple[Activation, ...]:
-    """f and g of each direction in turn, with the parameters that they consume in this order."""
+    """List f and g of each direction in turn, with the parameters that they consume in this order."""
     one = operator.setting("activations")
     named = list(meant["activations"]) if one else [meant["f"], meant["g"]]
     if not (one and one.per_direction):
@@ -162,7 +162,7 @@ def _activations(
 def _with_parameter(
     operator: Operator, parameter: Any, named: Sequence[Activation], meant: Mapping[str, Any]
 ) -> Iterator[Activation]:
-    """The functions, each that takes `parameter` with the next one given, or its default."""
+    """Give each function that takes `parameter` the next one given, or its default."""
     taking = sum(parameter in function.takes for function in named)
     given = meant.get(parameter)
     setting = operator.setting(parameter)

@@ -51,7 +51,7 @@ class Attribute:
     function, with default parameters, NaN where there is none); `length` is the number of entries of
     a list, for each direction where `per_direction`. `written` maps integers that may stand for a value
     to it. Of numbers, `positive` excludes zero and below, `infinite` allows infinity to a positive one,
-    and `single` says that the value is held as a float32 number. In case ids a value stands after
+    and `single` makes the value a float32 number. In case ids a value stands after
     `token`, and a left-out attribute is `absent_token`.
     """
 
@@ -72,7 +72,7 @@ class Attribute:
     absent_token: str = ""
 
     def canonical(self, value: Any) -> Any:
-        """The value that `value` is another way to write, or itself."""
+        """Replace another way to write a value by the value."""
         return self.written.get(value, value) if type(value) is int else value
 
     @property
@@ -114,11 +114,11 @@ class Tensor:
     fills: tuple[Fill, ...] = ()
 
     def role_in(self, attributes: Mapping[str, Any]) -> Role:
-        """The role that the tensor plays for `attributes` (defaults filled in)."""
+        """Find the role that the tensor plays for `attributes` (defaults filled in)."""
         return self.form(attributes).role or self.role
 
     def form(self, attributes: Mapping[str, Any]) -> Form:
-        """The form that holds for `attributes` (defaults filled in)."""
+        """Find the form for `attributes` (defaults filled in)."""
         for form in self.forms:
             if not form.when or all(attributes[n] == value for n, value in form.when.items()):
                 return form
@@ -152,11 +152,11 @@ class Notation:
     functions: Mapping[str, str] = field(default_factory=dict)
 
     def of_gate(self, words: str, gate: str) -> str:
-        """`words`, one of the fields in which {gate} stands, of a gate."""
+        """Write `words`, one of the fields with {gate}, of a gate."""
         return words.format(gate=self.gate.get(gate, gate))
 
     def part(self, part: str) -> str:
-        """A part of a bias (see `signature`): of one side, or of both."""
+        """Write a part of a bias (see the module): of one side, or of both."""
         words = {"w": self.b, "r": self.rb}[part[0]] if len(part) == 2 else self.sum_b
         return self.of_gate(words, part[-1])
 
@@ -194,23 +194,23 @@ class Operator:
         return self.name.partition(".")[0]
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute called `name`, if the operator has it."""
+        """Find the attribute called `name`, if the operator has it."""
         return next((a for a in self.attributes if a.name == name), None)
 
     def tensor(self, role: Role) -> Tensor | None:
-        """The input or output that plays `role`, if the operator has one."""
+        """Find the input or output that plays `role`, if the operator has one."""
         return next((t for t in (*self.inputs, *self.outputs) if t.role == role), None)
 
     def dtypes(self) -> tuple[str, ...]:
-        """The floating-point types of X, and so of a case."""
+        """List the floating-point types of X, and so of a case."""
         return self.types[next(t.type for t in self.inputs if t.role == "x")]
 
     def setting(self, meaning: Meaning) -> Attribute | None:
-        """The attribute that sets `meaning`, if the operator has one."""
+        """Find the attribute that sets `meaning`, if the operator has one."""
         return next((a for a in self.attributes if a.sets == meaning), None)
 
     def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every attribute that has a value, those in `given` or else the specification's default."""
+        """Fill in the specification's defaults of attributes that are not `given`."""
         filled = {a.name: given.get(a.name, a.default) for a in self.attributes}
         for one in self.attributes:
             if one.per_direction and one.name not in given and one.default is not None:
@@ -218,18 +218,18 @@ class Operator:
         return {name: value for name, value in filled.items() if value is not None}
 
     def directions(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-        """The directions in which the sequence is traversed, in the order of the direction axis."""
+        """List the directions in which the sequence is traversed, in the order of the direction axis."""
         one = self.setting("direction")
         return one.choices[attributes[one.name]] if one else ("forward",)
 
     def present(self, tensors: tuple[Tensor, ...], absent: Container[str]) -> list[Tensor]:
-        """Those of some tensors that are not `absent`."""
+        """Leave out the tensors that are `absent`."""
         return [t for t in tensors if t.name not in absent]
 
     def shape(
         self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> tuple[int, ...]:
-        """The shape of `tensor` where every size symbol has the value in `sizes`."""
+        """Compute the shape of `tensor` where every size symbol has the value in `sizes`."""
         return tuple(_length(axis, sizes) for axis in tensor.form(attributes).axes)
 
 

@@ -44,11 +44,11 @@ class ValueType:
         return TypeAdapter(self.annotation)
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` is one of the type's."""
+        """Say whether `value` is one of the type's."""
         return bool(self._adapter.validator.isinstance_python(value))
 
     def typed(self, value: Any) -> Any:
-        """`value` as one of the type's: an integer of a type of numbers becomes a float.
+        """Convert `value` to the type: an integer of a type of numbers becomes a float.
 
         Raises ValueError for a value that is not accepted.
         """
@@ -66,7 +66,7 @@ class ValueType:
 
 
 def one_of(choices: Iterable[int | str]) -> Any:
-    """The type of some texts or integers; 1.0 and true are no integers."""
+    """Make the type of some texts or integers; 1.0 and true are no integers."""
     chosen = tuple(choices)
     literal = Literal.__getitem__(chosen)
     if any(isinstance(choice, int) for choice in chosen):
@@ -81,12 +81,12 @@ def _check_integer(value: Any) -> Any:
 
 
 def either(*types: Any) -> Any:
-    """The type of the values of any of `types`."""
+    """Make the type of the values of any of `types`."""
     return Union.__getitem__(types)
 
 
 def list_of(entries: Any, *lengths: int) -> Any:
-    """The type of lists of `entries`, of one of some lengths; with none, of any length."""
+    """Make the type of lists of `entries`, of one of some lengths; with none, of any length."""
     lists: Any = GenericAlias(list, (entries,))
     found: Any = Annotated[lists, FIRST_WRONG]
     return (
@@ -97,18 +97,18 @@ def list_of(entries: Any, *lengths: int) -> Any:
 
 
 def _words(schema: dict[str, Any]) -> str:
-    """A JSON Schema as the end of "expected …"; lists that differ only in length are said once."""
+    """Put a JSON Schema in words, after "expected"; lists that differ only in length are one."""
     alternatives = schema.get("anyOf", [schema])
     lists = [one for one in alternatives if one.get("type") == "array" and "title" not in one]
-    said = []
+    words = []
     for one in alternatives:
         if one not in lists:
-            said.append(_plain_words(one))
+            words.append(_plain_words(one))
         elif one is lists[0]:
             lengths = " or ".join(str(each["maxItems"]) for each in lists if "maxItems" in each)
             entry = _words(one["items"])
-            said.append(f"a list of {lengths + ' ' if lengths else ''}values, each {entry}")
-    return ", or ".join(said)
+            words.append(f"a list of {lengths + ' ' if lengths else ''}values, each {entry}")
+    return ", or ".join(words)
 
 
 def _plain_words(schema: dict[str, Any]) -> str:
@@ -120,20 +120,20 @@ def _plain_words(schema: dict[str, Any]) -> str:
 
 
 def value_text(value: object) -> str:
-    """A value of an attribute or a factor as a text: `true`, `0.5`, `sigmoid, tanh`."""
+    """Write a value of an attribute or a factor: `true`, `0.5`, `sigmoid, tanh`."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(value_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def canonical(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes `given`, each value as it is stored, where its specification writes it otherwise too."""
+    """Replace other ways to write values of attributes by the values that are stored."""
     known = {one.name: one for one in operator.attributes}
     return {n: known[n].canonical(value) if n in known else value for n, value in given.items()}
 
 
 def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a case that writes out those `given`, defaults filled in.
+    """Check the attributes `given`, and fill in defaults.
 
     Raises ValueError, in one sentence, where one is unknown, missing or not accepted, or they contradict.
     """
@@ -155,7 +155,7 @@ def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, An
 
 @cache
 def type_of_values(attribute: Attribute) -> ValueType:
-    """The type of an attribute's values."""
+    """Make the type of an attribute's values."""
     one = _one_value(attribute)
     if not attribute.is_list:
         return ValueType(one)
@@ -165,7 +165,7 @@ def type_of_values(attribute: Attribute) -> ValueType:
 
 @cache
 def written_type(attribute: Attribute) -> ValueType:
-    """The type of what may be written for an attribute's values; `typed` gives the value that is meant."""
+    """Make the type of all ways to write an attribute's values; `typed` gives the value."""
     found = type_of_values(attribute)
     if not attribute.written:
         return found
@@ -175,7 +175,7 @@ def written_type(attribute: Attribute) -> ValueType:
 
 
 def _one_value(attribute: Attribute) -> Any:
-    """The pydantic type of a value, or of each entry of a list."""
+    """Make the pydantic type of a value, or of each entry of a list."""
     if attribute.choices:
         return one_of(attribute.choices)
     if attribute.kind == "boolean":
@@ -186,17 +186,19 @@ def _one_value(attribute: Attribute) -> Any:
 
 
 def _integer(attribute: Attribute) -> Any:
-    """An integer that 64 bits hold."""
+    """Make the type of an integer of 64 bits."""
     most = 2**63 - 1
     if attribute.positive:
-        said = f"a positive integer up to {most}"
-        return Annotated[int, Strict(), Field(gt=0, le=most, title=said)]
-    said = f"an integer from {-most - 1} to {most}"
-    return Annotated[int, Strict(), Field(ge=-most - 1, le=most, title=said)]
+        title = f"a positive integer up to {most}"
+        return Annotated[int, Strict(), Field(gt=0, le=most, title=title)]
+    title = f"an integer from {-most - 1} to {most}"
+    return Annotated[int, Strict(), Field(ge=-most - 1, le=most, title=title)]
 
 
 def _number(attribute: Attribute) -> Any:
-    """A number whose float64 value, or float32 value if it is `single`, is in range; NaN never is.
+    """Make the type of a number whose float64 value, or float32 value if `single`, is in range.
+
+    NaN never is.
 
     Infinity is no number of JSON. So where it is allowed, no bound of the type can exclude what float32
     rounds to infinity, and a check does.

@@ -113,7 +113,7 @@ class Factor:
 
 @functools.cache
 def factors(operator_name: str) -> dict[str, Factor]:
-    """The factors of an operator, by name, in the order in which ids name them."""
+    """List the factors of an operator, by name, in the order in which ids name them."""
     operator = OPERATORS[operator_name]
     found = [
         *_attributes(operator),
@@ -129,12 +129,12 @@ def factors(operator_name: str) -> dict[str, Factor]:
 
 
 def size_symbols(operator: Operator) -> list[str]:
-    """The sizes a case spec gives; the number of directions follows from the attributes."""
+    """List the sizes a case spec gives; the number of directions follows from the attributes."""
     return [symbol for symbol, axis in operator.sizes.items() if axis != "direction"]
 
 
 def _attributes(operator: Operator) -> Iterable[Factor]:
-    """The attributes, but for that which a size has the name of."""
+    """List the attributes, but for one that is a size too."""
     named = (operator.attribute(name) for name in operator.id_order)
     return [_attribute(attribute) for attribute in named if attribute]
 
@@ -161,7 +161,7 @@ def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
-    """What may be left out, or be zeros: inputs, outputs, and an attribute that is a size too."""
+    """List what may be left out, or be zeros: inputs, outputs, an attribute that is a size too."""
     tensors = [t for t in (*operator.inputs, *operator.outputs) if t.role != "lengths"]
     for tensor in tensors:
         zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
@@ -182,14 +182,14 @@ def _size(symbol: str, operator: Operator) -> Factor:
 
 
 def _types(operator: Operator) -> Iterable[Factor]:
-    """The type variables whose type does not follow from the case's dtype."""
+    """List the type variables whose type does not follow from the case's dtype."""
     for variable, dtypes in operator.types.items():
         if len(dtypes) > 1 and dtypes != operator.dtypes():
             yield _choice(variable, dtypes[0], {dtype: dtype for dtype in dtypes[1:]})
 
 
 def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
-    """A factor of names: the default, of which ids say nothing, and others, each with its token."""
+    """Make a factor of names: the default, which ids leave out, and others, each with its token."""
     known = {default: ""} | dict(tokens)
     return Factor(name, ValueType(one_of(known)), default, known.__getitem__)
 
@@ -209,7 +209,7 @@ def _lengths(name: str, *, optional: bool) -> Factor:
 
 
 def key(value: Any) -> str:
-    """A hashable form of a factor's value, equal for equal values and different for 1 and true."""
+    """Make a hashable form of a factor's value, which tells 1 from true."""
     return json.dumps(value) if isinstance(value, list) else _key(value)
 
 

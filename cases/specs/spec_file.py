@@ -47,7 +47,7 @@ class CaseSpecFile:
 
 
 def load_spec(file: Path, relative: str) -> CaseSpecFile:
-    """The case spec in `file`; `relative` is its path without suffix, below its root.
+    """Load the case spec in `file`; `relative` is its path without suffix, below its root.
 
     Raises SpecError with file, line, field, value and what is allowed.
     """
@@ -96,7 +96,7 @@ def _check_counts(spec: CaseSpecFile) -> None:
 
 
 def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
-    """The case specs at `paths`, files or directories; with none, the shipped ones."""
+    """Load the case specs at `paths`, files or directories; with none, the shipped ones."""
     found: dict[str, tuple[Path, CaseSpecFile]] = {}
     for path in paths or (SHIPPED,):
         for file, relative in _files(path):
@@ -108,7 +108,7 @@ def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    """The spec files at `path`, each with its path below the root of its specs, without suffix."""
+    """Find the spec files at `path`, each with its path below the root of its specs, without suffix."""
     if path.is_dir():
         found = files_below(path, ".yaml", ".yml", most=MOST_NAMES)
         files = sorted(found)
@@ -152,7 +152,7 @@ def _first_error(document: Document, error: ValidationError, operator: str) -> S
 
 
 def _remedy(value: Any) -> str:
-    """How to write what is a text and may be meant as a number."""
+    """Suggest an unquoted number."""
     if isinstance(value, str):
         try:
             number = float(value)

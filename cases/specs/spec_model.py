@@ -102,7 +102,7 @@ class SpecModel(_Strict):
 
 @functools.cache
 def spec_model(operator_name: str) -> type[SpecModel]:
-    """The typed model of a case spec of one operator."""
+    """Make the typed model of a case spec of one operator."""
     sizes = {name: f for name, f in factors(operator_name).items() if f.is_size}
     fixed = {name: f for name, f in factors(operator_name).items() if not f.is_size}
     plain = _named_types(operator_name)
@@ -127,7 +127,7 @@ def spec_model(operator_name: str) -> type[SpecModel]:
 
 @functools.cache
 def _named_types(operator_name: str) -> dict[str, Any]:
-    """The type of each factor's values, with a name of its own in the JSON Schema."""
+    """Make the type of each factor's values, with a name of its own in the JSON Schema."""
     return {
         factor.name: typing_extensions.TypeAliasType(
             factor.name, Annotated[factor.values.annotation, _Said(factor.values.expected)]
@@ -138,7 +138,7 @@ def _named_types(operator_name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Said:
-    """Has pydantic say of any value outside a type what was `expected`, and nothing else."""
+    """The message that replaces pydantic's for a value outside a type."""
 
     expected: str
 
@@ -153,7 +153,7 @@ class _Said:
 
 
 def _mapping(name: str, fields: Mapping[str, Any]) -> Any:
-    """A type of mappings with some of `fields`, and no others."""
+    """Make a type of mappings with some of `fields`, and no others."""
     of_fields: Any = typing_extensions.TypedDict
     made = of_fields(name, fields, total=False)
     made.__pydantic_config__ = _Strict.model_config
@@ -167,13 +167,13 @@ def _several(of: Any) -> Any:
 
 
 def _one_or_several(of: Any) -> Any:
-    """A value or a list of values, which becomes a list of values."""
+    """Make the type of a value or a list of values, which becomes a list of values."""
     one = Annotated[of, AfterValidator(lambda value: [value])]
     return Annotated[either(one, list_of(of)), Field(union_mode="left_to_right")]
 
 
 def _entries(kinds: list[Any]) -> Any:
-    """A list of `kinds`, each chosen by its first field, so that an error speaks of the entry meant."""
+    """Make a list of `kinds`, each chosen by its first field, so that an error names the entry meant."""
     keywords = [next(iter(kind.model_fields)) for kind in kinds]
 
     def choose(value: Any) -> str | None:
@@ -199,13 +199,13 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it, of bounded length."""
+    """Shorten a value for an error."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def spec_schema() -> str:
-    """The schema as JSON text; `cases/spec.schema.json` holds it."""
+    """Make the schema as JSON text; `cases/spec.schema.json` has it."""
     definitions: dict[str, Any] = {}
     choices = []
     for name in OPERATORS:

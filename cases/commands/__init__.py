@@ -1,1 +1,0 @@
-"""What the commands of all rooms share: how many processes to use, and telling progress."""
