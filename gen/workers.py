@@ -38,30 +38,26 @@ class Here(Executor):
 def open_executor(jobs: int) -> Iterator[Executor]:
     """Open an executor of `jobs` processes, or of this one where that is 1; matrices use one thread each.
 
-    An exception in the block, such as Ctrl-C, kills the processes. Raises GrucibleError where one dies.
+    At the end of the block, what is at work is waited for, and what waits is dropped. Raises GrucibleError
+    where a process dies.
     """
     if jobs == 1:
         with threadpool_limits(1):  # matrices are small: more threads would wait for each other
             yield Here()
         return
-    others = set(multiprocessing.active_children())
     with _no_modules_of_this_directory():
         pool = ProcessPoolExecutor(
             jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
         )
         try:
             yield pool
-        except BaseException as error:  # what is at work may take minutes
-            for process in set(multiprocessing.active_children()) - others:
-                process.kill()
-            if isinstance(error, BrokenProcessPool):
-                raise GrucibleError(
-                    "a process that evaluates cases was killed, perhaps for lack of memory; "
-                    "fewer --jobs need less, and files that are whole stay"
-                ) from None
-            raise
+        except BrokenProcessPool:
+            raise GrucibleError(
+                "a process that evaluates cases was killed, perhaps for lack of memory; "
+                "fewer --jobs need less, and files that are whole stay"
+            ) from None
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(cancel_futures=True)  # a process killed as it writes would be waited for
 
 
 @contextlib.contextmanager

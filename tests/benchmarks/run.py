@@ -1,86 +1,64 @@
-"""The project's performance promises, measured: `python tests/benchmarks/run.py [NAME]…`.
+"""Print the figures that pages quote: `python tests/benchmarks/run.py [NAME]…`, on an idle machine.
 
-Prints a table of figures, what each is compared with, their ratio and the promise. Nothing fails:
-a figure depends on the machine and on what else it is doing. Without a NAME, all are run (some ten
-minutes on two CPUs).
+Each figure is of one command: seconds by the clock, CPU seconds, and the largest resident size of a process.
+The fastest of several runs counts where one takes less than a few seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from importlib import import_module
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.measure import Row
-
-Benchmark = Callable[[Path, int], "list[Row]"]
-"""A benchmark takes a directory of its own and the number of rounds, and gives its rows."""
-
-BENCHMARKS = {
-    "generation": ("generation", "generation", 3, "exact answers against a plain numpy loop"),
-    "jobs": ("generation", "jobs", 3, "gen --jobs 2 against --jobs 1"),
-    "memory": ("memory", "memory", 1, "peak memory of gen with N and with 4N cases"),
-    "reading": ("checking", "reading", 9, "check --outputs against reading the files whole"),
-    "per-case": ("checking", "per_case", 3, "check --outputs against assert_allclose per case"),
-    "startup": ("startup", "startup", 15, "grucible --help against importing numpy"),
+# the size that a child reports counts the memory of the process that starts it: so a small one does
+LAUNCHER = """\
+import resource, subprocess, sys
+ended = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
+if ended.returncode > 1:  # 1: the runtime does not conform
+    raise SystemExit(ended.returncode)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+GRUCIBLE = ("-m", "grucible")
+COMMANDS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "import numpy": (9, ("-c", "import numpy")),
+    "import grucible": (9, ("-c", "import grucible")),
+    "grucible --help": (9, (*GRUCIBLE, "--help")),
+    "grucible cases": (3, (*GRUCIBLE, "cases")),
+    "gen --jobs 1": (1, (*GRUCIBLE, "gen", "-o", "{out}/one", "--jobs", "1")),
+    "gen": (1, (*GRUCIBLE, "gen", "-o", "{out}/all", "--verify")),
+    "check openvino": (1, (*GRUCIBLE, "check", "{out}/all", "--runtime", "openvino")),
 }
-"""By name: the module and function, the rounds it runs by default, what it compares."""
+"""By name: how often the command runs, and the arguments of Python; what is checked is made before."""
+
+
+def measure(arguments: tuple[str, ...]) -> tuple[float, float, float]:
+    """Run `python …`; return its seconds by the clock, its CPU seconds and its largest size in MB."""
+    start = time.perf_counter()
+    command = [sys.executable, "-S", "-c", LAUNCHER, *arguments]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    cpu, size = map(float, printed.split())
+    return time.perf_counter() - start, cpu, size / 1e6
 
 
 def main() -> None:
-    """Run the benchmarks named on the command line and print their table."""
-    arguments = _arguments()
-    rows: list[Row] = []
-    for name in arguments.names or BENCHMARKS:
-        module, function, rounds, about = BENCHMARKS[name]
-        print(f"{name}: {about}", file=sys.stderr)
-        run: Benchmark = getattr(import_module(f"benchmarks.{module}"), function)
-        with tempfile.TemporaryDirectory(prefix="grucible-bench-") as directory:
-            found = run(Path(directory), arguments.rounds or rounds)
-        rows += found
-    for line in table(rows):
-        print(line)
-    load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
-    print(f"\nratio: by the clock; cpu: the same in CPU time. Load average now {load}.")
-
-
-def _arguments() -> argparse.Namespace:
-    listing = "\n".join(f"  {name:12}{about}" for name, (*_, about) in BENCHMARKS.items())
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog=f"benchmarks:\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run")
-    parser.add_argument("--rounds", type=int, help="how often each is measured")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        if name not in BENCHMARKS:
-            parser.error(f"{name}: expected one of {', '.join(BENCHMARKS)}")
-    return arguments
-
-
-def table(rows: Sequence[Row]) -> list[str]:
-    """The rows as lines of aligned columns."""
-    cells = [("", "figure", "compared with", "ratio", "cpu", "target", "")]
-    for row in rows:
-        cpu = "" if row.cpu_ratio is None else f"{row.cpu_ratio:.3g}"
-        told = f"{'met' if row.met else 'MISSED'}{', ' + row.note if row.note else ''}"
-        target = f"{row.relation} {row.target:g}"
-        cells.append((row.what, row.figure, row.against, f"{row.ratio:.3g}", cpu, target, told))
-    widths = [max(len(line[column]) for line in cells) for column in range(7)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    ]
+    """Measure the commands that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(COMMANDS)}")
+    names = parser.parse_args().names or [*COMMANDS]
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.2f}")
+    print(f"{'':20} {'seconds':>9} {'CPU s':>9} {'MB':>7}")
+    with tempfile.TemporaryDirectory() as out:
+        for name in names:
+            times, arguments = COMMANDS[name]
+            given = tuple(word.format(out=Path(out)) for word in arguments)
+            wall, cpu, size = min(measure(given) for _ in range(times))
+            print(f"{name:20} {wall:9.2f} {cpu:9.2f} {size:7.0f}")
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # so that `benchmarks` is a package
     main()
