@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -276,15 +275,6 @@ def test_check_judges_several_runtimes_and_shows_them_on_one_page(
         assert refused.status == 2
         assert "is of one runtime; give --runtime once" in refused.err
     assert command("check", *both, "--expect", page).status == 2
-
-
-def test_a_report_without_failures_or_diagnosis() -> None:
-    report = replace(
-        wrong_report(), results=[r for r in wrong_report().results if r.verdict == "passed"]
-    )
-    page = Elements(html_page([replace(report, failing=(), diagnosis=type(report.diagnosis)())]))
-    assert "no case went wrong" in page.text
-    assert "What explains" not in page.text
 
 
 def test_steps_are_counted_in_the_order_of_processing() -> None:

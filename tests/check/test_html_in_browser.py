@@ -179,23 +179,6 @@ def test_a_case_opens_with_what_it_asks_and_closes(tab: Tab, page: Path) -> None
     tab.until("location.hash === '#verdict=failed'")  # the event of closing comes a little later
 
 
-def test_a_case_has_an_address_and_neighbours(tab: Tab, page: Path) -> None:
-    tab.open(page, "#verdict=failed")
-    order = tab.texts(f"{ROWS} .id")
-    tab.open(page, f"#verdict=failed&case={order[1]}")
-    tab.until(f"document.getElementById('case-title')?.textContent === '{order[1]}'")
-    tab.click("#case [aria-label='Next case']")
-    tab.until(f"document.getElementById('case-title').textContent === '{order[2]}'")
-    tab.press("ArrowLeft")
-    tab.until(f"document.getElementById('case-title').textContent === '{order[1]}'")
-    tab.click("#case [aria-label='Close this case']")
-    tab.until("location.hash === '#verdict=failed'")
-    tab.click(f"{ROWS} .id")
-    tab.until("document.getElementById('case').open")
-    tab.ask("history.back()")
-    tab.until("!document.getElementById('case').open")
-
-
 def test_a_finding_leads_to_its_cases(tab: Tab, page: Path) -> None:
     tab.open(page)
     tab.click(".findings a[href^='#']")
@@ -204,33 +187,6 @@ def test_a_finding_leads_to_its_cases(tab: Tab, page: Path) -> None:
     [first, *_] = report.diagnosis.findings
     explained = [case for case, one in report.diagnosis.by_case.items() if one.about == first.about]
     tab.until(f"document.getElementById('count').textContent.startsWith('{len(explained)} of ')")
-
-
-def test_keys_go_through_a_list_of_which_little_is_there(tab: Tab, tmp_path: Path) -> None:
-    report = wrong_report()
-    results = [replace(r, id=f"{r.id}-{n}") for n in range(100) for r in report.results]
-    file = tmp_path / "many.html"
-    file.write_text(html_page([replace(report, results=results)]), encoding="utf-8")
-    tab.open(file)
-    assert len(results) > 5000
-    assert len(tab.texts(ROWS)) < 60
-    assert tab.ask("document.querySelector('.grid').getAttribute('aria-rowcount')") == str(
-        len(results) + 1
-    )
-    tab.ask("document.querySelector('.scroller').focus()")
-    tab.press("ArrowDown")
-    assert tab.ask("document.querySelector('.row.active').id") == "row-1"
-    tab.press("End")
-    assert tab.ask("document.querySelector('.row.active').id") == f"row-{len(results) - 1}"
-    assert tab.ask(
-        "(() => { const r = document.querySelector('.row.active').getBoundingClientRect(), s = document.querySelector('.scroller').getBoundingClientRect(); return r.bottom <= s.bottom + 1; })()"
-    )
-    tab.press("Enter")
-    tab.until("document.getElementById('case').open")
-    tab.ask("document.getElementById('case').close()")
-    tab.ask("dispatchEvent(new Event('beforeprint'))")
-    assert len(tab.texts(ROWS)) == 300
-    tab.ask("dispatchEvent(new Event('afterprint'))")
 
 
 def test_words_of_a_runtime_run_nothing(tab: Tab, tmp_path: Path) -> None:

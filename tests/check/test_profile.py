@@ -69,28 +69,6 @@ def test_each_status_is_its_own() -> None:
     assert not any(found[name].misreading for name in by_status["refused"] | {"t1"})
 
 
-def test_two_mistakes_are_told_apart() -> None:
-    """Each feature has the simplest explanation, not that of all of them together."""
-
-    def twice(question: Question) -> Any:
-        lengths = np.full_like(question.inputs["sequence_lengths"], question.inputs["X"].shape[1])
-        whole = Question(
-            question.id, question.operator, question.dtype,
-            {name: value for name, value in question.given.items() if name != "clip"},
-            {**question.inputs, "sequence_lengths": lengths}, question.outputs,
-        )  # fmt: skip
-        return run(whole)
-
-    found = rows(of(twice))
-    assert found["clip0.5"].misreading == "clip ignored"
-    assert found["ragged"].misreading.startswith("sequence_lengths ignored")
-    said = found["clip0.5-ragged"].misreading
-    assert "clip ignored" in said
-    assert " and " in said
-    assert "sequence_lengths ignored" in said
-    assert found["default"].status == "right"
-
-
 def test_a_mistake_is_told_though_float64_is_computed_in_float32() -> None:
     """As in the other dtypes, and what is refused altogether is told once."""
 
@@ -207,15 +185,6 @@ def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
     assert max(map(len, profile_lines(found))) <= 80
 
 
-def test_what_a_runtime_says_does_not_keep_questions_from_it() -> None:
-    def says(*_: Any) -> Outputs:
-        raise ValueError("nothing more is asked, for 3 of what had been right crashed")
-
-    found = of(_Stateful(says))
-    assert rows(found)[AGAIN].status == "refused"
-    assert found.refusals
-
-
 def test_the_table_fits_and_says_what_is_wrong_first() -> None:
     def ignores(question: Question) -> Any:
         return run(_without(question, "clip"))
@@ -242,44 +211,6 @@ def test_an_arithmetic_that_is_coarser_is_named() -> None:
     assert "    float64 computed in float32: 7 features" in list(profile_lines(found))
     told = json.loads(profiles_json([found]))
     assert told["profiles"][0]["rows"][0]["arithmetic"] == "float32"
-
-
-def test_a_name_that_has_no_part_in_it_is_not_told() -> None:
-    """Of two mistakes at once, a case that shows one of them has that one alone."""
-
-    def two(question: Question) -> Any:
-        lengths = np.full_like(question.inputs["sequence_lengths"], question.inputs["X"].shape[1])
-        return run(_with_inputs(_without(question, "clip"), sequence_lengths=lengths))
-
-    for name, row in rows(of(two)).items():
-        if row.status == "wrong" and row.feature != AGAIN:
-            assert ("clip ignored" in row.misreading) == ("clip0.5" in name), name
-            assert ("lengths ignored" in row.misreading) == (
-                name.endswith(("ragged", "ones", "zero", "first", "last"))
-            ), name
-
-
-def test_asked_again_tells_the_worst() -> None:
-    """A wrong answer before a refusal, and of right ones the coarsest arithmetic."""
-
-    def worse(_: _Stateful, question: Question) -> Outputs:
-        what = question.id.rpartition("/")[2]
-        if what == "default":
-            raise ValueError("out of memory")
-        return {n: np.full_like(a, 9) if what == "reverse" else a for n, a in run(question).items()}
-
-    again = rows(of(_Stateful(worse)))[AGAIN]
-    assert (again.status, again.cases) == (
-        "wrong",
-        ("openvino.GRUSequence-5/plain/float32/reverse",),
-    )
-
-    def coarser(_: _Stateful, question: Question) -> Outputs:
-        return {n: a * np.float32(1 + 2.0**-12) for n, a in run(question).items()}
-
-    again = rows(of(_Stateful(coarser)))[AGAIN]
-    assert again.status == "right"
-    assert again.arithmetic not in ("float64", "float32")
 
 
 def _without(question: Question, attribute: str) -> Question:

@@ -39,12 +39,6 @@ def test_show_by_id(some_vectors: Path, command: Command) -> None:
         assert re.search(re.sub(r"\s+", r"\\s+", re.escape(told).replace(r"\ ", " ")), text), told
 
 
-def test_show_by_glob(some_vectors: Path, command: Command) -> None:
-    wide = f"{CELL}/made/bfloat16/d-bfloat16\n"
-    assert command("show", some_vectors, "*/d-*").out.startswith(wide)
-    assert command("show", some_vectors / "cell.h5", "*/?-bfloat16").out.startswith(wide)
-
-
 def test_show_the_other_way_round(some_vectors: Path, command: Command) -> None:
     assert command("show", "*/d-*", some_vectors) == command("show", some_vectors, "*/d-*")
 
@@ -88,15 +82,6 @@ def test_bnnsgraph_is_shown_in_the_words_of_its_page(
     assert said[4:] == [stacked]
 
 
-def test_bnnsgraph_s_activations_have_their_names_and_what_they_are_taken_for(
-    command: Command,
-) -> None:
-    asked = "bnnsgraph.gru/core/float32/forward-after-hardSigmoid-linear-sequence"
-    text = command("show", asked).out
-    assert "z[t, ...] = hardSigmoid(0.2, 0.5)(matmul(W_iz" in text
-    assert "n[t, ...] = linear(1, 0)(matmul(W_in" in text
-
-
 def test_an_id_that_is_a_glob_of_others_is_an_id(tmp_path: Path, command: Command) -> None:
     write_vectors(tmp_path / "cell.h5", make_block(["a", "ab", "a*"]))
     asked = f"{CELL}/made/float32/a*"
@@ -127,11 +112,6 @@ def test_show_several(some_vectors: Path, command: Command) -> None:
     many = command("show", "*GRUSequence*")
     assert many.err.startswith("grucible: 545 cases match '*GRUSequence*'")
     assert len(re.findall("openvino.GRUSequence-5/", many.err)) == 5
-
-
-def test_show_without_a_case(command: Command, some_vectors: Path) -> None:
-    bad_usage(command("show"), "CASE")
-    bad_usage(command("show", some_vectors, "a-good", "b-bad"), "b-bad")
 
 
 def test_show_of_an_invalid_question(command: Command) -> None:

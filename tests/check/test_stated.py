@@ -30,11 +30,6 @@ ZERO = CORE / "openvino/gru_sequence/core_with_zero.h5"
 KEEPS, BEFORE = "len-zero.initial-state", "reset-false.before"
 
 
-def test_a_share_is_a_number(command: Command) -> None:
-    said = command("check", "--recompute", "nan", "--runtime", NUMPY).said_in_one_line()
-    assert "nan is not a share" in said
-
-
 def test_a_case_that_was_moved_out_of_the_verdict_is_found(
     tmp_path: Path, command: Command
 ) -> None:
