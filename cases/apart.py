@@ -59,7 +59,9 @@ def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = S
     os.close(descriptor)
     place = Path(name)
     try:
-        status = _SERVER.call([parser.__module__, parser.__qualname__, arguments, seconds, name])
+        status = _SERVER.call(
+            [parser.__module__, parser.__qualname__, arguments, seconds, name, str(Path.cwd())]
+        )
         if status:
             raise NotParsed(_ending(status))
         tree = _read(place)
@@ -126,9 +128,10 @@ def serve() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a parser prints is no reply
     for line in sys.stdin:
-        module, name, arguments, seconds, place = json.loads(line)
+        module, name, arguments, seconds, place, here = json.loads(line)
         status = 1
         with contextlib.suppress(Exception):
+            os.chdir(here)
             parser = getattr(importlib.import_module(module), name)
             if sys.platform == "win32":
                 _parse(parser, arguments, place)
@@ -162,6 +165,7 @@ if sys.platform != "win32":
             ):
                 with contextlib.suppress(OSError, ValueError):  # a lower one is set, or none can be
                     resource.setrlimit(limit, (most, last))
+            signal.alarm(10 * seconds)  # of waiting, for a pipe that nobody writes
             _parse(parser, arguments, place)
             status = 0
         finally:
@@ -223,7 +227,7 @@ def _ending(status: int) -> str:
     """Why a parser that ended so returned nothing."""
     if status > 0:
         return f"reading it ended with status {status}"
-    if sys.platform != "win32" and status == -signal.SIGXCPU:
+    if sys.platform != "win32" and -status in (signal.SIGXCPU, signal.SIGALRM):
         return "it takes too long to read"
     with contextlib.suppress(ValueError):
         return f"reading it ended with {signal.Signals(-status).name}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ def export_command(
     """
     from ..cases.console import show_progress
     from .exchange.export import check_place, export_vectors
-    from .find import case_ids
+    from .vector_set import open_set
 
     if questions and answers:
         raise click.UsageError("--questions does not go with --answers; leave out both for both")
@@ -60,11 +59,9 @@ def export_command(
     if questions or answers:
         contents = "questions" if questions else "answers"
     check_place(out)
-    total = sum(1 for _ in case_ids(vectors, select)) if sys.stderr.isatty() else 0
-    with show_progress("exporting", total) as progress:
-        done = export_vectors(
-            vectors, out, layout, select=select, contents=contents, advance=progress.advance
-        )
+    opened = open_set(vectors, select)
+    with show_progress("exporting", len(opened)) as progress:
+        done = export_vectors(opened, out, layout, contents=contents, advance=progress.advance)
     for (operator, reason), count in sorted(done.left_out.items()):
         say(f"left out: {count} of {operator}: {reason}")
     say(f"wrote {done.cases} cases to {out}, {contents}")

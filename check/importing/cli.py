@@ -12,13 +12,12 @@ import click
 from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
-from ...cases.packages import needing
 
 if TYPE_CHECKING:
     from .importing import Suite
 
 _SHOWN = 20
-"""So many reasons why tests make no case are told."""
+"""Maximum reasons shown why tests make no case."""
 
 
 @click.command("import")
@@ -91,23 +90,21 @@ def _suite(
         )
     if folder is not None and not folder.exists():
         raise GrucibleError(f"{folder}: no such file or directory")
+    from .importing import read_export, read_suite
+
     if source == "onnx":
-        with needing("onnx", "onnx", "import --from onnx"):
-            from .onnx_tests import suite_of_onnx
+        from .onnx_tests import read_onnx_tests
 
-        return suite_of_onnx(folder)
-    assert folder is not None
+        return read_suite(folder, read_onnx_tests)
     if source == "npz":
-        from .npz_files import suite_of_npz
+        from .npz_files import read_npz_files
 
-        return suite_of_npz(folder, operator, attributes)
+        return read_suite(folder, read_npz_files, operator, attributes)
     if source == "webnn":
-        from .webnn_tests import suite_of_webnn
+        from .webnn_tests import read_webnn_tests
 
-        return suite_of_webnn(folder)
-    from .importing import of_export
-
-    return of_export(folder)
+        return read_suite(folder, read_webnn_tests)
+    return read_suite(folder, read_export)
 
 
 @click.command("answer")
@@ -130,14 +127,15 @@ def answer_command(
     tolerances as tolerance/CLASS/NAME, and answers under other readings below
     readings/READING.
     """
+    from ...cases.files import check_replaceable
     from ...gen.posed import answer
     from ..reports.show import case_lines
-    from .npz_files import check_answer_place, question_of, write_answer
+    from .npz_files import ANSWER, question_of, write_answer
 
     if not inputs.exists():
         raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
     if out:
-        check_answer_place(out, inputs)
+        check_replaceable(out, ANSWER)
     case = answer(question_of(inputs, operator, attributes))
     for line in case_lines(case, full):
         say(line)

@@ -1,4 +1,4 @@
-"""Foreign cases from .npz files, whose arrays are named as an operator's inputs and outputs.
+"""Foreign cases from .npz files, whose arrays are named as an operator's inputs and outputs; and answers.
 
 `NAME.json` beside `NAME.npz` may hold `{"operator": …, "attributes": {…}}`; else both are given for all. An
 array of uint16 is bfloat16.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,48 +17,62 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import Arrays
+from ...cases.apart import NotParsed, Tree, parse_apart
+from ...cases.dtypes import FLOAT_TYPES, Arrays
 from ...cases.errors import GrucibleError
-from ...cases.files import files_below
+from ...cases.files import files_below, write_whole
 from ...cases.operators.known import OPERATORS, operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ...cases.strict_json import strict_json
-from ...cases.whole_file import prepare_place, replace_file, writing_to
-from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
-from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.export import arrays_of
-from ...vectors.exchange.npz_arrays import UNREADABLE, npz_archive, read_npz
-from ...vectors.exchange.tensors import stored_arrays
-from .foreign import ForeignCase, NotAsked, case_id
-from .importing import Suite
+from ...vectors.exchange.layouts import stored_arrays
+from .importing import ForeignCase, NotAsked, Tests, case_id, collect
 
-_MOST_BYTES = 1 << 20
-_OUTPUTS = "|".join(sorted({one.name for known in OPERATORS.values() for one in known.outputs}))
-_CLASSES = "|".join(sorted({one.name for classes in CLASSES.values() for one in classes}))
-_ANSWER = re.compile(rf"(readings/[^/]+/)?(outputs|tolerance/({_CLASSES}))/({_OUTPUTS})\.npy")
-"""What a member of an answer is called."""
-_ZIP = b"PK\3\4"
-"""What an .npz file with an array begins with; what another program keeps before a zip archive does not."""
+ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL)
+"""What an .npz file begins with whose first array is one of an answer."""
+_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
-def suite_of_npz(place: Path, operator: str | None, attributes: str | None) -> Suite:
-    """The cases in a folder of .npz files, or in one. Raises GrucibleError where there is none."""
-    files = sorted(files_below(place, ".npz")) if place.is_dir() else [place]
+def read_npz_files(place: str, operator: str | None, attributes: str | None) -> Tree:
+    """Parse the cases in a folder of .npz files, or in one. Raises GrucibleError where there is none."""
+    root = Path(place)
+    files = sorted(files_below(root, ".npz")) if root.is_dir() else [root]
     if not files:
-        raise GrucibleError(f"{place}: holds no .npz file")
-    cases: list[ForeignCase] = []
-    left_out: Counter[str] = Counter()
-    for file in files:
-        asked, given = _asked(file, operator, attributes)
-        try:
-            cases.append(_case(file, place.resolve().stem, asked, given))
-        except NotAsked as reason:
-            left_out[str(reason)] += 1
-    return Suite(f"imported from .npz files in {place.resolve().name}", cases, left_out)
+        raise GrucibleError(f"{root}: holds no .npz file")
+    theme = root.resolve().stem
+
+    def tests() -> Iterator[Any]:
+        for file in files:
+            yield partial(_case, file, theme, *_asked(file, operator, attributes))
+
+    found: Tests = tests()
+    return collect(f"imported from .npz files in {root.resolve().name}", found)
+
+
+def read_npz(place: str) -> Tree:
+    """Parse the arrays of an .npz file, in the machine's byte order; uint16 as bfloat16."""
+    path = Path(place)
+    if not path.is_file():
+        raise GrucibleError(f"{path}: is no regular file; expected an .npz file")
+    found: Arrays = {}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array, without a name")
+            if len(set(archive.files)) < len(archive.files):
+                raise ValueError("it has two arrays of one name")
+            for name in archive.files:
+                array = archive[name]
+                array = array.astype(array.dtype.newbyteorder("="))
+                found[name] = array.view(_BFLOAT16) if array.dtype == np.uint16 else array
+    except Exception as error:  # of zipfile, zlib and numpy, of many types
+        why = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise GrucibleError(f"{path}: is no .npz file that can be read ({why})") from None
+    return found
 
 
 def question_of(file: Path, operator: str, attributes: str) -> Question:
@@ -68,76 +81,46 @@ def question_of(file: Path, operator: str, attributes: str) -> Question:
     asked = operator_named(operator)
     given = _given(f"--attributes {attributes}", asked, attributes)
     try:
-        return pose(asked, given, read_npz(file))
-    except QuestionError as error:
+        arrays = parse_apart(read_npz, str(file))
+        return pose(asked, given, {name: np.array(array) for name, array in arrays.items()})
+    except (QuestionError, NotParsed) as error:
         raise GrucibleError(f"{file}: {error}") from None
-
-
-def check_answer_place(path: Path, inputs: Path) -> None:
-    """Raise GrucibleError where an answer would replace something else than an earlier one."""
-    with writing_to(path):
-        prepare_place(path)
-    if not path.exists() or not path.stat().st_size:
-        return
-    if path.samefile(inputs):
-        raise GrucibleError(f"{path}: holds the inputs; name another place for the answer")
-    if not _is_answer(path):
-        raise GrucibleError(
-            f"{path}: is there already, and holds something else; name another place"
-        )
-
-
-def _is_answer(path: Path) -> bool:
-    """Whether a file is an .npz file as `write_answer` makes it: the whole file, and with no other arrays."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            begins = file.read(len(_ZIP))
-            with npz_archive(file) as archive:
-                names = archive.namelist()
-                return begins == _ZIP and bool(names) and all(map(_ANSWER.fullmatch, names))
-    except UNREADABLE:
-        return False
 
 
 def write_answer(path: Path, case: Case) -> None:
     """Write the answers of a case, whole, as an .npz file; GrucibleError where that cannot be."""
-    with io.BytesIO() as buffer:
-        np.savez(buffer, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
-        with writing_to(path):
-            replace_file(path, buffer.getvalue())
+    buffer = io.BytesIO()
+    np.savez(buffer, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
+    write_whole(path, buffer.getvalue(), mark=ANSWER)
 
 
 def _asked(
     file: Path, operator: str | None, attributes: str | None
 ) -> tuple[Operator, dict[str, Any]]:
     """The operator and attributes of a file: of the JSON beside it, else those given for all."""
-    beside = file.with_suffix(".json")
-    told: dict[str, Any] = {"operator": operator, "attributes": attributes or "{}"}
+    beside, text = file.with_suffix(".json"), attributes or "{}"
     if beside.is_file():
-        told = _told(beside)
-    if not isinstance(told["operator"], str):
+        operator, text = _read_beside(beside)
+    if operator is None:
         raise GrucibleError(
             f"{file}: of which operator? Give --operator, or {beside.name} beside it"
         )
-    found = operator_named(told["operator"])
-    return found, _given(f"{file}: attributes", found, told["attributes"])
+    found = operator_named(operator)
+    return found, _given(f"{file}: attributes", found, text)
 
 
-def _told(beside: Path) -> dict[str, Any]:
-    """The operator and attributes, a JSON text, that a JSON file says."""
-    raw = bounded_bytes(beside, _MOST_BYTES)
+def _read_beside(beside: Path) -> tuple[str, str]:
+    """Read the operator and the attributes, as a JSON text, of a JSON file."""
+    wanted = "expected an object with operator and attributes"
     try:
-        read = strict_json(raw)
-        told = {"operator": read["operator"], "attributes": json.dumps(read["attributes"])}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise GrucibleError(
-            f"{beside}: {error}; expected an object with operator and attributes"
-        ) from None
-    if unknown := sorted(read.keys() - told.keys()):
-        raise GrucibleError(
-            f"{beside}: has the key {unknown[0][:80]!r}; expected operator and attributes alone"
-        )
-    return told
+        read = strict_json(beside.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise GrucibleError(f"{beside}: {error}; {wanted}") from None
+    if not isinstance(read, dict) or read.keys() != {"operator", "attributes"}:
+        raise GrucibleError(f"{beside}: {wanted} alone")
+    if not isinstance(read["operator"], str):
+        raise GrucibleError(f"{beside}: operator is no text; {wanted}")
+    return read["operator"], json.dumps(read["attributes"])
 
 
 def _given(place: str, operator: Operator, attributes: str) -> dict[str, Any]:
@@ -148,27 +131,14 @@ def _given(place: str, operator: Operator, attributes: str) -> dict[str, Any]:
 
 
 def _case(file: Path, theme: str, operator: Operator, given: Mapping[str, Any]) -> ForeignCase:
-    """The case of a file, which is read again when it is asked for. Raises NotAsked."""
-    question = _question(file, operator, given)
-    at = case_id(operator, theme, question.dtype, file.stem)
-    return ForeignCase(
-        at,
-        lambda: replace(_question(file, operator, given), id=at),
-        partial(_expected, file, operator),
-    )
-
-
-def _question(file: Path, operator: Operator, given: Mapping[str, Any]) -> Question:
-    arrays = read_npz(file)
-    known = {tensor.name for tensor in operator.outputs}
+    """Read the case of a file. Raises NotAsked."""
+    arrays = read_npz(str(file))
+    known = {tensor.name for tensor in OPERATORS[operator.name].outputs}
+    expected = {name: array for name, array in arrays.items() if name in known}
     inputs = {name: array for name, array in arrays.items() if name not in known}
-    wanted = [name for name in arrays if name in known]
     try:
-        return pose(operator, given, inputs, outputs=wanted or None)
+        question = pose(operator, given, inputs, outputs=list(expected) or None)
     except QuestionError as error:
         raise NotAsked(str(error)) from None
-
-
-def _expected(file: Path, operator: Operator) -> Arrays:
-    known = {tensor.name for tensor in operator.outputs}
-    return {name: array for name, array in read_npz(file).items() if name in known}
+    new = case_id(operator, theme, question.dtype, file.stem)
+    return ForeignCase(replace(question, id=new), expected)

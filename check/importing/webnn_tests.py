@@ -1,47 +1,34 @@
 """Foreign cases from the web platform's tests of WebNN: gru and gruCell, as questions of ONNX GRU.
 
 https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. Read are JSON files that hold a test, a list of them, or
-`{"tests": [ … ]}`. In the web platform's repository tests stand in JavaScript; vectors/exchange/README.md
-says how to get them as JSON.
+`{"tests": [ … ]}`. In the web platform's repository tests stand in JavaScript; vectors/README.md says how to
+get them as JSON.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...cases.apart import Tree
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
-from ...cases.file_model import check_parts
 from ...cases.files import files_below
 from ...cases.operators.onnx import GRU
 from ...cases.pose import QuestionError, pose
-from ...cases.question import Question
+from ...cases.question import MOST_CASE_BYTES
 from ...cases.strict_json import strict_json
-from ...vectors.exchange.bounded import bounded_bytes
 from ...vectors.exchange.manifest import MANIFEST
 from ...vectors.exchange.webnn import ACTIVATIONS, DIRECTIONS
-from .foreign import ForeignCase, NotAsked, case_id
-from .importing import Suite
-from .webnn_models import Arguments, Call, Tensor, Test
+from .importing import ForeignCase, NotAsked, Tests, case_id, collect
 
-MOST_BYTES = 40 << 20
-"""The largest file that is read."""
-MOST_ELEMENTS = 4 << 20
-"""So many numbers may be in all inputs of a case: it has at most 32 MiB in float64."""
-_MOST_COMMAS = 5_000_000
-"""So many may be in a file: most of its parts are numbers, which take less memory than others."""
-_MOST_COLONS = 500_000
-"""So many may be in a file: a test has some fifty."""
-MOST_TESTS = 10_000
-"""So many may be in a file."""
 _ONNX_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ONNX_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _GATED = {"W": "weight", "R": "recurrentWeight", "Wb": "bias", "Rb": "recurrentBias"}
@@ -55,58 +42,128 @@ _LAYOUTS = {"zrn": (0, 1, 2), "rzn": (1, 0, 2)}
 """Where z, r and n stand among the gates, by WebNN's layout."""
 
 
-def suite_of_webnn(place: Path) -> Suite:
-    """The tests in a JSON file, or in those of a folder. Raises GrucibleError where there is none."""
-    files = sorted(files_below(place, ".json")) if place.is_dir() else [place]
+class _Lenient(BaseModel):
+    """Other fields are allowed: they say to browsers how to run a test."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class Descriptor(_Lenient):
+    """The shape and type of a tensor."""
+
+    shape: Annotated[list[Annotated[int, Field(ge=1, lt=2**24)]], Field(max_length=8)]
+    dataType: str
+
+
+class WebnnTensor(_Lenient):
+    """A tensor; one number fills it."""
+
+    data: list[float] | float
+    descriptor: Descriptor
+
+
+class Call(_Lenient):
+    """An operator of a graph."""
+
+    name: str
+    arguments: list[dict[str, Any]]
+    outputs: list[str] | str
+
+
+class Graph(_Lenient):
+    """Operators, what goes in and what is expected to come out."""
+
+    inputs: dict[str, WebnnTensor]
+    operators: list[Call]
+    expectedOutputs: dict[str, WebnnTensor]
+
+
+class Test(_Lenient):
+    """A test."""
+
+    name: str
+    graph: Graph
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Options(_Closed):
+    """MLGruOptions and MLGruCellOptions, with their defaults."""
+
+    label: str = ""
+    bias: str | None = None
+    recurrentBias: str | None = None
+    initialHiddenState: str | None = None
+    resetAfter: bool = True
+    returnSequence: bool = False
+    direction: Literal["forward", "backward", "both"] = "forward"
+    layout: Literal["zrn", "rzn"] = "zrn"
+    activations: Annotated[list[str], Field(min_length=2, max_length=2)] = Field(
+        default=["sigmoid", "tanh"]
+    )
+
+
+class Arguments(_Closed):
+    """What gru and gruCell take."""
+
+    input: str
+    weight: str
+    recurrentWeight: str
+    hiddenState: str | None = None
+    steps: Any = None
+    hiddenSize: Any
+    options: Options = Options()
+
+
+def read_webnn_tests(place: str) -> Tree:
+    """Parse the tests in a JSON file, or in those of a folder. Raises GrucibleError where there is none."""
+    root = Path(place)
+    files = sorted(files_below(root, ".json")) if root.is_dir() else [root]
     files = [file for file in files if file.name != MANIFEST]
     if not files:
-        raise GrucibleError(f"{place}: holds no JSON file; expected WebNN's tests")
-    cases: list[ForeignCase] = []
-    left_out: Counter[str] = Counter()
+        raise GrucibleError(f"{root}: holds no JSON file; expected WebNN's tests")
+    return collect(f"WebNN's tests in {root.resolve().name}", _tests(files, root.resolve().stem))
+
+
+def _tests(files: list[Path], theme: str) -> Tests:
     for file in files:
-        cases += _cases(file, place.resolve().stem, left_out)
-    return Suite(f"WebNN's tests in {place.resolve().name}", cases, left_out)
-
-
-def _cases(file: Path, theme: str, left_out: Counter[str]) -> list[ForeignCase]:
-    """The cases of a file, of which nothing else is kept; why others are none goes to `left_out`."""
-    cases: list[ForeignCase] = []
-    try:
-        tests = _tests(file)
-    except NotAsked as reason:
-        left_out[str(reason)] += 1
-        return cases
-    for told in tests:
+        if not file.is_file():
+            raise GrucibleError(f"{file}: is no regular file")
         try:
-            cases.append(_case(_test(told, file), theme))
-        except NotAsked as reason:
-            left_out[str(reason)] += 1
-    return cases
+            found = strict_json(file.read_bytes())
+        except (ValueError, RecursionError) as error:
+            yield partial(_refuse, f"{file.name}: is not JSON ({str(error)[:200]})")
+            continue
+        if isinstance(found, dict):
+            found = found.get("tests", [found])
+        for one in found if isinstance(found, list) else [found]:
+            yield partial(_read, one, file.name, theme)
 
 
-def _tests(file: Path) -> Sequence[Any]:
-    """What a file has for tests. Raises NotAsked where it is no JSON, GrucibleError for very many."""
-    raw = bounded_bytes(file, MOST_BYTES)
-    check_parts(file, raw, _MOST_COMMAS + _MOST_COLONS)
+def _refuse(why: str) -> ForeignCase:
+    raise NotAsked(why.partition("\n")[0])
+
+
+def _read(found: Any, name: str, theme: str) -> ForeignCase:
+    """Read the case of a test. Raises NotAsked."""
     try:
-        found = strict_json(raw)
-    except (ValueError, RecursionError) as error:
-        said = str(error).partition("\n")[0][:200]
-        raise NotAsked(f"{file.name}: is not JSON ({said})") from None
-    if isinstance(found, dict):
-        found = found.get("tests", [found])
-    tests = found if isinstance(found, list) else [found]
-    if len(tests) > MOST_TESTS:
-        raise GrucibleError(f"{file}: has {len(tests):,} tests; expected at most {MOST_TESTS:,}")
-    return tests
-
-
-def _test(told: Any, file: Path) -> Test:
-    """A test of a file. Raises NotAsked where it is none."""
-    try:
-        return Test.model_validate(told)
+        test = Test.model_validate(found)
     except ValidationError as error:
-        raise NotAsked(f"{file.name}: is no test of WebNN ({_first(error)})") from None
+        raise NotAsked(f"{name}: is no test of WebNN ({_first(error)})") from None
+    if len(test.graph.operators) != 1 or test.graph.operators[0].name not in ("gru", "gruCell"):
+        raise NotAsked("is not one gru or gruCell")
+    [call] = test.graph.operators
+    try:
+        return _case(test, call, theme)
+    except ValidationError as error:
+        raise NotAsked(f"arguments: {_first(error)}") from None
+    except QuestionError as error:
+        raise NotAsked(str(error)) from None
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        why = str(error).partition("\n")[0][:200]
+        raise NotAsked(f"holds what no GRU takes: {why}") from None
 
 
 def _first(error: ValidationError) -> str:
@@ -116,57 +173,34 @@ def _first(error: ValidationError) -> str:
     return f"{place}: {first['msg'].partition(' or instance of ')[0]}"
 
 
-def _case(test: Test, theme: str) -> ForeignCase:
-    """The case of a test. Raises NotAsked."""
-    if len(test.graph.operators) != 1 or test.graph.operators[0].name not in ("gru", "gruCell"):
-        raise NotAsked("is not one gru or gruCell")
-    [call] = test.graph.operators
-    try:
-        return _asked(test, call, theme)
-    except ValidationError as error:
-        raise NotAsked(f"arguments: {_first(error)}") from None
-    except QuestionError as error:
-        raise NotAsked(str(error)) from None
-    except (KeyError, ValueError, TypeError, OverflowError) as error:
-        said = (str(error).partition("\n")[0])[:200]
-        raise NotAsked(f"holds what no GRU takes: {said}") from None
-
-
-def _asked(test: Test, call: Call, theme: str) -> ForeignCase:
-    """The case of a call; its arrays are made again when they are asked for, and not kept, nor is a tensor
-    that it does not take."""
-    question = _question(test, call)
-    _expected(test, call)
-    at = case_id(GRU, theme, question.dtype, test.name)
-    taken = _names(call, _arguments(call)).values()
-    inputs = {name: test.graph.inputs[name] for name in taken}
-    kept = test.model_copy(update={"graph": test.graph.model_copy(update={"inputs": inputs})})
-    return ForeignCase(
-        at, lambda: replace(_question(kept, call), id=at), lambda: _expected(kept, call)
-    )
-
-
-def _question(test: Test, call: Call) -> Question:
-    told, cell = _arguments(call), call.name == "gruCell"
-    arrays = _arrays(test.graph.inputs, _names(call, told))
-    inputs = _inputs(arrays, told.options.layout, cell=cell)
-    question = pose(GRU, _given(told), inputs, outputs=list(_outputs(call, told)))
+def _case(test: Test, call: Call, theme: str) -> ForeignCase:
+    """The case of a call."""
+    taken, cell = _arguments(call), call.name == "gruCell"
+    arrays = _arrays(test.graph.inputs, _names(call, taken))
+    inputs = _inputs(arrays, taken.options.layout, cell=cell)
+    outputs = _outputs(call, taken)
+    question = pose(GRU, _given(taken), inputs, outputs=list(outputs))
     length = question.inputs["X"].shape[0]
-    if not cell and (told.steps is True or told.steps != length):
-        raise NotAsked(f"steps is {str(told.steps)[:80]!r}; its input has {length}")
-    return question
+    if not cell and (taken.steps is True or taken.steps != length):
+        raise NotAsked(f"steps is {str(taken.steps)[:80]!r}; its input has {length}")
+    expected = test.graph.expectedOutputs
+    if others := expected.keys() - set(outputs.values()):
+        raise NotAsked(f"expects {min(others)[:80]!r}, which is no output of its {call.name}")
+    found = _arrays(expected, {ours: name for ours, name in outputs.items() if name in expected})
+    new = case_id(GRU, theme, question.dtype, test.name)
+    return ForeignCase(replace(question, id=new), _of_one(found) if cell else found)
 
 
-def _names(call: Call, told: Arguments) -> dict[str, str]:
+def _names(call: Call, taken: Arguments) -> dict[str, str]:
     """What a call names the tensors that it takes, by their names in ONNX, its biases by W and R."""
-    options = told.options
+    options = taken.options
     names = {
-        "X": told.input,
-        "W": told.weight,
-        "R": told.recurrentWeight,
+        "X": taken.input,
+        "W": taken.weight,
+        "R": taken.recurrentWeight,
         "Wb": options.bias,
         "Rb": options.recurrentBias,
-        "initial_h": told.hiddenState if call.name == "gruCell" else options.initialHiddenState,
+        "initial_h": taken.hiddenState if call.name == "gruCell" else options.initialHiddenState,
     }
     return {ours: name for ours, name in names.items() if name is not None}
 
@@ -177,19 +211,19 @@ def _arguments(call: Call) -> Arguments:
     given = dict(pairs)
     if len(given) != len(pairs):
         raise NotAsked("gives an argument twice")
-    told = Arguments.model_validate(given)
-    if others := (told.model_fields_set | told.options.model_fields_set) & _NOT_OF[call.name]:
+    taken = Arguments.model_validate(given)
+    if others := (taken.model_fields_set | taken.options.model_fields_set) & _NOT_OF[call.name]:
         raise NotAsked(f"gives {min(others)}, which {call.name} does not take")
-    if call.name == "gruCell" and told.hiddenState is None:
+    if call.name == "gruCell" and taken.hiddenState is None:
         raise NotAsked("gives no hiddenState, which gruCell needs")
-    if call.name == "gru" and "steps" not in told.model_fields_set:
+    if call.name == "gru" and "steps" not in taken.model_fields_set:
         raise NotAsked("gives no steps, which gru needs")
-    return told
+    return taken
 
 
-def _outputs(call: Call, told: Arguments) -> dict[str, str]:
+def _outputs(call: Call, taken: Arguments) -> dict[str, str]:
     """What a call names its outputs, by their names in ONNX. Raises NotAsked for other than it has."""
-    names = ("Y_h", "Y") if told.options.returnSequence else ("Y_h",)
+    names = ("Y_h", "Y") if taken.options.returnSequence else ("Y_h",)
     outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
     if len(outputs) != len(names):
         raise NotAsked(f"names {len(outputs)} outputs; expected {len(names)}")
@@ -198,24 +232,14 @@ def _outputs(call: Call, told: Arguments) -> dict[str, str]:
     return dict(zip(names, outputs, strict=True))
 
 
-def _expected(test: Test, call: Call) -> Arrays:
-    told = test.graph.expectedOutputs
-    outputs = _outputs(call, _arguments(call))
-    if others := told.keys() - set(outputs.values()):
-        raise NotAsked(f"expects {min(others)[:80]!r}, which is no output of its {call.name}")
-    found = _arrays(told, {ours: name for ours, name in outputs.items() if name in told})
-    return _of_one(found) if call.name == "gruCell" else found
-
-
-def _given(told: Arguments) -> dict[str, Any]:
+def _given(taken: Arguments) -> dict[str, Any]:
     """The attributes of ONNX GRU, all written out."""
-    options = told.options
-    directions = 2 if options.direction == "both" else 1
-    unknown = set(options.activations) - set(_ONNX_ACTIVATIONS)
-    if unknown:
+    options = taken.options
+    if unknown := set(options.activations) - set(_ONNX_ACTIVATIONS):
         raise NotAsked(f"has the activation {min(unknown)!r}")
+    directions = 2 if options.direction == "both" else 1
     return {
-        "hidden_size": told.hiddenSize,
+        "hidden_size": taken.hiddenSize,
         "direction": _ONNX_DIRECTIONS[options.direction],
         "linear_before_reset": int(options.resetAfter),
         "activations": [_ONNX_ACTIVATIONS[one] for one in options.activations] * directions,
@@ -250,19 +274,17 @@ def _gates(name: str, array: Array, layout: str, axis: int) -> Array:
     return np.concatenate([parts[at] for at in _LAYOUTS[layout]], axis=axis)
 
 
-def _arrays(tensors: Mapping[str, Tensor], names: Mapping[str, str]) -> Arrays:
-    """The tensors of the names that are given, and no others; ValueError where they make no case."""
-    count = sum(math.prod(tensors[name].descriptor.shape) for name in names.values())
-    if count > MOST_ELEMENTS:
-        raise ValueError(f"tensors of {count} numbers; expected at most {MOST_ELEMENTS}")
+def _arrays(tensors: Mapping[str, WebnnTensor], names: Mapping[str, str]) -> Arrays:
+    """The tensors of these names; ValueError where their numbers do not fit."""
     return {ours: _array(tensors[name]) for ours, name in names.items()}
 
 
-def _array(tensor: Tensor) -> Array:
-    """The numbers of a tensor; one number fills it. ValueError where they do not fit."""
+def _array(tensor: WebnnTensor) -> Array:
     shape, dtype = tensor.descriptor.shape, tensor.descriptor.dataType
     if dtype not in ("float16", "float32"):
         raise ValueError(f"a tensor of {dtype}")
+    if (count := math.prod(shape)) > MOST_CASE_BYTES // 8:
+        raise ValueError(f"a tensor of {count} numbers")
     with np.errstate(over="ignore"):
         data = np.asarray(tensor.data, np.float64).astype(dtype)
     return np.full(shape, data) if data.ndim == 0 else data.reshape(shape)

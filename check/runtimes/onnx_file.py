@@ -1,7 +1,7 @@
 """The two ways to be a runtime of ONNX GRU: by the file of a model, or by a session that is kept.
 
 A runtime is one of these classes with a version, a line about itself and a function that runs a model. The
-model has one GRU node (`vectors.exchange.onnx_node`), posed as `posed.ONNX_FILES` says. Questions of other
+model has one GRU node (`vectors.exchange.node`), posed as `posed.ONNX_FILES` says. Questions of other
 operators are converted first, where ONNX GRU can ask the same.
 """
 
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cases.operators.onnx import GRU
+from ...vectors.exchange.node import one_node
 from ...vectors.exchange.onnx_model import ModelFile, model, model_file
-from ...vectors.exchange.onnx_node import one_node
 from .posed import ONNX_FILES, decline, run_as
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Arrays
     from ...cases.question import Question
-    from ...vectors.exchange.onnx_node import NodeType
+    from ...vectors.exchange.node import NodeType
 
 _CACHED_SESSIONS = 64
 

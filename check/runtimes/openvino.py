@@ -25,8 +25,8 @@ import openvino as ov
 
 from ...cases.operators.openvino import OPERATORS
 from ...cases.question import INVALID, Question
+from ...vectors.exchange.node import node_type
 from ...vectors.exchange.openvino_model import fill, model
-from ...vectors.exchange.openvino_node import node_type
 from .openvino_together import Compiled, Part, compiled_together
 from .posed import OPENVINO, OpenVINOPosing, openvino_operator, question_as, run_as
 from .runtime import Unsupported

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
+from ...vectors.exchange.node import NodeType
 from ...vectors.exchange.openvino_model import fill, node
-from ...vectors.exchange.openvino_node import NodeType
 
 MOST_NODES = 8
 """More in a model save little more, and each inference runs them all."""

@@ -13,7 +13,7 @@ from ...cases.conversion import Asked, NotExpressible, ask
 from ...cases.operators.known import operator_named
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
 from ...cases.question import INVALID
-from ...vectors.exchange.onnx_node import LENGTHS, WEIGHTS, Posing
+from ...vectors.exchange.node import LENGTHS, WEIGHTS, Posing
 from .runtime import Unsupported
 
 if TYPE_CHECKING:

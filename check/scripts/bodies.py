@@ -14,8 +14,7 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.operators.onnx import GRU
 from ...cases.question import Question
 from ...vectors.case import REQUIRED, Case
-from ...vectors.exchange.onnx_node import IR_VERSION, TYPE_NAMES, one_node, ports_of
-from ...vectors.exchange.openvino_node import node_type
+from ...vectors.exchange.node import IR_VERSION, TYPE_NAMES, node_type, one_node, ports_of
 from ...vectors.exchange.rtol_atol import smallest_pair
 from ..observed.isolated import EXEC, command_of
 from ..protocol.header import hello_lines, question_parts

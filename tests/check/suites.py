@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from grucible.vectors.exchange.export import export_vectors
+from exporting import export_vectors
 
 SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
 OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exporting import export_vectors
 from printed import sentence_of
 from shipped import core_cases
 
 from grucible import verify
 from grucible.check.runtimes.runtime import load_runtime
-from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.exchange.manifest import read_manifest
 from grucible.vectors.find import CORE, load_vectors
 from grucible.vectors.reader import open_vectors

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from grucible.vectors.exchange.export import export_vectors
+from exporting import export_vectors
 
 from .conftest import Command
 from .suites import ONE, forged

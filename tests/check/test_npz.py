@@ -16,33 +16,15 @@ from grucible import load_vectors
 from grucible.vectors.find import CORE
 
 from .conftest import Command
-from .suites import OF_CELL, ONE, suites
+from .suites import OF_CELL, ONE
 
 CELL = CORE / "openvino/gru_cell/core.h5"
 CELL_OPTIONS = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":6}']
 
 
-def test_inputs_that_are_no_file_or_cannot_be_read(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    suites(tmp_path)
-    inputs = tmp_path / "npz/deep/a.npz"
+def test_inputs_that_are_no_file(command: Command) -> None:
     said = command("answer", "/dev/zero", *OF_CELL).said_in_one_line()
     assert said == "grucible: /dev/zero: is no regular file; expected an .npz file\n"
-    whole = Path.open
-
-    def refuses(path: Path, *given: Any, **named: Any) -> Any:
-        if path == inputs:
-            raise PermissionError(13, "Permission denied", str(path))
-        return whole(path, *given, **named)
-
-    monkeypatch.setattr(Path, "open", refuses)
-    says = f"{inputs}: cannot be read (Permission denied); make it readable, or name another place"
-    for words in (
-        ["answer", inputs],
-        ["import", tmp_path / "npz", "--from", "npz", "-o", tmp_path / "v.h5"],
-    ):
-        assert command(*words, *OF_CELL).said_in_one_line() == f"grucible: {says}\n"
 
 
 @pytest.fixture
@@ -54,22 +36,13 @@ def good(tmp_path: Path) -> Path:
 
 
 def test_an_answer_replaces_answers_alone(good: Path, tmp_path: Path, command: Command) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "device").symlink_to("/dev/null")
     (tmp_path / "thesis.txt").write_text("my thesis")
     with zipfile.ZipFile(tmp_path / "thesis.docx", "w") as archive:
         archive.writestr("word/document.xml", "my thesis")
     before = good.read_bytes()
-    for name, says in (
-        ("fifo", "is no regular file"),
-        ("device", "is no regular file"),
-        ("thesis.txt", "is there already, and holds something else"),
-        ("thesis.docx", "is there already, and holds something else"),
-        ("good.npz", "holds the inputs; name another place"),
-    ):
-        out = tmp_path / name
-        said = command("answer", good, *CELL_OPTIONS, "-o", out).said_in_one_line()
-        assert says in said
+    for name in ("thesis.txt", "thesis.docx", "good.npz"):
+        said = command("answer", good, *CELL_OPTIONS, "-o", tmp_path / name).said_in_one_line()
+        assert "is there already, and not written by grucible" in said
     assert good.read_bytes() == before
     assert (tmp_path / "thesis.txt").read_text() == "my thesis"
     for _ in range(2):

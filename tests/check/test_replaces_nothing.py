@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 from edited import edited
+from exporting import export_vectors
 
-from grucible.vectors.exchange.export import export_vectors
 from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command

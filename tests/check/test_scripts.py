@@ -148,8 +148,8 @@ def test_a_refusal_is_the_last_line_and_its_traceback_is_shown(tmp_path: Path) -
 def test_the_model_of_a_script_is_the_model_that_grucible_makes() -> None:
     """But for the domain, whose default the text writes out."""
     pytest.importorskip("onnx")
+    from grucible.vectors.exchange.node import one_node
     from grucible.vectors.exchange.onnx_model import model
-    from grucible.vectors.exchange.onnx_node import one_node
 
     plain = [case for case in core_cases() if case.id.startswith("onnx.GRU-14/plain/")]
     for number, case in enumerate(plain):

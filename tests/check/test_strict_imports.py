@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exporting import export_vectors
 
 from grucible import load_vectors
-from grucible.vectors.exchange.export import export_vectors
 
 from .conftest import Command
 from .suites import SHAPES, forged, gru, suites
@@ -37,7 +37,7 @@ def cell(tmp_path: Path) -> Path:
     ('"attributes": {"hidden_size": 4}, "attributes": {"hidden_size": 4, "clip": 1.0}',
      "a key stands there twice: 'attributes'"),
     ('"attributes": {"hidden_size": 4}, "clip": 0.5',
-     "has the key 'clip'; expected operator and attributes alone"),
+     "expected an object with operator and attributes alone"),
     ('"attributes": {"hidden_size": 4, "clip": 1e400}', "1e400 is beyond float64"),
 ])  # fmt: skip
 def test_the_json_beside_an_npz_file(said: str, says: str, cell: Path, command: Command) -> None:

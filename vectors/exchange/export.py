@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
+import hashlib
 import json
-import os
+import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,14 @@ from typing import Any
 import grucible
 
 from ...cases.dtypes import Array, dtype_name
+from ...cases.files import writing_to
 from ...cases.operators.known import OPERATORS
 from ...cases.packages import needing
 from ...cases.selection import nothing_selected
-from ...cases.whole_file import (
-    check_possible,
-    leaving_no_empty_folder,
-    remove_leftovers,
-    replace_file,
-    temporary_folder,
-    writing_to,
-)
 from ..block import TOGETHER, canonical_json
 from ..case import Case
-from ..find import find_vectors
-from ..reader import open_vectors
-from . import webnn
-from .layout import CASES, CaseLayout, NotSayable, file_name, npz, raw
+from ..vector_set import VectorSet
+from .layouts import CASES, CaseLayout, NotSayable, file_name, write_npz_case, write_raw_case
 from .manifest import (
     MANIFEST,
     Contents,
@@ -44,18 +34,15 @@ from .manifest import (
     Tensor,
     manifest_text,
 )
-from .sums import SUMS, write_sums
 
-_NAME = "export"
-"""What the temporary folder of an export is called after."""
-_HOLDS = (CASES, MANIFEST, SUMS)
-"""What stands in the folder of an export, in the order in which it is moved there."""
+SUMS = "SHA256SUMS"
+"""The digests of all files of an export, which `sha256sum -c` verifies; its own is the root digest."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export holds: how many cases, the SHA-256 of its list of digests, and of how many cases the
-    format cannot say, by operator and reason."""
+    """An export: the number of its cases, the SHA-256 of its SUMS, and by operator and reason the number of
+    cases that the format cannot say."""
 
     cases: int
     root_sha256: str
@@ -63,133 +50,101 @@ class Exported:
 
 
 def export_vectors(
-    vectors: Path | None,
+    vectors: VectorSet,
     out: Path,
     layout: Layout,
     *,
-    select: Sequence[str] = (),
     contents: Contents = "questions and answers",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Exported:
-    """Export the cases of vector files (None: of the core) that `select` matches into the folder `out`.
+    """Export the selected cases into the folder `out`, which appears whole.
 
-    Raises ExportError where `out` holds something already, GrucibleError where no case is selected
-    or cannot be used. Then nothing is left in `out`.
+    Raises ExportError where `out` holds something already, GrucibleError where no case is selected or can be
+    written. Then `out` is as it was.
     """
     check_place(out)
-    write, left_out = _layout(layout), Counter[tuple[str, str]]()
+    with writing_to(out):
+        new = out.with_name(f".{out.name}.{secrets.token_hex(8)}.tmp")
+        (new / CASES).mkdir(parents=True)
+        try:
+            exported = _export(vectors, new, layout, contents, advance)
+            new.replace(out)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    return exported
+
+
+def _export(
+    vectors: VectorSet,
+    folder: Path,
+    layout: Layout,
+    contents: Contents,
+    advance: Callable[[int], None],
+) -> Exported:
+    write, left_out = _writer(layout), Counter[tuple[str, str]]()
     entries: list[Entry] = []
-    files = {MANIFEST}
-    with _whole_or_not(out) as new:
-        for case in _cases(vectors, select):
-            name = file_name(len(entries) + 1, case.id)
-            try:
-                with writing_to(out):
-                    written = write(new, name, case, arrays_of(case, contents))
-                    files |= written.files
-                    entries.append(_entry(case, written.places))
-            except NotSayable as reason:
-                left_out[case.operator, str(reason)] += 1
-            advance(1)
-        if not entries and not left_out:
-            raise nothing_selected(select)
-        if not entries:
-            raise ExportError(
-                f"{layout} can say none of the {left_out.total()} cases: {_why(left_out)}"
-            )
-        manifest = Manifest(
-            format="grucible cases",
-            format_version=1,
-            made_by=f"grucible {grucible.__version__}",
-            layout=layout,
-            contents=contents,
-            cases=entries,
+    for case in (case for rows in vectors.slices() for case in rows.block.cases()):
+        name = file_name(len(entries) + 1, case.id)
+        try:
+            entries.append(_entry(case, write(folder, name, case, arrays_of(case, contents))))
+        except NotSayable as why:
+            left_out[case.operator, str(why)] += 1
+        advance(1)
+    if not entries and not left_out:
+        raise nothing_selected(vectors.select)
+    if not entries:
+        [((operator, reason), _)] = left_out.most_common(1)
+        raise ExportError(
+            f"{layout} can say none of the {left_out.total()} cases: {operator}: {reason}"
         )
-        with writing_to(out):
-            replace_file(new / MANIFEST, manifest_text(manifest).encode())
-            root_sha256 = write_sums(new, files)
-    return Exported(len(entries), root_sha256, left_out)
+    manifest = Manifest(
+        format="grucible cases",
+        format_version=1,
+        made_by=f"grucible {grucible.__version__}",
+        layout=layout,
+        contents=contents,
+        cases=entries,
+    )
+    (folder / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8")
+    return Exported(len(entries), _write_sums(folder), left_out)
 
 
-@contextlib.contextmanager
-def _whole_or_not(out: Path) -> Iterator[Path]:
-    """A temporary folder in `out`, which is new or empty, for all that the export holds. When the block ends
-    that is moved into `out`; where it raises, what was made is removed."""
-    with leaving_no_empty_folder(out / _NAME), contextlib.ExitStack() as held:
-        with writing_to(out):
-            out.mkdir(parents=True, exist_ok=True)
-            new = held.enter_context(temporary_folder(out / _NAME))
-            (new / CASES).mkdir()
-            if any((out / name).exists() for name in _HOLDS):  # another has made its own meanwhile
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        yield new
-        with writing_to(out):
-            _move(new, out)
-
-
-def _move(new: Path, out: Path) -> None:
-    """Move what an export holds from one folder to another; where that fails, remove what was moved."""
-    ours = {name: (new / name).stat() for name in _HOLDS}
-    try:
-        for name in _HOLDS:
-            (new / name).rename(out / name)
-    except BaseException:
-        for name, moved in ours.items():
-            with contextlib.suppress(OSError):
-                if os.path.samestat((out / name).stat(), moved):
-                    _remove(out / name)
-        raise
-
-
-def _remove(place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
-    else:
-        place.unlink(missing_ok=True)
-
-
-def _why(left_out: Counter[tuple[str, str]]) -> str:
-    [((operator, reason), _)] = left_out.most_common(1)
-    return f"{operator}: {reason}"
-
-
-def _layout(name: Layout) -> CaseLayout:
-    """The layout of this name; those that need a runtime's package import it now."""
-    if name == "raw":
-        return raw
-    if name == "npz":
-        return npz
-    if name == "onnx":
-        with needing("onnx", "onnx", "export --to onnx"):
-            from . import onnx_test
-
-        return onnx_test.write
-    if name == "openvino":
-        with needing("openvino", "openvino", "export --to openvino"):
-            from . import openvino_ir
-
-        return openvino_ir.write
-    return webnn.write
+def _write_sums(folder: Path) -> str:
+    """Write the digests of all files; returns the root digest."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    text = "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(folder).as_posix()}\n"
+        for file in files
+    )
+    (folder / SUMS).write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_place(out: Path) -> None:
-    """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after."""
+    """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after it."""
     with writing_to(out):
-        remove_leftovers(out / _NAME)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
-        check_possible(out / MANIFEST)
+        out.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _cases(vectors: Path | None, select: Sequence[str]) -> Iterator[Case]:
-    """The selected cases, of blocks that were verified against their digests."""
-    for file, relative in find_vectors(vectors, select):
-        with open_vectors(file, relative) as opened:
-            wanted = opened.ids(select)
-            opened.verify_content(wanted)
-            for path in wanted:
-                for _, block in opened.block(path).selected(select):
-                    yield from block.cases()
+def _writer(layout: Layout) -> CaseLayout:
+    """The writer of a layout; those that need a runtime's package import it now."""
+    if layout == "onnx":
+        with needing("onnx", "onnx", "export --to onnx"):
+            from . import onnx_model
+
+        return onnx_model.write_case
+    if layout == "openvino":
+        with needing("openvino", "openvino", "export --to openvino"):
+            from . import openvino_model
+
+        return openvino_model.write_case
+    if layout == "webnn":
+        from . import webnn
+
+        return webnn.write_case
+    return write_raw_case if layout == "raw" else write_npz_case
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:

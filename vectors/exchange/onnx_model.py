@@ -1,9 +1,21 @@
-"""A case of ONNX GRU as a model of one node, for the runtimes that run ONNX models."""
+"""A case of ONNX GRU as a model of one node, for the runtimes that run ONNX models; and the layout `onnx`.
+
+The layout has a folder for each case, as the backend tests of ONNX have it:
+
+    cases/test_00017_float32_reverse/model.onnx
+                                    /data.json      rtol and atol, for onnx.backend.test
+                                    /config.txt     the same, for onnx_test_runner of ONNX Runtime
+                                    /test_data_set_0/input_0.pb … output_0.pb …
+
+There the model has its weights as inputs. A test has one right answer, so what more than one reading admits,
+and what is not portable, cannot be said.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,18 +23,33 @@ import numpy.typing as npt
 from onnx import AttributeProto, TensorProto, helper
 from onnx.helper import make_attribute
 
-from ...cases.dtypes import dtype_name
+from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.onnx import GRU
-from .onnx_node import ATTRIBUTE_TYPES, IR_VERSION, TYPE_NAMES, one_node, ports_of
+from ..case import REQUIRED, Case
+from .layouts import CASES, NotSayable, place_of, write_npz
+from .manifest import Place
+from .node import (
+    IR_VERSION,
+    TYPE_NAMES,
+    NodeType,
+    Posing,
+    Shape,
+    node_type,
+    one_node,
+    opset_for,
+    ports_of,
+)
+from .rtol_atol import Pair, smallest_pair
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
-    from ...cases.dtypes import Array, Arrays
+    from ...cases.dtypes import Arrays
     from ...cases.question import Question
-    from .onnx_node import NodeType, Posing, Shape
 
 TYPES = {name: TensorProto.DataType.Value(word) for name, word in TYPE_NAMES.items()}
+_ATTRIBUTE_TYPES = {"float": AttributeProto.FLOAT, "floats": AttributeProto.FLOATS}
+"""The type of an attribute, where its value alone does not say it."""
 
 
 class ModelFile(NamedTuple):
@@ -39,7 +66,7 @@ class ModelFile(NamedTuple):
 
 
 def model_file(question: Question, posing: Posing) -> ModelFile:
-    """`question` as the file of a model."""
+    """Make the file of a model of `question`."""
     asked, opset, written, feeds = one_node(question, posing)
     made = model(asked, opset, written)
     return ModelFile(made.SerializeToString(), feeds, asked.asked)
@@ -48,32 +75,26 @@ def model_file(question: Question, posing: Posing) -> ModelFile:
 def model(
     asked: NodeType, opset: int, constants: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> ModelProto:
-    """The model of one GRU node; what is in `constants` is an initializer, the rest are inputs.
+    """Make the model of one GRU node; what is in `constants` is an initializer, the rest are inputs.
 
     Attributes are written with the types that the operator gives them, and only where the case does.
     """
     constants = constants or {}
     shapes = {name: (dtype, shape) for name, dtype, shape in asked.ports}
-    node = helper.make_node(
-        "GRU",
-        *ports_of(asked),
-    )
+    node = helper.make_node("GRU", *ports_of(asked))
     for name, value in json.loads(asked.attributes).items():
         attribute = GRU.attribute(name)
         assert attribute
-        wanted = ATTRIBUTE_TYPES.get(attribute.kind)
-        kind = None if wanted is None else AttributeProto.AttributeType.Value(wanted)
-        node.attribute.append(make_attribute(name, value, attr_type=kind))
+        node.attribute.append(
+            make_attribute(name, value, attr_type=_ATTRIBUTE_TYPES.get(attribute.kind))
+        )
     element = TYPES[dtype_name(shapes["X"][0])]
     graph = helper.make_graph(
         [node],
         "gru",
         [_port(name, *of) for name, of in shapes.items() if name not in constants],
         [helper.make_tensor_value_info(name, element, shape) for name, shape in asked.outputs],
-        [
-            helper.make_tensor(name, TYPES[dtype_name(a.dtype)], a.shape, a.tobytes(), raw=True)
-            for name, a in constants.items()
-        ],
+        [_tensor(name, array) for name, array in constants.items()],
     )
     return helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR_VERSION
@@ -82,3 +103,51 @@ def model(
 
 def _port(name: str, dtype: np.dtype[Any], shape: Shape) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, TYPES[dtype_name(dtype)], shape)
+
+
+def _tensor(name: str, array: npt.NDArray[Any]) -> TensorProto:
+    return helper.make_tensor(
+        name, TYPES[dtype_name(array.dtype)], array.shape, array.tobytes(), raw=True
+    )
+
+
+def write_case(
+    folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+) -> dict[str, Place]:
+    """Write a folder for the case: a model, its tensors as TensorProto, and the tolerances as npz."""
+    if case.operator != GRU.name:
+        raise NotSayable("is no operator of ONNX")
+    if case.tier != "required":
+        raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    tolerances = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
+    pair = _pair(case) if tolerances else None
+    test = f"{CASES}/test_{name}"
+    (folder / test / "test_data_set_0").mkdir(parents=True)
+    asked = node_type(case.question)
+    made = model(asked, opset_for(case.dtype))
+    (folder / test / "model.onnx").write_bytes(made.SerializeToString())
+    places = write_npz(folder, f"{test}/tolerance.npz", tolerances) if tolerances else {}
+    for kind, names in (("input", asked.inputs), ("output", asked.asked)):
+        for number, tensor in enumerate(names):
+            array = arrays.get(f"{kind}s/{tensor}")
+            if array is not None:
+                file = f"{test}/test_data_set_0/{kind}_{number}.pb"
+                (folder / file).write_bytes(_tensor(tensor, array).SerializeToString())
+                places[f"{kind}s/{tensor}"] = place_of(array, file)
+    if pair:
+        (folder / test / "data.json").write_text(json.dumps(pair._asdict()) + "\n")
+        (folder / test / "config.txt").write_text(
+            f"per_sample_tolerance: {pair.atol!r}\nrelative_per_sample_tolerance: {pair.rtol!r}\n"
+        )
+    return places
+
+
+def _pair(case: Case) -> Pair:
+    """The pair that admits what the required class does. Raises NotSayable where none does."""
+    required = REQUIRED[case.dtype]
+    if required not in case.answer.tolerances:
+        raise NotSayable(f"the file has no tolerances of the class {required}, which is required")
+    try:
+        return smallest_pair(case.answer, required)
+    except ValueError:
+        raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None

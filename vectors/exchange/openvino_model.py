@@ -1,4 +1,4 @@
-"""A question of GRUCell-3 or GRUSequence-5 as an OpenVINO model of one node.
+"""A question of GRUCell-3 or GRUSequence-5 as an OpenVINO model of one node, and the layout `openvino`.
 
 The node is built by OpenVINO's generic node factory: the operator by name and opset, its inputs by
 position, and exactly the attributes the case writes out. The factory sets attributes through the visitor
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -20,8 +21,11 @@ import openvino as ov
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-if TYPE_CHECKING:
-    from .openvino_node import NodeType
+from ...cases.dtypes import Array
+from ..case import Case
+from .layouts import CASES, NotSayable, write_npz
+from .manifest import Place
+from .node import NodeType, node_type
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -43,7 +47,8 @@ def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[An
         if name in constants:
             nodes.append(Constant(filled(element_type, constants[name])))
         else:
-            parameters.append(Parameter(element_type, ov.PartialShape(list(shape))))
+            open_shape = [-1 if isinstance(length, str) else length for length in shape]
+            parameters.append(Parameter(element_type, ov.PartialShape(open_shape)))
             nodes.append(parameters[-1])
         nodes[-1].set_friendly_name(name)
     made = NodeFactory(asked.opset).create(asked.kind, nodes, json.loads(asked.attributes))
@@ -63,3 +68,27 @@ def fill(tensor: Any, array: npt.NDArray[Any]) -> None:
     A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the view.
     """
     tensor.data.view(array.dtype)[...] = array
+
+
+def write_case(
+    folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+) -> dict[str, Place]:
+    """Write model.xml, model.bin and tensors.npz in a folder for the case.
+
+    OpenVINO writes the model. Its inputs, the weights too, have the names of the specification.
+    """
+    if not case.operator.startswith("openvino."):
+        raise NotSayable("is no operator of OpenVINO")
+    try:
+        made = model(node_type(case.question), {})
+    except RuntimeError as error:  # OpenVINO's own, of the attributes of this case
+        why = str(error).strip().splitlines()[-1][:120]  # which names no node
+        raise NotSayable(f"OpenVINO makes no model of it: {why}") from None
+    for port in made.inputs:
+        port.get_tensor().set_names({port.get_node().get_friendly_name()})
+    for port, tensor in zip(made.outputs, case.question.outputs, strict=True):
+        port.get_tensor().set_names({tensor})
+    test = f"{CASES}/{name}"
+    (folder / test).mkdir()
+    ov.save_model(made, folder / test / "model.xml", compress_to_fp16=False)
+    return write_npz(folder, f"{test}/tensors.npz", arrays)

@@ -17,8 +17,8 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.onnx import GRU
 from ..case import Case
-from .layout import CASES, NotSayable, Written
-from .tensors import write_npz
+from .layouts import CASES, NotSayable, write_npz
+from .manifest import Place
 
 DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
 """WebNN's names of ONNX's directions."""
@@ -26,12 +26,13 @@ ACTIVATIONS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 """WebNN's names of ONNX's activations."""
 
 
-def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> Written:
+def write_case(
+    folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
+) -> dict[str, Place]:
     """Write a JSON file for the case, and its tensors as npz."""
     test = {"name": case.id, "graph": _graph(case, arrays)}
-    file = f"{CASES}/{name}.json"
-    (folder / file).write_text(json.dumps(test) + "\n", encoding="utf-8")
-    return Written(write_npz(folder, f"{CASES}/{name}.npz", arrays), [file])
+    (folder / f"{CASES}/{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
+    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
 def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""A question of ONNX GRU as a model of one node, described: what stands in the model, and what it is fed.
+"""A question as a model of one node, described: what stands in the model, and what it is fed.
 
-`onnx_model.py` makes the model of it, and a script that makes the same model is written from it
-(`check/scripts`); nothing here needs the package onnx.
+`onnx_model` and `openvino_model` make models of it; nothing here needs their packages.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...cases.operators.known import OPERATORS
 from ...cases.operators.onnx import GRU
 
 if TYPE_CHECKING:
@@ -30,15 +30,13 @@ TYPE_NAMES = {
     "int64": "INT64",  # of a question that must be refused
 }
 """What ONNX calls a dtype, as a member of TensorProto."""
-ATTRIBUTE_TYPES = {"float": "FLOAT", "floats": "FLOATS"}
-"""What ONNX calls the type of an attribute, where its value alone does not say it."""
-Shape = tuple[int | str, ...]
-"""The dimensions of a tensor in a model; one that is not fixed is a symbol."""
+Shape = tuple[Any, ...]
+"""The dimensions of a tensor in a model, integers; one that is not fixed is a symbol."""
 
 
 @dataclass(frozen=True)
 class Posing:
-    """How a question becomes a model; by itself as an exporter writes one.
+    """How a question becomes an ONNX model; by itself as an exporter writes one.
 
     `constants` names the inputs that are initializers: W, R and B. With `both_outputs` the model names Y and
     Y_h whatever is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None is
@@ -54,10 +52,11 @@ class Posing:
 class NodeType(NamedTuple):
     """What a model is made for: everything in a case except its numbers.
 
-    `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each
-    input, `outputs` the name and shape of each that is asked for.
+    `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each input
+    that is there, `outputs` the name and shape of each that is asked for.
     """
 
+    operator: str
     attributes: str
     ports: tuple[tuple[str, np.dtype[Any], Shape], ...]
     outputs: tuple[tuple[str, Shape], ...]
@@ -72,47 +71,56 @@ class NodeType(NamedTuple):
         """The names of the inputs, in their order."""
         return tuple(name for name, _, _ in self.ports)
 
+    @property
+    def kind(self) -> str:
+        """The owner's name of the operator without its version, such as GRUSequence."""
+        return self.operator.partition(".")[2].rpartition("-")[0]
+
+    @property
+    def opset(self) -> str:
+        """The first of OpenVINO's opsets that has the operator, such as opset5."""
+        return f"opset{self.operator.rpartition('-')[2]}"
+
     def dynamic(self) -> NodeType:
         """The same for any batch and number of steps: these dimensions are symbols."""
-        attributes = GRU.with_defaults(json.loads(self.attributes))
-        axes = {t.name: t.form(attributes).axes for t in (*GRU.inputs, *GRU.outputs)}
+        operator = OPERATORS[self.operator]
+        attributes = operator.with_defaults(json.loads(self.attributes))
+        axes = {t.name: t.form(attributes).axes for t in (*operator.inputs, *operator.outputs)}
+
+        def opened(name: str, shape: Shape) -> Shape:
+            return tuple(
+                axis if operator.sizes.get(axis) in ("batch", "time") else length
+                for axis, length in zip(axes[name], shape, strict=True)
+            )
+
         return self._replace(
-            ports=tuple((n, dtype, _open(axes[n], shape)) for n, dtype, shape in self.ports),
-            outputs=tuple((n, _open(axes[n], shape)) for n, shape in self.outputs),
+            ports=tuple((name, dtype, opened(name, shape)) for name, dtype, shape in self.ports),
+            outputs=tuple((name, opened(name, shape)) for name, shape in self.outputs),
         )
 
 
-def _open(axes: tuple[str, ...], shape: Shape) -> Shape:
-    return tuple(
-        axis if GRU.sizes.get(axis) in ("batch", "time") else length
-        for axis, length in zip(axes, shape, strict=True)
+def node_type(question: Question) -> NodeType:
+    """Describe the model that runs `question`."""
+    operator, inputs, outputs = OPERATORS[question.operator], question.inputs, question.outputs
+    return NodeType(
+        question.operator,
+        json.dumps(dict(question.given), sort_keys=True),
+        tuple(
+            (t.name, inputs[t.name].dtype, inputs[t.name].shape)
+            for t in operator.inputs
+            if t.name in inputs
+        ),
+        tuple((t.name, outputs[t.name].shape) for t in operator.outputs if t.name in outputs),
     )
 
 
 class OneNode(NamedTuple):
-    """A question as a model of one node: its type, its opset, its initializers, and arrays for its inputs."""
+    """A question as an ONNX model: its type, its opset, its initializers, and arrays for its inputs."""
 
     asked: NodeType
     opset: int
     constants: Arrays
     feeds: Arrays
-
-
-def node_type(question: Question) -> NodeType:
-    """What a model must be made for to run `question`."""
-    return NodeType(
-        json.dumps(dict(question.given), sort_keys=True),
-        tuple(
-            (t.name, question.inputs[t.name].dtype, question.inputs[t.name].shape)
-            for t in GRU.inputs
-            if t.name in question.inputs
-        ),
-        tuple(
-            (t.name, question.outputs[t.name].shape)
-            for t in GRU.outputs
-            if t.name in question.outputs
-        ),
-    )
 
 
 def opset_for(dtype: str) -> int:
@@ -121,7 +129,7 @@ def opset_for(dtype: str) -> int:
 
 
 def one_node(question: Question, posing: Posing) -> OneNode:
-    """`question` as a model of one node."""
+    """Describe `question` as an ONNX model of one node."""
     asked = node_type(question).dynamic() if posing.dynamic else node_type(question)
     if posing.both_outputs:
         asked = asked._replace(outputs=_both(question))
@@ -140,25 +148,23 @@ def _both(question: Question) -> tuple[tuple[str, Shape], ...]:
     directions, hidden_size = r[0], r[2]
     if question.attributes["layout"] == 1:
         batch, steps = x[:2]
-        return (
-            ("Y", (batch, steps, directions, hidden_size)),
-            ("Y_h", (batch, directions, hidden_size)),
-        )
+        state = (batch, directions, hidden_size)
+        return ("Y", (batch, steps, directions, hidden_size)), ("Y_h", state)
     steps, batch = x[:2]
     return ("Y", (steps, directions, batch, hidden_size)), ("Y_h", (directions, batch, hidden_size))
 
 
 def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:
-    """The names of the node's inputs and outputs in their places: one that is left out is "", and those at
-    the end are not there."""
+    """The names of an ONNX node's inputs and outputs in their places: one that is left out is "", and those
+    at the end are not there."""
+
+    def placed(names: list[str], present: tuple[str, ...]) -> list[str]:
+        found = [name if name in present else "" for name in names]
+        while not found[-1]:
+            found.pop()
+        return found
+
     return (
-        _named([t.name for t in GRU.inputs], asked.inputs),
-        _named([t.name for t in GRU.outputs], asked.asked),
+        placed([t.name for t in GRU.inputs], asked.inputs),
+        placed([t.name for t in GRU.outputs], asked.asked),
     )
-
-
-def _named(names: list[str], present: tuple[str, ...]) -> list[str]:
-    named = [name if name in present else "" for name in names]
-    while not named[-1]:
-        named.pop()
-    return named
