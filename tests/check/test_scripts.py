@@ -164,7 +164,7 @@ def test_the_model_of_a_script_is_the_model_that_grucible_makes() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_folder_of_onnx_is_what_export_writes(dtype: str, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
-    from grucible.vectors.exchange.onnx_test import write
+    from grucible.vectors.exchange.onnx_model import write_case
 
     case = cases()[f"onnx.GRU-14/plain/{dtype}/ragged"]
     result = ended(script(case, "onnx"), tmp_path, "saved")
@@ -172,7 +172,7 @@ def test_the_folder_of_onnx_is_what_export_writes(dtype: str, tmp_path: Path) ->
     assert result.stdout.startswith("saved in saved: model.onnx")
     given: dict[str, Any] = {f"inputs/{name}": array for name, array in case.inputs.items()}
     given |= {f"outputs/{name}": array for name, array in case.answer.outputs.items()}
-    write(tmp_path, "one", case, given)
+    write_case(tmp_path, "one", case, given)
     exported = tmp_path / "cases" / "test_one"
     files = [*exported.rglob("*.pb")]
     assert len(files) == len(given)
