@@ -13,7 +13,6 @@ import pytest
 
 from grucible import verify
 from grucible.check.reports.json import report_value
-from grucible.check.reports.terminal import report_lines
 from grucible.vectors.find import CORE
 
 from . import misbehaving
@@ -34,22 +33,12 @@ ANSWERS = [
     ("recurses", "error", r"^RecursionError: "),
     ("unsupported", "unsupported", r"^no float32 here\s+nor there$"),
     ("returns_none", "error", r"None"),
-    ("returns_list", "error", r"list"),
-    ("returns_array", "error", r"ndarray"),
     ("returns_nothing", "error", r"^returned nothing; expected Ho$"),
-    ("returns_more", "error", r"^returned Ho, Z; expected Ho$"),
     ("returns_other_names", "error", r"^returned ho; expected Ho$"),
-    ("returns_names_that_are_numbers", "error", r"^returned 0; expected Ho$"),
     ("returns_unpicklable", "error", r"object"),
     ("wrong_shape", "error", r"^Ho is float32 \(2, 1\); expected float32 \(2, 2\)$"),
-    ("flat", "error", r"^Ho is float32 \(4,\); expected float32 \(2, 2\)$"),
-    ("scalar", "error", r"^Ho is float32 \(\); expected float32 \(2, 2\)$"),
     ("float64", "error", r"^Ho is float64 \(2, 2\); expected float32 \(2, 2\)$"),
-    ("integers", "error", r"^Ho is int32 \(2, 2\); expected float32 \(2, 2\)$"),
     ("objects", "error", r"^Ho is object \(2, 2\); expected float32 \(2, 2\)$"),
-    ("texts", "error", r"^Ho is str.* \(2, 2\); expected float32 \(2, 2\)$"),
-    ("a_text", "error", r"^Ho is str.* \(\); expected float32 \(2, 2\)$"),
-    ("nothing_in_it", "error", r"^Ho is object \(\); expected float32 \(2, 2\)$"),
     ("ragged", "error", r"Ho|ValueError"),
     ("transposed", "failed", r"^expected .*, got "),
     ("nan", "failed", r"^expected .*, got nan$"),
@@ -58,15 +47,12 @@ ANSWERS = [
 ENDS = [
     ("aborts", "error", r"crashed \(SIGABRT\)"),
     ("segfaults", "error", r"crashed \(SIGSEGV\)"),
-    ("divides_by_zero", "error", r"crashed \(SIGFPE\)"),
     ("killed", "error", r"crashed \(SIGKILL\)"),
     ("exits", "error", r"ended its process \(exit status 3\)"),
-    ("exits_quietly", "error", r"ended its process \(exit status 0\)"),
     ("interrupts", "error", r"ended its process|KeyboardInterrupt"),
 ]
 # Through the pipe go, of the first kind, those whose answer or error might not pass it.
-PIPED = ("raises_odd_text", "recurses", "unsupported", "returns_names_that_are_numbers",
-         "returns_unpicklable", "objects", "nan")  # fmt: skip
+PIPED = ("raises_odd_text", "recurses", "unsupported", "returns_unpicklable", "objects", "nan")  # fmt: skip
 ISOLATED = ENDS + [finding for finding in ANSWERS if finding[0] in PIPED]
 CELL = CORE / "openvino/gru_cell/core.h5"
 
@@ -142,21 +128,6 @@ def test_a_hang_is_stopped(tmp_path: Path, command: Command) -> None:
     assert found == [passed, stopped, passed, stopped, passed]
 
 
-@pytest.mark.parametrize(
-    ("runtime", "most"),
-    [("raises", 1), ("raises_long", 3), ("unsupported", 1), ("raises_odd_text", 1)],
-)
-def test_the_terminal_report_keeps_a_message_short(runtime: str, most: int, vectors: Path) -> None:
-    """Of a long one the head, and the tail with the cause, in three lines."""
-    report = verify(vectors, runtime=getattr(misbehaving, runtime))
-    lines = list(report_lines(report))
-    assert all(line.isprintable() for line in lines)
-    said = [line for line in lines if re.search("cannot do|long|no float32|not a text", line)]
-    assert len(said) == most
-    assert max(map(len, said)) <= 80
-    assert most == 1 or said[-1].endswith("the cause float32")
-
-
 def test_run_keeps_what_was_found(tmp_path: Path, command: Command) -> None:
     vectors, out = tmp_path / "bad.h5", tmp_path / "out.h5"
     write_bad(vectors, ["aborts", "unsupported", "raises_odd_text"])
@@ -182,30 +153,6 @@ def test_what_a_runtime_prints_is_not_in_the_report(vectors: Path) -> None:
     assert report["verdict"] == "conforms"
     assert ended.stderr.count("to standard output\n") == 3
     assert ended.stderr.count("and past Python\n") == 3
-
-
-CRASHES_LATER = (
-    IMPORT_ANSWER
-    + """
-import os, threading, time
-def run(question):
-    if "bad" in question.id:
-        threading.Timer(0.05, os.abort).start()
-    else:
-        time.sleep(0.3)
-    return answer(question)
-"""
-)
-
-
-def test_a_crash_between_cases_is_not_the_end(tmp_path: Path, command: Command) -> None:
-    """A thread that a case left behind kills the process while another case is asked."""
-    (tmp_path / "later.py").write_text(CRASHES_LATER)
-    write_vectors(tmp_path / "cell.h5", make_block(["a-bad", "b-good", "c-good"]))
-    spec = f"{tmp_path / 'later.py'}:run"
-    report = command("check", tmp_path / "cell.h5", "--runtime", spec, "--json").report
-    verdicts = [c["verdict"] for c in report["cases"]]
-    assert verdicts in (["passed", "error", "passed"], ["error", "passed", "passed"])
 
 
 LOADS_ONCE = (
@@ -234,24 +181,6 @@ def test_a_runtime_that_does_not_come_back_is_not_the_end(tmp_path: Path, comman
     assert ended.status == 1
     assert [c["verdict"] for c in ended.report["cases"]] == ["passed", "error", "error"]
     assert "the device is still in use" in ended.report["cases"][2]["message"]
-
-
-def test_a_program_that_hangs_when_it_is_started_anew_is_not_waited_for_as_at_first(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grucible.check.observed.isolated.START_SECONDS", 20.0)
-    monkeypatch.setattr("grucible.check.observed.isolated.RESTART_SECONDS", 0.1)
-    (tmp_path / "once.sh").write_text(
-        f"cd {tmp_path}; test -e started && exec sleep 600; : >started\n"
-        "printf 'grucible 1\\nend\\n'; read line\n"
-    )
-    write_vectors(tmp_path / "cell.h5", make_block(["a", "b"]))
-    spec = f"exec: sh {tmp_path / 'once.sh'}"
-    ended = command("check", tmp_path / "cell.h5", "--runtime", spec, "--timeout", "0.1", "--json")
-    assert ended.status == 1
-    said = ended.report["cases"][1]["message"]
-    [seconds] = re.findall(r"does not come back: .* did not load in (\S+) s$", said)
-    assert float(seconds) < 20
 
 
 def test_the_same_question_as_in_this_process(tmp_path: Path, command: Command) -> None:
@@ -296,22 +225,3 @@ def test_memory_can_be_limited(tmp_path: Path, command: Command) -> None:
         ended = command(*arguments, "--memory", size)
         assert (ended.status, ended.out) == (2, "")
         assert "--memory" in ended.err.splitlines()[-1]
-
-
-FLOODS = """
-import sys
-sys.path.insert(0, {here!r})
-from numpy_gru import run as answer
-sys.stderr.write("x\\r" * (20 << 20))
-sys.stderr.write("y" * (4 << 20))
-def run(question):
-    return answer(question)
-"""
-
-
-def test_progress_without_end_does_not_hold_up_the_judge(tmp_path: Path, command: Command) -> None:
-    """8 MB on standard error that hold no line feed."""
-    (tmp_path / "floods.py").write_text(FLOODS.format(here=str(HERE)))
-    ended = command("check", CELL, "--runtime", f"{tmp_path / 'floods.py'}:run", "--timeout", "60")
-    assert ended.status == 0
-    assert len(ended.err) < 40_000

@@ -125,29 +125,6 @@ def test_outputs_of_two_runtimes_are_not_judged_as_one(
     assert command("check", vectors, "--outputs", outputs, "--select", "*Cell*").status == 0
 
 
-def test_a_file_that_names_no_runtime_is_of_the_same(
-    vectors: Path, outputs: Path, command: Command
-) -> None:
-    with h5py.File(outputs / "deep/seq.h5", "r+") as file:
-        del file.attrs["runtime"]
-    ended = command("check", vectors, "--outputs", outputs, "--json")
-    assert (ended.status, ended.report["runtime"]["name"]) == (0, "mine")
-
-
-def test_attributes_of_fixed_length(vectors: Path, outputs: Path, command: Command) -> None:
-    """As C and MATLAB write texts."""
-    for relative in ("cell.h5", "deep/seq.h5"):
-        with h5py.File(outputs / relative, "r+") as file:
-            for name in ("format", "runtime"):
-                text = file.attrs[name]
-                file.attrs[name] = np.array(text, h5py.string_dtype("utf-8", len(text)))
-            data = file.get("bfloat16", {})
-            for block in data.values():
-                mark = np.array("bfloat16", h5py.string_dtype("ascii", 8))
-                block["outputs/Ho"].attrs["dtype"] = mark
-    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
-
-
 @pytest.mark.parametrize("order", [[4, 3, 2, 1, 0], [1, 2, 3, 4, 0], [2, 0, 4, 1, 3]])
 @pytest.mark.parametrize("block", [F32, BF16])
 def test_rows_match_by_id(
@@ -175,13 +152,6 @@ def test_absent_rows_are_missing(
     assert {i: v for i, v in cases.items() if i.startswith("case")} == wanted
     text = command("check", vectors, "--outputs", outputs).out
     assert f"{5 - len(kept)} missing" in sentence_of(text)
-
-
-def test_no_rows_at_all(vectors: Path, outputs: Path, command: Command) -> None:
-    edit(outputs, rows(F32, []))
-    verdict, status, cases = verdicts(command, vectors, outputs)
-    assert (verdict, status) == ("incomplete", 1)
-    assert list(cases.values()).count("missing") == 5
 
 
 def remove(outputs: Path, what: str) -> None:
@@ -259,19 +229,6 @@ def test_a_status_per_case(vectors: Path, outputs: Path, command: Command) -> No
     ]
 
 
-def test_a_status_goes_with_its_row(vectors: Path, outputs: Path, command: Command) -> None:
-    edit(outputs, rows(F32, [4, 0, 2]))
-    edit(outputs, put(f"{F32}/status", np.array([b"error", b"ok", b"unsupported"])))
-    cases = verdicts(command, vectors, outputs)[2]
-    assert [cases[f"case-{i}"] for i in range(5)] == [
-        "passed",
-        "missing",
-        "unsupported",
-        "missing",
-        "error",
-    ]
-
-
 def test_arrays_of_cases_that_are_not_ok_do_not_count(
     vectors: Path, outputs: Path, command: Command
 ) -> None:
@@ -328,66 +285,43 @@ BAD: dict[str, tuple[Change, str]] = {
     "shape": (put(HO, np.zeros((5, 2, 3), "f4")),
               r"/outputs/Ho: is float32 \(5, 2, 3\); expected float32 \(5, 2, 2\)"),
     "shape transposed": (put(HO, np.zeros((2, 2, 5), "f4")), r"is float32 \(2, 2, 5\)"),
-    "shape flat": (put(HO, np.zeros(20, "f4")), r"is float32 \(20,\)"),
-    "rows": (put(HO, np.zeros((4, 2, 2), "f4")), r"is float32 \(4, 2, 2\); expected float32 \(5,"),
     "dtype wider": (put(HO, np.zeros((5, 2, 2))), r"is float64 .*expected float32"),
-    "dtype integer": (put(HO, np.zeros((5, 2, 2), "i2")), r"is int16 .*expected float32"),
     "bfloat16 unmarked": (put(f"{BF16}/outputs/Ho", np.zeros((5, 2, 2), "u2")),
                           r"is uint16 .*expected bfloat16"),
-    "bfloat16 as float32": (put(f"{BF16}/outputs/Ho", np.zeros((5, 2, 2), "f4")),
-                            r"is float32 .*expected bfloat16"),
     "type": (put(HO, np.zeros((5, 2, 2), [("a", "f4")])), "is damaged"),
     "output missing": (delete(HO), "/outputs/Ho: is missing"),
     "outputs missing": (delete(f"{F32}/outputs"), "/outputs: is missing"),
-    "outputs a dataset": (put(f"{F32}/outputs", np.zeros(3)), "/outputs: is not a group"),
     "id missing": (delete(f"{F32}/id"), "/id: is missing"),
     "id numbers": (put(f"{F32}/id", np.arange(5)), "/id: is not a list of texts"),
-    "id scalar": (put(f"{F32}/id", ID + b"0"), "/id: is damaged|/id: is not"),
-    "id not utf-8": (put(f"{F32}/id", np.array([b"\xff", b"a", b"b", b"c", b"d"])), "not UTF-8"),
     "id unknown": (lambda f: f[f"{F32}/id"].__setitem__(0, ID + b"9"),
                    "/id: '.*/case-9' is not a case of the vectors' block"),
-    "id of another block": (put(f"{F32}/id", np.array([OTHER + b"0", *(ID + b"%d" % i for i in range(1, 5))])),
-                            "/id: '.*/bcase-0' is not a case"),
     "id twice": (lambda f: f[f"{F32}/id"].__setitem__(0, ID + b"1"), "/id: names a case twice"),
     "status unknown": (put(f"{F32}/status", np.array([b"ok", b"good", b"ok", b"ok", b"ok"])),
                        "/status: 'good'; expected one of ok, unsupported, error, missing"),
-    "status passed": (put(f"{F32}/status", np.array([b"passed"] * 5)), "/status: 'passed'"),
-    "status empty": (put(f"{F32}/status", np.array([b""] * 5)), "/status: ''"),
-    "status numbers": (put(f"{F32}/status", np.zeros(5)), "/status: is not a list of texts"),
     "status shorter": (put(f"{F32}/status", np.array([b"ok"] * 4)), "/status"),
-    "status longer": (put(f"{F32}/status", np.array([b"ok"] * 6)), "/status"),
     "message shorter": (lambda f: (put(f"{F32}/status", np.array([b"ok"] * 5))(f),
                                    put(f"{F32}/message", np.array([b"x"] * 4))(f)), "/message"),
-    "message numbers": (lambda f: (put(f"{F32}/status", np.array([b"ok"] * 5))(f),
-                                   put(f"{F32}/message", np.zeros(5))(f)), "/message"),
     "block a dataset": (put(F32, np.zeros(3)), f"/{F32}: is not a group"),
-    "block a soft link": (soft, f"/{F32}: is a link"),
-    "block dangling": (put(F32, h5py.SoftLink("/nowhere")), f"/{F32}: is a link"),
     "block external": (external, f"/{F32}: is a link"),
-    "output a soft link": (put(HO, h5py.SoftLink(f"/{F32}/id")), "/outputs/Ho: is a link"),
     "output external": (lambda f: (f.pop(HO), f.create_dataset(
         HO, (5, 2, 2), "f4", external=[(f.filename + ".raw", 0, 80)])), "does not hold its data"),
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "rows; expected at most"),
     "output never written": (unwritten(rows=0, chunks=(5, 2, 2)), "Ho: was not written as a whole, and has no fill"),
-    "output never written, in one piece": (unwritten(rows=0), "Ho: was not written as a whole, and has no fill"),
     "output written in part": (unwritten(rows=4, chunks=(1, 2, 2)), "Ho: was not written as a whole, and has no"),
     "output in many chunks": (lambda f: (f.pop(HO), f.create_dataset(HO, (1 << 15, 2, 2), "f4", chunks=(1, 2, 2))),
                               r"Ho: is float32 \(32768, 2, 2\); expected float3"),
 }  # fmt: skip
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", BAD)
 def test_bad_outputs_are_refused_in_one_line(
     name: str, vectors: Path, outputs: Path, command: Command
 ) -> None:
     change, says = BAD[name]
     edit(outputs, change)
-    for against, made in ((vectors, outputs), (vectors / "cell.h5", outputs / "cell.h5")):
-        said = command("check", against, "--outputs", made).said_in_one_line()
-        assert re.search(says, said), said
-        assert said.startswith(f"grucible: {outputs / 'cell.h5'}: ")
-        assert said.count(F32) <= 1, said
+    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
+    assert re.search(says, said), said
+    assert said.startswith(f"grucible: {outputs / 'cell.h5'}: ")
 
 
 @pytest.mark.parametrize("other", [np.zeros(3), h5py.ExternalLink("gone.hdf5", "/float32")])
@@ -421,33 +355,6 @@ def test_no_outputs_file(
     assert f"{outputs / 'cell.h5'}: is not an HDF5 file; expected grucible outputs" in said
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_truncated(share: float, vectors: Path, outputs: Path, command: Command) -> None:
-    raw = (outputs / "cell.h5").read_bytes()
-    (outputs / "cell.h5").write_bytes(raw[: int(len(raw) * share)])
-    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
-    assert f"{outputs / 'cell.h5'}: " in said
-
-
-def test_files_may_have_blocks_of_the_same_path(tmp_path: Path, command: Command) -> None:
-    """Block by block, outputs are taken from the file that belongs to the vectors' file."""
-    for name in ("a", "b", "c"):
-        write_vectors(tmp_path / f"v/{name}.h5", make_block([f"{name}-{row}" for row in range(3)]))
-        write_outputs(tmp_path / f"o/{name}.h5", tmp_path / f"v/{name}.h5")
-    (tmp_path / "o/b.h5").unlink()
-    verdict, status, cases = verdicts(command, tmp_path / "v", tmp_path / "o")
-    assert (verdict, status) == ("incomplete", 1)
-    assert [i for i, v in cases.items() if v == "passed"] == [
-        "a-0",
-        "a-1",
-        "a-2",
-        "c-0",
-        "c-1",
-        "c-2",
-    ]
-    assert [i for i, v in cases.items() if v == "missing"] == ["b-0", "b-1", "b-2"]
-
-
 def test_outputs_in_slices(
     vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -461,6 +368,21 @@ def test_outputs_in_slices(
     assert whole[2]["case-1"] == "missing"
 
 
-def test_outputs_are_a_file_or_a_directory(command: Command) -> None:
-    said = command("check", CELL, "--outputs", "/dev/null").said_in_one_line()
-    assert "/dev/null: is no regular file; expected outputs" in said
+def test_a_status_goes_with_its_row(vectors: Path, outputs: Path, command: Command) -> None:
+    edit(outputs, rows(F32, [4, 0, 2]))
+    edit(outputs, put(f"{F32}/status", np.array([b"error", b"ok", b"unsupported"])))
+    cases = verdicts(command, vectors, outputs)[2]
+    expected = ["passed", "missing", "unsupported", "missing", "error"]
+    assert [cases[f"case-{i}"] for i in range(5)] == expected
+
+
+def test_files_may_have_blocks_of_the_same_path(tmp_path: Path, command: Command) -> None:
+    """Outputs are taken from the file that belongs to the vectors' file."""
+    for name in ("a", "b", "c"):
+        write_vectors(tmp_path / f"v/{name}.h5", make_block([f"{name}-{row}" for row in range(3)]))
+        write_outputs(tmp_path / f"o/{name}.h5", tmp_path / f"v/{name}.h5")
+    (tmp_path / "o/b.h5").unlink()
+    verdict, status, cases = verdicts(command, tmp_path / "v", tmp_path / "o")
+    assert (verdict, status) == ("incomplete", 1)
+    assert {i for i, v in cases.items() if v == "missing"} == {"b-0", "b-1", "b-2"}
+    assert len([v for v in cases.values() if v == "passed"]) == 6
