@@ -138,7 +138,7 @@ def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
     if not path.resolve().parent.is_dir():
         raise GrucibleError(f"{path}: there is no directory {path.parent}")
     with writing_to(path):
-        if path.exists() and not (force or _is_forced()):
+        if path.exists() and not (force or is_forced()):
             with path.open("rb") as file:
                 beginning = file.read(_BEGINNING)
             if beginning and not re.match(mark, beginning):
@@ -160,7 +160,7 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
         known[place] = option
 
 
-def _is_forced() -> bool:
+def is_forced() -> bool:
     """Say whether the command that runs has the option --force."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(__name__))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from .commands.asking import ask_command
-from .commands.auditing import audit_command
+from .commands.asking import ask_command, profile_command, run_command, runtimes_command
 from .commands.checking import check_command
 from .commands.comparing import compare_command
-from .commands.profiling import profile_command
-from .commands.running import run_command
-from .commands.showing import runtimes_command, score_command, show_command
-from .commands.shrinking import shrink_command
-from .commands.tracing import trace_command
+from .commands.one_case import show_command, shrink_command, trace_command
+from .commands.scoring import audit_command, score_command
 
 __all__ = [
     "ask_command",

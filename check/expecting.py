@@ -35,8 +35,7 @@ from .judging.expectations import (
     says,
 )
 from .judging.sayable import HOW, UNEXPLAINED
-from .refusals.asking import expected_refusal
-from .refusals.refusal import Refusal
+from .refusals import Refusal, expected_refusal
 from .report import Report
 
 FIELDS = ("cases", "reason", "link", *HOW)

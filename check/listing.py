@@ -23,7 +23,7 @@ from .globs import find_globs
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation
 from .judging.sayable import HOW, UNEXPLAINED, is_misreading
-from .refusals.refusal import Refusal
+from .refusals import Refusal
 from .report import Report
 from .reports.text import VARYING, mask
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,8 +17,7 @@ from .judging.expectations import Expectation, Use
 from .judging.grade import Grade
 from .judging.growth import Growth
 from .observed.observations import Origin
-from .reach import Reach, reach
-from .refusals.refusal import Refusal
+from .refusals import Refusal
 
 CORE = "the core vectors"
 """What `vectors` of a report says where no path was given."""
@@ -29,6 +28,45 @@ _COUNTED = {
     "missing": "missing",
     "unsupported": "unsupported",
 }
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Of the deciding cases of an operator, how many there are and how many the runtime supports.
+
+    A case is supported if the runtime answered it, rightly or not, or gave an error; what it declared
+    unsupported is not, and of what is missing nobody knows.
+    """
+
+    operator: str
+    supported: int
+    cases: int
+
+
+def reach(results: Iterable[CaseResult]) -> list[Reach]:
+    """The reach in each operator, in the order in which the results name them."""
+    cases: Counter[str] = Counter()
+    supported: Counter[str] = Counter()
+    for result in results:
+        if result.decides:
+            cases[result.operator] += 1
+            supported[result.operator] += result.verdict not in ("unsupported", "missing")
+    return [Reach(operator, supported[operator], count) for operator, count in cases.items()]
+
+
+def in_words(reaches: Iterable[Reach]) -> Iterator[str]:
+    """The sentences that say which operators are supported: wholly, partly, not at all."""
+    found = list(reaches)
+    whole = [one.operator for one in found if one.supported == one.cases]
+    partly = [
+        f"{one.operator} ({one.supported} of {one.cases})"
+        for one in found
+        if 0 < one.supported < one.cases
+    ]
+    none = [one.operator for one in found if not one.supported]
+    for word, operators in (("supported", whole), ("in part", partly), ("not supported", none)):
+        if operators:
+            yield f"{word}: {', '.join(operators)}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,13 @@ import numpy as np
 from ..cases.errors import GrucibleError
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.values import value_text
-from ..cases.selection import selected
 from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import Limits, can_be_caught, catches
 from ..gen.variants.variant import Variant
 from ..gen.variants.work import too_large
 from ..vectors.block import Block
-from ..vectors.find import find_vectors
-from ..vectors.reader import open_vectors
+from ..vectors.vector_set import VectorSet
 from .judging.criterion import check_classes
 
 ENOUGH = 3
@@ -88,13 +85,12 @@ class Score:
 
 
 def score(
-    vectors: Path | None,
-    select: Sequence[str] = (),
+    vectors: VectorSet,
     misreading: str = "",
     advance: Callable[[int], None] = lambda _: None,
     limits: Limits | None = None,
 ) -> Score:
-    """The score of vectors (None: of the core vectors); `advance(n)` as cases are looked at.
+    """Compute the score of vectors; `advance(n)` as cases are looked at.
 
     With `limits`, caught is what differs by more than these, in place of the derived tolerances.
     With `misreading`, of that one alone. Raises GrucibleError for one that the catalogue lacks, and
@@ -105,7 +101,7 @@ def score(
         hint = f"; names like it: {', '.join(near[:8])}" if near else ""
         raise GrucibleError(f"{misreading!r} is not in the catalogue{hint}")
     found = Score()
-    for block in _blocks(vectors, select):
+    for block in _blocks(vectors):
         key = (block.operator, block.dtype)
         found.cases[key] = found.cases.get(key, 0) + len(block)
         too_little = len(vacuous_rows(block.answers, block.dtype))
@@ -131,20 +127,12 @@ def score(
     return found
 
 
-def _blocks(vectors: Path | None, select: Sequence[str]) -> Iterator[Block]:
-    for file, relative in find_vectors(vectors, select):
-        with open_vectors(file, relative) as opened:
-            if not opened.ids(select):
-                continue
-            opened.verify_content()
-            for stored in opened.blocks(select):
-                if stored.tier == "nonportable":
-                    continue
-                for block in stored.slices():
-                    check_classes(file, block)
-                    keep = np.array([selected(i, select) for i in block.ids])
-                    if keep.any():
-                        yield block.rows(keep)
+def _blocks(vectors: VectorSet) -> Iterator[Block]:
+    """Yield the selected cases that decide."""
+    for rows in vectors.slices():
+        if rows.block.tier != "nonportable":
+            check_classes(rows.file.path, rows.block)
+            yield rows.block
 
 
 def _asked(block: Block, misreading: str) -> list[Variant]:

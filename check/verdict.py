@@ -27,7 +27,7 @@ from .judging.one_reading import one_reading
 from .judging.traits import KnownTraits
 from .observed.observations import Origin, Slice, observe, origin
 from .observed.source import FromRuntime, Source
-from .refusals.refusal import Refusal
+from .refusals import Refusal
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
 
@@ -225,7 +225,7 @@ class _Seen:
 
     def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
         """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""
-        from .refusals.asking import refusals
+        from .refusals import refusals
 
         operators = {result.operator for result in self.results}
         dtypes = {result.dtype for result in self.results}

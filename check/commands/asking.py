@@ -1,7 +1,8 @@
-"""`grucible ask`."""
+"""The commands that ask and do not judge: `grucible run`, `ask`, `profile` and `runtimes`."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +10,66 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...cases.console import format_command, say
-from ...cases.files import FORCE
-from ...cases.selection import options_of
-from .options import SELECT, VECTORS, opened_with_progress
+from ...cases.console import format_command, put, say
+from ...cases.files import FORCE, check_replaceable, write_whole
+from ...cases.selection import FEATURES, options_of
+from ...cases.strict_json import format_json
+from .options import (
+    FILE,
+    JOBS,
+    MEMORY,
+    PATH,
+    RUNTIME_HELP,
+    SELECT,
+    TIMEOUT,
+    TIMEOUT_SECONDS,
+    VECTORS,
+    opened_with_progress,
+    selection,
+)
 
 if TYPE_CHECKING:
     from ..observed.exchange import Asked
+    from ..profiling.profile import Profile
+
+_PAGE = rb"# What runtimes can do\n"
+"""The start of the page, by which an earlier one is known."""
+
+
+@click.command("run")
+@VECTORS
+@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
+@click.option("-o", "--out", required=True, type=PATH, metavar="OUTPUTS",
+              help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
+@SELECT
+@TIMEOUT
+@MEMORY
+@JOBS
+@FORCE
+def run_command(
+    vectors: Path | None,
+    runtime: str,
+    out: Path,
+    select: tuple[str, ...],
+    timeout: float,
+    memory: int | None,
+    jobs: int | None,
+) -> None:
+    """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`.
+
+    Outputs of the same cases are replaced; those of others are not, and nothing is run then. Where no
+    runtime can be run from here, see `grucible ask`.
+    """
+    from ..observed.pool import RuntimePool
+    from ..observed.recording import record
+
+    with (
+        contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as source,
+        opened_with_progress("running", vectors, select) as (opened, progress),
+    ):
+        for place, counts in record(opened, source, out, progress.advance):
+            found = ", ".join(f"{count} {status}" for status, count in counts.items())
+            progress.say(f"{place}: {found}")
 
 
 @click.command("ask")
@@ -38,16 +92,7 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
         for asked in ask(opened, out, progress.advance):
             written.append(asked)
             count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
-            progress.say(f"{asked.files.questions}: {count}, {_size(asked.bytes)}")
-    _say_what_next(written, vectors, out, select)
-
-
-def _say_what_next(
-    written: Sequence[Asked], vectors: Path | None, out: Path, select: Sequence[str]
-) -> None:
-    """Say how a file is answered, and what judges the answers."""
-    selects = [word for option in options_of(select) for word in option]
-    judged = format_command("check", [vectors] if vectors else [], ["--outputs", out, *selects])
+            progress.say(f"{asked.files.questions}: {count}, {_format_size(asked.bytes)}")
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)
         say("answer it with a program (see check/protocol/README.md):")
@@ -58,12 +103,110 @@ def _say_what_next(
         say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")
         say('  do ./my_gru < "$q" > "${q%.questions}.answers"; done')
     say("then judge the answers:")
-    say(f"  {judged}")
+    options = ["--outputs", str(out), *_options(select)]
+    say(f"  {format_command('check', [vectors] if vectors else [], options)}")
 
 
-def _size(count: int) -> str:
-    """A number of bytes in the largest unit of which there is one."""
+def _format_size(count: int) -> str:
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count >= 1 << power:
             return f"{count / (1 << power):.1f} {unit}"
     return f"{count} bytes"
+
+
+def _options(select: Sequence[str]) -> list[str]:
+    return [word for option in options_of(select) for word in option]
+
+
+@click.command("profile")
+@VECTORS
+@click.option("--runtime", "runtimes", multiple=True, required=True, metavar="NAME",
+              help=f"{RUNTIME_HELP} Repeatable.")  # fmt: skip
+@selection(FEATURES)
+@click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--page", type=FILE, metavar="FILE",
+              help="Write a page that shows them side by side, in Markdown; only what is not right "
+              "is printed then.")  # fmt: skip
+@TIMEOUT
+@MEMORY
+@FORCE
+def profile_command(
+    vectors: Path | None,
+    runtimes: tuple[str, ...],
+    select: tuple[str, ...],
+    full: bool,
+    as_json: bool,
+    page: Path | None,
+    timeout: float,
+    memory: int | None,
+) -> None:
+    """Show what a runtime can do, feature by feature: right, refused, wrong or crashed.
+
+    It is asked the plain questions of VECTORS, each of one feature; without VECTORS, of the core
+    vectors: some 10 seconds. With --select other cases, each a feature by itself. The names of features
+    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0 whatever is found,
+    and 2 where a runtime does not load.
+
+    \b
+    grucible profile --runtime my_gru:run
+    grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
+    """
+    from ..profiling.lines import page_lines, profile_lines, profiles_json, summary_lines
+    from ..profiling.profile import profile_of
+
+    if page:
+        check_replaceable(page, _PAGE)
+    found: list[Profile] = []
+    try:
+        for number, name in enumerate(runtimes):
+            asking = opened_with_progress(f"asking {name}", vectors, select or FEATURES)
+            with asking as (_, progress):
+                found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
+            if as_json:
+                continue
+            lines = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
+            for line in ["", *lines][number == 0 :]:
+                say(line)
+    finally:  # what was found is written, also after an error
+        if found and page:
+            words = [word for name in runtimes[: len(found)] for word in ("--runtime", name)]
+            words += [*_options(select), "--page", page.name]
+            command = format_command("profile", [vectors] if vectors else [], words)
+            text = "".join(f"{line}\n" for line in page_lines(found, command))
+            write_whole(page, text, mark=_PAGE)
+            say(f"{page}: written", err=as_json)
+        if found and as_json:
+            put(profiles_json(found))
+
+
+@click.command("runtimes")
+@click.option("--profile", "profiled", is_flag=True,
+              help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
+@selection(FEATURES)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
+    """List the runtimes grucible knows by name, with versions and what each supports.
+
+    What each can do, feature by feature: `grucible profile`.
+    """
+    from ..observed.registered import described_runtimes
+    from ..profiling.lines import summary_lines
+    from ..profiling.profile import profile_of
+
+    if profiled and as_json:
+        raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
+    if select and not profiled:
+        option, _ = options_of(select)[0]
+        raise click.UsageError(f"{option} goes with --profile: it says what to ask")
+    if as_json:
+        keys = ("name", "version", "about")
+        put(format_json([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
+        return
+    for one in described_runtimes():
+        say(f"{one.name}  {one.not_here or one.version or 'no version'}")
+        say(f"    {one.about}")
+        if profiled and not one.not_here:
+            for line in summary_lines(profile_of(one.name, None, select, TIMEOUT_SECONDS)):
+                say(f"    {line}")
+    say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")

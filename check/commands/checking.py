@@ -1,53 +1,73 @@
-"""`grucible check`."""
+"""`grucible check`, and where its report goes: standard output, files, and a run of GitHub Actions."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...cases.files import FORCE
-from ...cases.process import interruption_status
-from .criteria import judged_by
-from .expecting import expected
-from .option_values import share
-from .options import JOBS, MEMORY, RUNTIME_HELP, SELECT, TIMEOUT, VECTORS, progress_over_cases
-from .written import Written, written
+from ...cases.console import SUMMARY, put, say
+from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
+from ...cases.process import ignoring_interrupts, interruption_status
+from .options import (
+    CRITERIA,
+    FILE,
+    JOBS,
+    MEMORY,
+    PATH,
+    RUNTIME_HELP,
+    SELECT,
+    TIMEOUT,
+    VECTORS,
+    progress_over_cases,
+)
 
 if TYPE_CHECKING:
     from ...vectors.vector_set import VectorSet
-    from ..judging.criterion import Criterion
+    from ..judging.expectations import Expectation
     from ..observed.source import Source
     from ..report import Report
+    from ..reports.formats import Format
+
+    Finish = Callable[[Report, Path | None, Sequence[str]], Report]
+
+ON_GITHUB = "github"
+"""The format that needs no file in a run of GitHub Actions."""
 
 
 @click.command("check")
 @VECTORS
 @click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
               help=f"{RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
-@click.option("--outputs", type=click.Path(path_type=Path), metavar="PATH",
+@click.option("--outputs", type=PATH, metavar="PATH",
               help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
-@judged_by
+@CRITERIA
 @SELECT
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--strict", is_flag=True,
               help="Ask what must be refused, too: accepting it is a failure.")  # fmt: skip
-@click.option("--expect", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--expect", type=PATH, metavar="FILE",
               help="YAML list of {cases: GLOB, reason, …}: cases that may fail, and how.")  # fmt: skip
-@click.option("--write-expect", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+@click.option("--write-expect", type=FILE, metavar="FILE",
               help="Write such a list of all that fails now; what is there and holds stays.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
               help="Entries of --expect that are of no use any more do not make it fail.")  # fmt: skip
-@written
+@click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
+              help="Write the report to a file: json, junit, html, or github, which without =FILE "
+              "annotates a run of GitHub Actions. json, junit and github are of one runtime. "
+              "Repeatable.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print five lines at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
-              callback=share,
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 is the proof for a file from elsewhere.")  # fmt: skip
 @TIMEOUT
@@ -58,19 +78,21 @@ def check_command(
     vectors: Path | None,
     runtimes: tuple[str, ...],
     outputs: Path | None,
-    criteria: Mapping[str, Criterion],
     select: tuple[str, ...],
     require: tuple[str, ...],
     strict: bool,
     expect: Path | None,
-    to: Written,
     write_expect: Path | None,
     allow_stale: bool,
+    reports: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
     no_diagnose: bool,
     recompute: float | None,
     timeout: float,
     memory: int | None,
     jobs: int | None,
+    **criteria: Any,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
@@ -83,38 +105,34 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    to.check_takes(len(runtimes), write_expect)
-    expectations, finish = expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
-    with to.told_at_the_end() as reports:
+    from ..judging.criterion import chosen_criteria
+
+    demanded = chosen_criteria(**criteria)
+    to = Reporting(reports, quiet=quiet, as_json=as_json)
+    to.check(len(runtimes), write_expect)
+    expectations, finish = _expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
+    with to.at_the_end() as found:
         for runtime in runtimes or (None,):
             with _source(runtime, outputs, timeout, jobs, memory, strict) as source:
                 from ...vectors.vector_set import open_set
                 from ..verdict import Demand, judge  # takes as long as the runtime's process
 
                 demand = Demand(
-                    criteria, expectations, require, not no_diagnose, strict, allow_stale,
+                    demanded, expectations, require, not no_diagnose, strict, allow_stale,
                     recompute or 0.0,
                 )  # fmt: skip
-                with (
-                    open_set(vectors, select) as opened,
-                    source(opened) as answering,
-                    progress_over_cases("checking", opened) as progress,
-                ):
-                    found = judge(
-                        opened, answering, demand, interruptible=True, advance=progress.advance
+                opened = open_set(vectors, select)
+                with progress_over_cases("checking", opened) as progress:
+                    report = judge(
+                        opened, source(opened), demand, interruptible=True, advance=progress.advance
                     )
-                reports.append(replace(found, asked=runtime or "", outputs=str(outputs or "")))
-            if reports[-1].interrupted:
+            report = replace(report, asked=runtime or "", outputs=str(outputs or ""))
+            found.append(finish(report, vectors, select))
+            if report.interrupted:
                 break
-        reports[:] = [finish(report, vectors, select) for report in reports]
-    raise SystemExit(_exit_status(reports))
-
-
-def _exit_status(reports: Sequence[Report]) -> int:
-    """That of the worst; of an interruption where there was one."""
-    if reports[-1].interrupted:
-        return interruption_status()
-    return max(report.exit_status for report in reports)
+    if found[-1].interrupted:
+        raise SystemExit(interruption_status())
+    raise SystemExit(max(report.exit_status for report in found))
 
 
 @contextlib.contextmanager
@@ -125,23 +143,156 @@ def _source(
     jobs: int | None,
     memory: int | None,
     strict: bool,
-) -> Iterator[Callable[[VectorSet], contextlib.closing[Source]]]:
-    """Start a runtime, whose first process loads it meanwhile; or outputs made elsewhere are judged.
+) -> Iterator[Callable[[VectorSet], Source]]:
+    """Start a runtime, whose first process loads it meanwhile; or open outputs made elsewhere for vectors.
 
-    Gives what opens the source for a set of vectors. Raises click.UsageError where both are given, or
-    neither, or an option that outputs made elsewhere have no use for.
+    Raises click.UsageError where both are given, or neither, or an option that outputs have no use for.
     """
     from ..observed.exchange import outputs_at
     from ..observed.pool import RuntimePool
 
-    if outputs is not None and runtime is None:
-        given = {"--jobs": jobs, "--memory": memory, "--strict": strict or None}
-        for option, value in given.items():
-            if value is not None:
-                raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
-        yield lambda vectors: contextlib.closing(outputs_at(outputs, vectors))
-    elif runtime is not None and outputs is None:
-        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
-            yield lambda _: contextlib.closing(pool)
-    else:
+    if (runtime is None) == (outputs is None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
+    if runtime is not None:
+        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
+            yield lambda _: pool
+        return
+    place = outputs or Path()
+    for option, value in {"--jobs": jobs, "--memory": memory, "--strict": strict or None}.items():
+        if value is not None:
+            raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
+    yield lambda vectors: outputs_at(place, vectors)
+
+
+def _expected(
+    expect: Path | None, write_expect: Path | None, runtimes: int, *, no_diagnose: bool
+) -> tuple[list[Expectation], Finish]:
+    """Load a list of expectations, and say what to do with the report: a list may have to be written."""
+    from ..expecting import apply_expectations, load_expectations
+    from ..listing import read_list, write_list
+
+    if runtimes > 1 and (expect or write_expect):
+        raise click.UsageError("--expect and --write-expect go with one --runtime")
+    if write_expect is None:
+        return (load_expectations(expect) if expect else []), lambda report, *_: report
+    if expect:
+        raise click.UsageError("--write-expect names the list by itself; leave --expect out")
+    if no_diagnose:
+        raise click.UsageError("--write-expect needs the diagnosis; leave --no-diagnose out")
+    path = write_expect
+    if not path.parent.is_dir():
+        raise click.UsageError(f"--write-expect {path}: there is no directory {path.parent}")
+    old = read_list(path)
+
+    def finish(report: Report, vectors: Path | None, select: Sequence[str]) -> Report:
+        if report.interrupted or report.diagnosis.broke_off:
+            why = "check was interrupted" if report.interrupted else "diagnosis broke off"
+            say(f"{path}: not written, for the {why}", err=True)
+            return report
+        entries, changes = write_list(old, report, vectors, select)
+        say(f"{path}: {changes}", err=True)
+        return apply_expectations(report, entries, vectors, select)
+
+    return [], finish
+
+
+class Reporting:
+    """Where a report goes: the values of `--report`, each FORMAT=FILE or `github` alone, and what is printed.
+
+    Raises click.UsageError for what is none, and GrucibleError for a file that holds something else.
+    """
+
+    def __init__(self, reports: Sequence[str], *, quiet: bool, as_json: bool) -> None:
+        self._quiet, self._as_json = quiet, as_json
+        self._annotate = ON_GITHUB in reports
+        if self._annotate and not os.environ.get(SUMMARY):
+            raise click.UsageError(
+                f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
+                f"write the summary to a file: --report {ON_GITHUB}=FILE"
+            )
+        self._files = [self._file(text) for text in reports if text != ON_GITHUB]
+
+    def _file(self, text: str) -> tuple[Format, Path]:
+        """Split `FORMAT=FILE`, and check that the file can be written."""
+        from ..reports.formats import FORMATS
+
+        name, equals, file = text.partition("=")
+        if name not in FORMATS or not equals or not file:
+            expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
+            raise click.UsageError(f"--report {text}: expected {expected}")
+        check_replaceable(Path(file), FORMATS[name].begins)
+        FORMATS[name].check()
+        return FORMATS[name], Path(file)
+
+    def check(self, runtimes: int, write_expect: Path | None) -> None:
+        """Raise an error where a format is of one runtime, or where two files have one place."""
+        places = [("--report", file) for _, file in self._files]
+        check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
+        one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
+        one += ["--json"] * self._as_json + [f"--report {ON_GITHUB}"] * self._annotate
+        if one and runtimes > 1:
+            raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
+
+    @contextlib.contextmanager
+    def at_the_end(self) -> Iterator[list[Report]]:
+        """Give a list, and report what is in it at the end, also after an error."""
+        reports: list[Report] = []
+        try:
+            yield reports
+        finally:
+            if reports:
+                self.report(reports)
+
+    def report(self, reports: Sequence[Report]) -> None:
+        """Print reports and write them to files; an error of one form leaves the others."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._write, reports)
+            if self._annotate:
+                stack.callback(_annotate, reports[0])
+            for number, report in enumerate(reports):
+                if number:
+                    say("")
+                self._print(report)
+
+    def _write(self, reports: Sequence[Report]) -> None:
+        with ignoring_interrupts(), contextlib.ExitStack() as stack:
+            for form, file in reversed(self._files):
+                stack.callback(self._write_one, reports, form, file)
+
+    def _write_one(self, reports: Sequence[Report], form: Format, file: Path) -> None:
+        write_whole(file, form.text(reports), mark=form.begins)
+
+    def _print(self, report: Report) -> None:
+        from ..reports.findings import report_broken_diagnosis
+        from ..reports.json import report_json
+        from ..reports.terminal import quiet_lines, report_lines
+
+        report_broken_diagnosis(report.diagnosis)
+        if self._as_json:
+            put(report_json(report))
+            return
+        with _no_commands() if self._annotate else contextlib.nullcontext():
+            for line in quiet_lines(report) if self._quiet else report_lines(report):
+                say(line)
+
+
+@contextlib.contextmanager
+def _no_commands() -> Iterator[None]:
+    """Let GitHub Actions read no commands in what is printed, up to a word that nobody can guess."""
+    word = secrets.token_hex(16)
+    put(f"::stop-commands::{word}\n")
+    try:
+        yield
+    finally:
+        put(f"::{word}::\n")
+
+
+def _annotate(report: Report) -> None:
+    """Annotate the run, on standard error, and add to its job summary."""
+    from ..reports.formats import summary, workflow_commands
+
+    for line in workflow_commands(report):
+        put(f"{line}\n", err=True)
+    place = Path(os.environ[SUMMARY])
+    with writing_to(place), place.open("a", encoding="utf-8") as file:
+        file.write(summary(report))

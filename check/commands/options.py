@@ -1,4 +1,4 @@
-"""What several commands take: vectors, a selection, and how long and how large a runtime may be."""
+"""What several commands take: vectors, a selection, a case, criteria, and how large a runtime may be."""
 
 from __future__ import annotations
 
@@ -6,69 +6,129 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ...cases.selection import of_dtypes
-from .option_values import seconds, size_in_bytes
 
 if TYPE_CHECKING:
     from ...cases.console import Progress
     from ...vectors.vector_set import VectorSet
 
 Command = TypeVar("Command", bound=Callable[..., object])
-VECTORS = click.argument(
-    "vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path)
-)
+PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
+TIMEOUT_SECONDS = 120.0
 _DTYPES = "grucible.dtypes"
-"""Where `--dtype` leaves what it was given, for `--select`, which is looked at after it."""
+"""Where `--dtype` leaves its values for `--select`, which is parsed after it."""
+_FORMS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
-def _dtypes(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
-    from ...cases.dtypes import FLOAT_TYPES
+class Seconds(click.FloatRange):
+    """A time limit above zero; a very long one is as good as any longer."""
 
-    for name in value:
-        if name not in FLOAT_TYPES:
-            raise click.BadParameter(f"{name}; expected one of {', '.join(FLOAT_TYPES)}")
-    context.meta[_DTYPES] = value
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a number of seconds."""
+        seconds = super().convert(value, param, ctx)
+        if seconds != seconds:
+            self.fail("nan is not a number of seconds", param, ctx)
+        return min(seconds, 1e6)
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes, such as 4G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a whole number with a unit."""
+        number, unit = str(value)[:-1], str(value)[-1:].upper()
+        if (
+            unit not in _FORMS
+            or not number.isdecimal()
+            or not 0 < len(number) <= 9
+            or not int(number)
+        ):
+            self.fail(f"{value!r}; expected a whole number of K, M, G or T, such as 4G", param, ctx)
+        return min(int(number) << _FORMS[unit], (1 << 63) - 1)
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """The options `--select` and `--dtype`, which together give a command its `select`: globs, none where
-    nothing is given. `usual` is what the command selects then."""
+    """Give a command `--select` and `--dtype` as its `select`: globs, none where nothing is given.
 
-    def select(
-        context: click.Context, _: click.Parameter, value: tuple[str, ...]
-    ) -> tuple[str, ...]:
+    `usual` is what the command selects then.
+    """
+
+    def keep(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
+        from ...cases.dtypes import FLOAT_TYPES
+
+        for name in value:
+            if name not in FLOAT_TYPES:
+                raise click.BadParameter(f"{name}; expected one of {', '.join(FLOAT_TYPES)}")
+        context.meta[_DTYPES] = value
+
+    def select(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> Any:
         dtypes = context.meta[_DTYPES]
         return of_dtypes(value, dtypes, usual) if dtypes else value
 
-    def options(command: Command) -> Command:
-        dtype = click.option("--dtype", multiple=True, metavar="D", callback=_dtypes, is_eager=True,
-                             expose_value=False, help="Only cases of this dtype. Repeatable.")  # fmt: skip
-        globs = click.option("--select", multiple=True, metavar="GLOB", callback=select,
-                             help="Only cases whose id matches. Repeatable.")  # fmt: skip
-        return globs(dtype(command))
-
-    return options
+    return options(
+        click.option("--select", multiple=True, metavar="GLOB", callback=select,
+                     help="Only cases whose id matches. Repeatable."),
+        click.option("--dtype", multiple=True, metavar="D", callback=keep, is_eager=True,
+                     expose_value=False, help="Only cases of this dtype. Repeatable."),
+    )  # fmt: skip
 
 
+def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Make several options one decorator."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH)
 SELECT = selection()
-TIMEOUT_SECONDS = 120.0
+CASE_WORDS = click.argument("words", metavar="[VECTORS] CASE", nargs=-1, required=True)
+CRITERIA = options(
+    click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
+                 help="Demand this class of arithmetic, such as float16=float32. Repeatable."),
+    click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes."),
+    click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes."),
+    click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
+)  # fmt: skip
+"""What `chosen_criteria` takes."""
 TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
-                       type=click.FloatRange(min=0, min_open=True), callback=seconds,
+                       type=Seconds(min=0, min_open=True),
                        help="How long the runtime may take over one case.")  # fmt: skip
 JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                     "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
-MEMORY = click.option("--memory", metavar="SIZE", callback=size_in_bytes,
+MEMORY = click.option("--memory", metavar="SIZE", type=Size(),
                       help="Address space of each process of the runtime, such as 4G or 512M; "
                       "what needs more gets an error.")  # fmt: skip
 RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
     "COMMAND', a program in any language (check/protocol/README.md)."
 )
+
+
+def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
+    """Split `[VECTORS] CASE` into the vectors, None for the core ones, and the id or glob of the case.
+
+    Raises click.UsageError for more words, and for an empty one.
+    """
+    if len(words) > 2:
+        raise click.UsageError(f"unexpected {words[2]!r} after CASE")
+    if not all(words):
+        raise click.UsageError("an empty text is no case and no path; was a variable not set?")
+    *before, case = words
+    if before and Path(case).exists() and not Path(before[0]).exists():
+        before, case = [case], before[0]  # the other way round, which can only mean this
+    return (Path(before[0]) if before else None), case
 
 
 @contextlib.contextmanager
@@ -87,5 +147,6 @@ def opened_with_progress(
     """Open a set of vectors, and show the progress over its selected cases."""
     from ...vectors.vector_set import open_set
 
-    with open_set(path, select) as vectors, progress_over_cases(what, vectors) as progress:
+    vectors = open_set(path, select)
+    with progress_over_cases(what, vectors) as progress:
         yield vectors, progress

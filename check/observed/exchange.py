@@ -71,8 +71,6 @@ def ask(
     vectors: VectorSet,
     out: Path,
     advance: Callable[[int], None] = lambda _: None,
-    *,
-    force: bool = False,
 ) -> Iterator[Asked]:
     """Write the questions of a set of vectors into the directory `out`; yield what was written.
 
@@ -84,9 +82,7 @@ def ask(
         raise nothing_selected(vectors.select)
     for file, blocks in vectors.wanted:
         file.verify_content(blocks)
-        yield _write(
-            file, blocks, exchange(out, file.relative), vectors.select, advance, force=force
-        )
+        yield _write(file, blocks, exchange(out, file.relative), vectors.select, advance)
 
 
 def _write(
@@ -95,13 +91,11 @@ def _write(
     files: Exchange,
     select: Sequence[str],
     advance: Callable[[int], None],
-    *,
-    force: bool,
 ) -> Asked:
     count = size = 0
     with writing_to(files.questions):
         files.questions.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(files.questions, mark=_BEGINS, force=force) as file:
+    with whole_file(files.questions, mark=_BEGINS) as file:
         size += file.write(hello_lines())
         for path in blocks:
             for _, block in vectors.block(path).selected(select):

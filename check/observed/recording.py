@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...cases.errors import VectorFileError
-from ...cases.files import check_replaceable
+from ...cases.files import check_replaceable, is_forced
 from ...cases.selection import nothing_selected, selected
 from ...vectors.hdf5 import OUTPUTS
 from ...vectors.hdf5_writing import (
@@ -32,8 +32,6 @@ def record(
     source: Source,
     out: Path,
     advance: Callable[[int], None] = lambda _: None,
-    *,
-    force: bool = False,
 ) -> Iterator[tuple[str, Counter[str]]]:
     """Write an outputs file per vector file; yield its path and how many cases have each status.
 
@@ -42,11 +40,11 @@ def record(
     VectorFileError, before anything is asked, where a place holds outputs that would be lost, or is that of
     one file and a directory is needed.
     """
-    places = _places(vectors, out, force=force)
+    places = _places(vectors, out)
     found = observe(vectors, source, advance)
     for path, asked in places:
         counts: Counter[str] = Counter()
-        with new_outputs_file(path, source.name, source.version, force=force) as writer:
+        with new_outputs_file(path, source.name, source.version) as writer:
             parts = _take(found, len(asked))
             for block, some in groupby(parts, key=lambda part: part.stored.path):
                 slices = list(some)
@@ -71,7 +69,7 @@ class _Place(NamedTuple):
     asked: set[str]
 
 
-def _places(vectors: VectorSet, out: Path, *, force: bool) -> list[_Place]:
+def _places(vectors: VectorSet, out: Path) -> list[_Place]:
     """Find where the outputs of each vector file stand; GrucibleError where they cannot."""
     alone = vectors.path is not None and vectors.path.is_file()
     if not alone and (out.is_file() or (out.suffix == ".h5" and not out.exists())):
@@ -84,8 +82,8 @@ def _places(vectors: VectorSet, out: Path, *, force: bool) -> list[_Place]:
     for file, blocks in vectors.wanted:
         path = out if alone else out / file.relative
         asked = {i for ids in blocks.values() for i in ids if selected(i, vectors.select)}
-        prepare_place(path, OUTPUTS, force=force)
-        if not force:
+        prepare_place(path, OUTPUTS)
+        if not is_forced():
             _check_lost(path, asked)
         places.append(_Place(path, asked))
     return places
@@ -130,11 +128,9 @@ def check_outputs_place(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_outputs_file(
-    path: Path, runtime: str, version: str, *, force: bool = False
-) -> Iterator[OutputsWriter]:
+def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
     """Write an outputs file; it appears at `path`, whole, when the block ends without error."""
-    with new_file(path, OUTPUTS, force=force) as file:
+    with new_file(path, OUTPUTS) as file:
         write_text_attribute(file, "runtime", runtime)
         write_text_attribute(file, "runtime_version", version)
         yield OutputsWriter(file)

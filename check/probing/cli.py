@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ...cases.console import format_command, say
-from ..commands.option_values import seconds
+from ..commands.options import Seconds
 
 
 @click.command("probe")
 @click.argument("words", metavar="'exec: COMMAND'", nargs=-1, required=True)
 @click.option("--timeout", default=10.0, show_default=True, metavar="SECONDS",
-              type=click.FloatRange(min=0, min_open=True), callback=seconds,
+              type=Seconds(min=0, min_open=True),
               help="How long the program may take for each step.")  # fmt: skip
 def probe_command(words: tuple[str, ...], timeout: float) -> None:
     """Talk to a program step by step, and say what is wrong with its protocol.

@@ -11,7 +11,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
-from ..refusals.refusal import Refusal
+from ..refusals import Refusal
 from ..reports.json import refusal_value
 from ..reports.text import as_markdown, fit, group, mask, page_head, width, wrap
 from .profile import AGAIN, Profile, Row, Status

@@ -30,8 +30,7 @@ from ..judging.criterion import chosen_criteria
 from ..judging.judge import judge_one
 from ..observed.pool import RuntimePool
 from ..observed.source import FromRuntime, Source, observe_block
-from ..refusals.asking import refusals
-from ..refusals.refusal import Refusal
+from ..refusals import Refusal, refusals
 from ..report import Report
 from ..reports.findings import report_broken_diagnosis
 from ..verdict import Demand, judge

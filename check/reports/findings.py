@@ -12,7 +12,7 @@ from ..diagnosis.finding import Diagnosis, Finding
 from ..globs import find_globs
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Use
-from ..refusals.refusal import Outcome, Refusal, counts
+from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
 from .text import SHOWN, fit, group, list_some, mask, plural, width, wrap
 

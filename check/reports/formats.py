@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ...cases.console import escape, escape_commands
 from ..judging.case_result import CaseResult
-from ..refusals.refusal import Refusal
+from ..refusals import Refusal
 from ..report import Report
 from .findings import diagnosis_lines, first_to_look_at, paragraph, plainest, sentence
 from .terminal import headline, table_rows

@@ -12,7 +12,7 @@ from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
 from ..judging.expectations import Use
 from ..judging.grade import Grade
-from ..refusals.refusal import Refusal
+from ..refusals import Refusal
 from ..report import Report
 
 _PLURAL = {"error": "errors"}

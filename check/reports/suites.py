@@ -161,7 +161,7 @@ def audit(suite: Suite) -> Audited:
         vectors = open_set(suite.vectors)
         report = judge(vectors, FromOutputs(outputs, vectors), Demand())
         report_broken_diagnosis(report.diagnosis)
-    return Audited(suite, score(suite.vectors, limits=limits), report)
+    return Audited(suite, score(open_set(suite.vectors), limits=limits), report)
 
 
 def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:

@@ -12,8 +12,7 @@ from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
 from ..observed.observations import ORIGINS
-from ..reach import in_words
-from ..report import CORE, Report
+from ..report import CORE, Report, in_words
 from .findings import (
     diagnosis_in_short,
     diagnosis_lines,

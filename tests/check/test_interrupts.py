@@ -18,7 +18,7 @@ from judged import judge_source
 from grucible import Question
 from grucible.cases.dtypes import Array
 from grucible.check import verdict
-from grucible.check.commands.written import Written
+from grucible.check.commands.checking import Reporting
 from grucible.check.diagnosis.finding import Diagnosis
 from grucible.check.observed.source import FromRuntime
 from grucible.check.report import Report
@@ -65,8 +65,10 @@ def test_a_report_that_is_being_written_is_written(
         return text(self, reports)
 
     monkeypatch.setattr(Format, "text", pressed)
-    to = Written([f"{name}={tmp_path / name}" for name in ("json", "junit")], "quiet")
-    to.tell([report])
+    to = Reporting(
+        [f"{name}={tmp_path / name}" for name in ("json", "junit")], quiet=True, as_json=False
+    )
+    to.report([report])
     assert json.loads((tmp_path / "json").read_text())["verdict"] == "conforms"
     assert (tmp_path / "junit").read_text().startswith("<?xml")
     with pytest.raises(KeyboardInterrupt):

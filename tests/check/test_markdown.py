@@ -14,6 +14,7 @@ from grucible.check.reports.text import as_code, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
 from grucible.vectors.find import CORE
+from grucible.vectors.vector_set import open_set
 
 HOSTILE = "`b`c |<img src=x>*[l](javascript:alert(1)) @octocat ##[error]x __a__"
 SHOWN = (
@@ -56,7 +57,7 @@ def test_a_page_of_profiles_shows_what_a_program_says() -> None:
 
 
 def test_a_page_of_suites_shows_what_their_files_are_called() -> None:
-    found = score(CORE / "openvino/gru_cell/plain.h5", misreading="bias-ignored")
+    found = score(open_set(CORE / "openvino/gru_cell/plain.h5"), "bias-ignored")
     suite = Audited(Suite(Path("a|<img src=x> [l](b).h5")), found, None)
     table = [line for line in audit_lines([suite], "grucible audit") if line[:1] == "|"]
     assert sum(r"| a\|&lt;img src=x&gt; \[l\](b) |" in row for row in table) == 2

@@ -11,7 +11,7 @@ from printed import sentence_of
 from grucible import GrucibleError, Question, Unsupported, load_vectors, verify
 from grucible.check.judging.case_result import CaseResult, CaseVerdict
 from grucible.check.judging.expectations import Expectation
-from grucible.check.reach import Reach, reach
+from grucible.check.report import Reach, reach
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 

@@ -15,8 +15,7 @@ from grucible.check.expecting import load_expectations
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
-from grucible.check.refusals.asking import refusals
-from grucible.check.refusals.refusal import Refusal, counts
+from grucible.check.refusals import Refusal, counts, refusals
 from grucible.check.runtimes.runtime import describe_runtime
 
 from . import heedless

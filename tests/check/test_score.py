@@ -20,6 +20,7 @@ from grucible.gen.variants.catalogue import CATALOGUE, variants_of
 from grucible.gen.variants.evaluate import catches
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
+from grucible.vectors.vector_set import open_set
 
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_vectors
@@ -47,7 +48,7 @@ def whole(computed: list[tuple[Block, list[tuple[Variant, Array]]]]) -> Score:
             "grucible.check.score.catches",
             lambda block, *_: known[block.operator, block.path],
         )
-        return score(None, select=("*/core*/*",))
+        return score(open_set(None, ("*/core*/*",)))
 
 
 def test_the_core_vectors_catch_every_misreading_at_every_dtype(whole: Score) -> None:
@@ -78,7 +79,7 @@ def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> 
 
 
 def test_where_a_misreading_is_visible() -> None:
-    found = score(None, misreading="lbr-ignored", select=("*/core*/*",))
+    found = score(open_set(None, ("*/core*/*",)), "lbr-ignored")
     for operator in found.caught:
         where = found.visible_where(operator, "lbr-ignored")
         [(attribute, values)] = [

@@ -1,0 +1,257 @@
+"""The commands about one case: `grucible show`, `trace` and `shrink`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...cases.console import format_command, put, say
+from ...cases.files import FORCE
+from ...cases.process import interruption_status
+from .options import (
+    CASE_WORDS,
+    CRITERIA,
+    FILE,
+    MEMORY,
+    PATH,
+    RUNTIME_HELP,
+    TIMEOUT,
+    TIMEOUT_SECONDS,
+    Seconds,
+    vectors_and_case,
+)
+
+if TYPE_CHECKING:
+    from ...cases.question import Question
+    from ...vectors.vector_set import VectorSet
+    from ..observed.source import Source
+    from ..shrinking.shrink import Shrunk
+
+
+@click.command("show")
+@CASE_WORDS
+@click.option("--full", is_flag=True, help="Print arrays whole.")
+@click.option("--script", metavar="NAME", help="Print a script that asks the runtime NAME this case "
+              "without grucible, for a bug report; `onnx` saves a test of ONNX's.")  # fmt: skip
+def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None:
+    """Show one case: what it asks, its inputs, its expected outputs.
+
+    CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
+    without it, the core vectors installed with grucible.
+
+    Exit status 0: shown; 2: bad usage or input, such as a CASE that is none; 70: an error of grucible's
+    own; 130: interrupted by Ctrl-C.
+    """
+    from ..reports.show import find_case, show_lines
+
+    vectors, wanted = vectors_and_case(words)
+    if script is None:
+        for line in show_lines(vectors, wanted, full):
+            say(line)
+        return
+    if full:
+        raise click.UsageError("--full does not go with --script, which holds every number")
+    from ..scripts.script import observed_lines, refuse_large
+    from ..scripts.script import script as script_of
+
+    case = find_case(vectors, wanted)[0].case(0)
+    refuse_large(case)
+    operands = [*map(str, [vectors] if vectors else []), case.id]
+    made_by = format_command("show", operands, ["--script", script])
+    put(script_of(case, script, observed_lines(case, script, TIMEOUT_SECONDS), made_by))
+
+
+@click.command("trace")
+@CASE_WORDS
+@click.option("--runtime", metavar="NAME", help=f"Against what it gives. {RUNTIME_HELP}")
+@click.option("--against", type=PATH, metavar="OUTPUTS",
+              help="Against outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
+@click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this one.")
+@click.option("--row", type=click.IntRange(0), metavar="N", help="Only this row of the batch.")
+@click.option("--step", type=click.IntRange(0), metavar="N",
+              help="Only this step, in the order of processing.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Print every row, step and number.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--npz", type=FILE, metavar="FILE",
+              help="Write all arrays into an .npz file, and print no steps.")  # fmt: skip
+@TIMEOUT
+@MEMORY
+@FORCE
+def trace_command(
+    words: tuple[str, ...],
+    runtime: str | None,
+    against: Path | None,
+    direction: str | None,
+    row: int | None,
+    step: int | None,
+    full: bool,
+    as_json: bool,
+    npz: Path | None,
+    timeout: float,
+    memory: int | None,
+) -> None:
+    """Show every step of one case, exact: from a failure to its cause.
+
+    Of each direction and row, in the order of processing: pre-activations, gates, what the reset
+    gate multiplies, the candidate and the state; proven, and rounded once to the case's dtype. All
+    count from 0. CASE is a case id, or a glob that matches one. VECTORS is a vector file or a
+    directory of them; without it, the core vectors installed with grucible.
+
+    With --runtime or --against: the first step, row and unit where the observed states leave the
+    exact ones by more than their tolerance, and which steps are wrong by themselves, from the
+    observed state before them. Then the exit status is 0 if the case passes, and 1 if not.
+
+    \b
+    grucible trace onnx.GRU-14/plain/float32/lbr1 --row 0 --step 1
+    grucible trace openvino.GRUCell-3/plain/float32/lbr --runtime my_gru:run
+    """
+    from ...cases.files import check_replaceable, write_whole
+    from ...cases.selection import literal
+    from ...vectors.vector_set import open_set
+    from ..reports.show import find_case
+    from ..reports.trace import against_lines, head_lines, step_lines
+    from ..tracing.trace import (
+        MARK,
+        Part,
+        Traced,
+        trace,
+        trace_json,
+        trace_npz,
+        traced_against,
+    )
+
+    vectors, wanted = vectors_and_case(words)
+    if npz:
+        check_replaceable(npz, MARK)
+    block, file = find_case(vectors, wanted)
+    opened = open_set(vectors, (literal(block.ids[0]),))
+    with _source(runtime, against, timeout, memory, opened) as source:
+        exact, part = trace(block.case(0)), Part(direction, row, step)
+        part.check(exact.directions)
+        traced = traced_against(exact, opened, source) if source else Traced(exact)
+    if npz:
+        write_whole(npz, trace_npz(traced), mark=MARK)
+        say(f"{npz}: written", err=as_json)
+    if as_json:
+        put(trace_json(traced, part))
+    else:
+        steps = () if npz else step_lines(traced, part, full=full)
+        for line in (*head_lines(traced.trace, file), *against_lines(traced, full=full), *steps):
+            say(line)
+    raise SystemExit(0 if traced.found is None or traced.found.passed else 1)
+
+
+@contextlib.contextmanager
+def _source(
+    runtime: str | None,
+    outputs: Path | None,
+    timeout: float,
+    memory: int | None,
+    vectors: VectorSet,
+) -> Iterator[Source | None]:
+    """Open what is compared with the exact steps, if anything."""
+    from ..observed.exchange import outputs_at
+    from ..observed.pool import RuntimePool
+
+    if runtime is not None and outputs is not None:
+        raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
+    if memory is not None and runtime is None:
+        raise click.UsageError("--memory goes with --runtime")
+    if runtime is not None:
+        with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
+            yield pool
+    else:
+        yield outputs_at(outputs, vectors) if outputs else None
+
+
+@click.command("shrink")
+@CASE_WORDS
+@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
+@click.option("-o", "--out", default="shrunk.h5", show_default=True, metavar="FILE", type=FILE,
+              help="Vector file for the smaller case.")  # fmt: skip
+@click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
+              type=Seconds(0, min_open=True),
+              help="How long to look for something smaller.")  # fmt: skip
+@CRITERIA
+@TIMEOUT
+@MEMORY
+@FORCE
+def shrink_command(
+    words: tuple[str, ...],
+    runtime: str,
+    out: Path,
+    seconds: float,
+    timeout: float,
+    memory: int | None,
+    **criteria: Any,
+) -> None:
+    """Find the smallest case that still fails the way CASE does.
+
+    Rows, steps, units, inputs and attributes are left out, and numbers are made rounder, as long as
+    the runtime is still wrong in the same way. Every smaller question gets its exact answer, so the
+    smaller case is as good as the first one. Its id ends with that of CASE.
+
+    Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 129, 130 or 143:
+    ended by SIGHUP, Ctrl-C or SIGTERM, and the smallest case so far is written.
+    """
+    from ...gen.posed import Posed, write_answered
+    from ...vectors.hdf5 import VECTORS
+    from ...vectors.hdf5_writing import prepare_place
+    from ..judging.criterion import chosen_criteria
+    from ..observed.isolated import ENDLESS
+    from ..observed.pool import RuntimePool
+    from ..reports.show import find_case
+    from ..shrinking.shrink import shrink
+
+    demanded = chosen_criteria(**criteria)
+    vectors, wanted = vectors_and_case(words)
+    block, _ = find_case(vectors, wanted)
+    prepare_place(out, VECTORS)
+    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
+        found = shrink(block, pool, demanded, seconds, _draw, interruptible=True)
+        if sys.stderr.isatty():
+            put("\r\033[K", err=True)
+        name = f"{pool.name} {pool.version}".strip()
+    question = found.question
+    about = f"shrunk from {block.ids[0]}, which {name} gets wrong"
+    write_answered(out, [Posed(question.id, lambda: question)], about)
+    for line in _format_shrunk(found, block.ids[0], name, out):
+        say(line)
+    if found.interrupted:
+        raise SystemExit(interruption_status())
+
+
+def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
+    """Format what was found."""
+    from ..reports.findings import how_far_off, id_line
+    from ..reports.text import wrap
+
+    yield id_line(first_id, 0)
+    yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
+    if found.first.looks_like:
+        yield from wrap(f"looks like: {found.first.looks_like}", indent=2, more=4)
+    last = {(one.rpartition(" ")[0] if one[-1:].isdigit() else one): one for one in found.left_out}
+    smaller = f"made smaller: {', '.join(last.values())}"
+    yield ""
+    yield from wrap(smaller if last else "nothing of it can be left out", indent=0, more=2)
+    yield from ("", "what is left fails the same way:", id_line(found.question.id, 2))
+    yield from wrap(how_far_off(found.result), indent=4)
+    inputs = found.question.inputs.items()
+    sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
+    yield from wrap(f"inputs: {sizes}", indent=4, more=6)
+    ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
+    late = f"; {ended} before it was as small as can be" if ended else ""
+    yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False)
+    yield f"see: {format_command('show', [out, '*'])}"
+
+
+def _draw(question: Question) -> None:
+    """Show how large the smallest case is, in place, where standard error is a terminal."""
+    if sys.stderr.isatty():
+        numbers = sum(array.size for array in question.inputs.values())
+        put(f"\r\033[K{numbers} numbers", err=True)

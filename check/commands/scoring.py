@@ -1,0 +1,110 @@
+"""The commands about the strength of vectors: `grucible score` and `audit`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...cases.console import format_command, put, say
+from ...cases.files import FORCE, check_replaceable, write_whole
+from .options import FILE, SELECT, VECTORS, opened_with_progress
+
+if TYPE_CHECKING:
+    from ...gen.variants.evaluate import Limits
+    from ..reports.suites import Suite
+
+_PAGE = rb"# Other people's suites\n"
+"""The start of the page, by which an earlier one is known."""
+
+
+@click.command("score")
+@VECTORS
+@click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
+              "suite does that knows no better.")  # fmt: skip
+@click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
+@click.option(
+    "--pairs", is_flag=True, help="By the pair of each case, as an export to onnx has it."
+)
+@SELECT
+def score_command(
+    vectors: Path | None,
+    misreading: str,
+    as_json: bool,
+    rtol: float | None,
+    atol: float | None,
+    pairs: bool,
+    select: tuple[str, ...],
+) -> None:
+    """Show which misreadings of the specification vectors would catch.
+
+    Every misreading of the catalogue is computed for every case and compared with the stored answers,
+    at the loosest tolerance of the dtype. Exit status 1 where fewer than three cases of a dtype
+    catch one.
+    """
+    from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
+    from ..judging.criterion import chosen_criteria
+    from ..reports.suites import score_json, score_lines
+    from ..score import score
+
+    limits: Limits | None = by_own_pairs if pairs else None
+    if rtol is not None or atol is not None:
+        if pairs:
+            raise click.UsageError("--pairs does not go with --rtol and --atol")
+        chosen_criteria(rtol=rtol, atol=atol)  # finite
+        limits = by_pair(Pair(rtol or 0.0, atol or 0.0))
+    with opened_with_progress("scoring", vectors, select) as (opened, progress):
+        found = score(opened, misreading, progress.advance, limits)
+    if as_json:
+        put(score_json(found))
+    else:
+        for line in score_lines(found, detail=bool(misreading)):
+            say(line)
+    raise SystemExit(1 if found.weak() or any(found.undeciding.values()) else 0)
+
+
+@click.command("audit")
+@click.argument("suites", metavar="SUITE...", nargs=-1, required=True)
+@click.option("-o", "--out", type=FILE, help="Write the page here, instead of printing it.")
+@FORCE
+def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
+    """Show what other people's suites would never notice, as a page.
+
+    SUITE is a vector file that `grucible import` made, and what the suite's
+    own harness admits: FILE.h5:RTOL:ATOL, such as onnx.h5:1e-3:1e-7. Without
+    numbers the derived tolerances count. What the suite expects is judged, too,
+    where FILE.outputs.h5 stands beside.
+    """
+    from ..reports.suites import audit, audit_lines
+
+    if out:
+        check_replaceable(out, _PAGE)
+    found = [audit(_suite(text)) for text in suites]
+    command = format_command("audit", (Path(text).name for text in suites))
+    lines = list(audit_lines(found, command))
+    if out:
+        write_whole(out, "".join(f"{line}\n" for line in lines), mark=_PAGE)
+        return
+    for line in lines:
+        say(line)
+
+
+def _suite(text: str) -> Suite:
+    """Parse FILE.h5, or FILE.h5:RTOL:ATOL."""
+    from ...vectors.exchange.rtol_atol import Pair
+    from ..reports.suites import Suite
+
+    if Path(text).exists() or text.count(":") < 2:
+        return Suite(Path(text))
+    name, *numbers = text.rsplit(":", 2)
+    try:
+        pair = Pair(*map(float, numbers))
+    except ValueError:
+        raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL") from None
+    if not all(math.isfinite(number) and number >= 0 for number in pair):
+        raise click.UsageError(f"{text}: RTOL and ATOL are not finite, or negative")
+    return Suite(Path(name), pair)

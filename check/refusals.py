@@ -1,0 +1,196 @@
+"""What a runtime makes of questions that it must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..cases.dtypes import Array, Arrays
+from ..cases.invalid.questions import InvalidQuestion, invalid_questions
+from ..cases.question import Question, TensorType
+from ..vectors.difference import difference
+from .judging.expectations import Expectation, Expectations, of_invalid, says
+from .observed.source import Reply, Source, held_to
+
+Outcome = Literal["refused", "obvious", "garbage", "crash", "unasked"]
+ACCEPTED: tuple[Outcome, ...] = ("obvious", "garbage", "crash")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What became of the question `id`, in which one thing is wrong.
+
+    `defect` is that thing's name, `about` says it in a sentence, and `ledger` is a link to the entry that
+    says where the text forbids it. The `outcome` is
+
+    * refused: an error was raised, or Unsupported; `message` is its text;
+    * obvious: outputs came back as if nothing were wrong;
+    * garbage: any other outputs did; `message` says what is wrong with them;
+    * crash: the process died or did not answer; `message` says how;
+    * unasked: refusing it would say nothing, for the valid question it is made from is not answered either.
+
+    Where it does not `decide`, the text leaves open what happens. `answered` says that outputs came back as
+    they were asked for: then `message` is the judge's own. `expected` is the known finding that
+    names it.
+    """
+
+    id: str
+    operator: str
+    dtype: str
+    defect: str
+    about: str
+    ledger: str
+    outcome: Outcome
+    message: str = ""
+    decides: bool = True
+    answered: bool = False
+    expected: Expectation | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the runtime did not refuse what it was asked."""
+        return self.outcome in ACCEPTED
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the runtime accepted what the text forbids."""
+        return self.decides and self.accepted
+
+
+def counts(refusals: Sequence[Refusal]) -> dict[Outcome, int]:
+    """How many have each outcome."""
+    found: dict[Outcome, int] = dict.fromkeys(("refused", *ACCEPTED, "unasked"), 0)
+    for one in refusals:
+        found[one.outcome] += 1
+    return found
+
+
+def refusals(
+    source: Source,
+    operators: Collection[str] = (),
+    dtypes: Collection[str] = (),
+    select: Sequence[str] = (),
+    expectations: Sequence[Expectation] = (),
+) -> list[Refusal]:
+    """What a runtime makes of the invalid questions of some operators and dtypes, or of all, whose id a
+    glob of `select` matches.
+
+    `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
+    in this process, where a crash ends whoever asks. The valid questions are asked first; what is made from
+    one that is not answered is not asked. An expectation counts where its glob names `/invalid/`: one that is
+    about wrong numbers explains nothing here.
+    """
+    asked = list(invalid_questions(operators, dtypes, select))
+    valid = {one.valid.id: one.valid for one in asked}
+    said = dict(zip(valid, source.answer(valid.values()), strict=True))
+    answered = {name for name, reply in said.items() if not _unanswered(valid[name].outputs, reply)}
+    worth = [one for one in asked if one.valid.id in answered]
+    replies = source.answer([one.question for one in worth])
+    given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
+    known = Expectations(list(filter(of_invalid, expectations)))
+    return [_refusal(one, said[one.valid.id], given.get(one.id), known) for one in asked]
+
+
+def _unanswered(wanted: Mapping[str, TensorType], reply: Reply) -> str:
+    """Why a question of these outputs has no answer; "" where it has one."""
+    held = held_to(wanted, reply)
+    return "" if held.status == "ok" else held.message or held.status
+
+
+def _refusal(
+    asked: InvalidQuestion, valid: Reply, given: Reply | None, known: Expectations
+) -> Refusal:
+    outcome: Outcome = "unasked"
+    message = _unanswered(asked.valid.outputs, valid)
+    answered = False
+    if given is not None:
+        outcome, message = graded(asked, valid, given)
+        answered = not _unanswered(asked.question.outputs, given)
+    question, defect = asked.question, asked.defect
+    one = Refusal(
+        id=asked.id,
+        operator=question.operator,
+        dtype=question.dtype,
+        defect=defect.name,
+        about=defect.about,
+        ledger=asked.ledger,
+        outcome=outcome,
+        message=message,
+        decides=defect.decides,
+        answered=answered,
+    )
+    return expected_refusal(one, known)
+
+
+def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
+    """What became of an invalid question, with the expectation of such questions that names it, unless that
+    says a message and another one was seen, or numbers."""
+    expected = known.of(one.id)
+    if expected and one.wrong and expected.message:
+        held = not one.answered and says(one.message, expected.message)
+        expected = expected if held else None
+    return replace(one, expected=expected)
+
+
+def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome, str]:
+    """The outcome of an invalid question, and what is said of it.
+
+    `valid` is what the runtime said to the valid question, which it answered, and `given` what it said to
+    the invalid one. Outputs are the obvious thing where they are those of the valid question again, be they
+    right or wrong, or are near the exact answer of a question that this one may be taken for.
+    """
+    if given.status != "ok":
+        if given.fault and given.fault.kind != "raised":
+            return ("crash" if given.fault.kind == "crashed" else "garbage"), given.message
+        return ("unasked" if given.status == "missing" else "refused"), given.message
+    held = held_to(asked.question.outputs, given)
+    if held.status != "ok":
+        return "garbage", held.message
+    if _same(valid.outputs, given.outputs) or _near(asked.may_be_taken_for(), given.outputs):
+        return "obvious", ""
+    return "garbage", _what_is_wrong(given.outputs, valid.outputs)
+
+
+def _same(one: Arrays, other: Arrays) -> bool:
+    return all(np.array_equal(one[name], array) for name, array in other.items())
+
+
+def _near(taken_for: Iterable[Question], outputs: Arrays) -> bool:
+    """Whether outputs are those of any of some questions, at the loosest tolerance of the dtype."""
+    from ..gen.posed import (
+        answer,  # the exact evaluation, slow to import, and seldom needed
+    )
+
+    for question in taken_for:
+        for right in answer(question).answers.values():
+            limits = right.tolerances.values()
+            if all(
+                (
+                    _off(outputs, right.outputs, name) <= np.max([one[name] for one in limits], 0)
+                ).all()
+                for name in right.outputs
+            ):
+                return True
+    return False
+
+
+def _off(outputs: Arrays, right: Arrays, name: str) -> Array:
+    return difference(outputs[name].astype(np.float64), right[name].astype(np.float64))
+
+
+def _what_is_wrong(outputs: Arrays, valid: Arrays) -> str:
+    """How outputs differ from those of the valid question."""
+    bad = [
+        name for name, array in outputs.items() if not np.isfinite(array.astype(np.float64)).all()
+    ]
+    if bad:
+        return (
+            f"{' and '.join(bad)} {'has' if len(bad) == 1 else 'have'} numbers that are not finite"
+        )
+    if all(not array.any() for array in outputs.values()):
+        return "all numbers are zero"
+    most = max(float(_off(outputs, valid, name).max(initial=0.0)) for name in outputs)
+    return f"off by up to {most:.3g} from the outputs of the valid question"

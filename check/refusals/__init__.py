@@ -1,1 +1,0 @@
-"""What a runtime makes of questions that it must refuse."""
