@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..observed.source import Source
     from ..report import Report
     from ..reports.formats import Format
+    from ..verdict import Demand
 
     Finish = Callable[[Report, Path | None, Sequence[str]], Report]
 
@@ -79,20 +80,15 @@ def check_command(
     runtimes: tuple[str, ...],
     outputs: Path | None,
     select: tuple[str, ...],
-    require: tuple[str, ...],
-    strict: bool,
     expect: Path | None,
     write_expect: Path | None,
-    allow_stale: bool,
     reports: tuple[str, ...],
     quiet: bool,
     as_json: bool,
-    no_diagnose: bool,
-    recompute: float | None,
     timeout: float,
     memory: int | None,
     jobs: int | None,
-    **criteria: Any,
+    **demanded: Any,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
@@ -105,23 +101,18 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    from ..judging.criterion import chosen_criteria
-
-    demanded = chosen_criteria(**criteria)
     to = Reporting(reports, quiet=quiet, as_json=as_json)
     to.check(len(runtimes), write_expect)
-    expectations, finish = _expected(expect, write_expect, len(runtimes), no_diagnose=no_diagnose)
+    diagnose = not demanded.pop("no_diagnose")
+    expectations, finish = _expected(expect, write_expect, len(runtimes), diagnose=diagnose)
     with to.at_the_end() as found:
         for runtime in runtimes or (None,):
-            with _source(runtime, outputs, timeout, jobs, memory, strict) as source:
+            with _source(runtime, outputs, timeout, jobs, memory, demanded["strict"]) as source:
                 from ...vectors.vector_set import open_set
-                from ..verdict import Demand, judge  # takes as long as the runtime's process
+                from ..verdict import judge  # takes as long to import as the runtime to start
 
-                demand = Demand(
-                    demanded, expectations, require, not no_diagnose, strict, allow_stale,
-                    recompute or 0.0,
-                )  # fmt: skip
                 opened = open_set(vectors, select)
+                demand = _demand(expectations, diagnose=diagnose, **demanded)
                 with progress_over_cases("checking", opened) as progress:
                     report = judge(
                         opened, source(opened), demand, interruptible=True, advance=progress.advance
@@ -129,10 +120,28 @@ def check_command(
             report = replace(report, asked=runtime or "", outputs=str(outputs or ""))
             found.append(finish(report, vectors, select))
             if report.interrupted:
-                break
-    if found[-1].interrupted:
-        raise SystemExit(interruption_status())
+                raise SystemExit(interruption_status())
     raise SystemExit(max(report.exit_status for report in found))
+
+
+def _demand(
+    expectations: Sequence[Expectation],
+    *,
+    diagnose: bool,
+    require: tuple[str, ...],
+    strict: bool,
+    allow_stale: bool,
+    recompute: float | None,
+    **criteria: Any,
+) -> Demand:
+    """Put what the options demand into one value."""
+    from ..judging.criterion import chosen_criteria
+    from ..verdict import Demand
+
+    return Demand(
+        chosen_criteria(**criteria), expectations, require, diagnose, strict, allow_stale,
+        recompute or 0.0,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -165,7 +174,7 @@ def _source(
 
 
 def _expected(
-    expect: Path | None, write_expect: Path | None, runtimes: int, *, no_diagnose: bool
+    expect: Path | None, write_expect: Path | None, runtimes: int, *, diagnose: bool
 ) -> tuple[list[Expectation], Finish]:
     """Load a list of expectations, and say what to do with the report: a list may have to be written."""
     from ..expecting import apply_expectations, load_expectations
@@ -177,7 +186,7 @@ def _expected(
         return (load_expectations(expect) if expect else []), lambda report, *_: report
     if expect:
         raise click.UsageError("--write-expect names the list by itself; leave --expect out")
-    if no_diagnose:
+    if not diagnose:
         raise click.UsageError("--write-expect needs the diagnosis; leave --no-diagnose out")
     path = write_expect
     if not path.parent.is_dir():
