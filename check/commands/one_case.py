@@ -86,14 +86,12 @@ def trace_command(
     words: tuple[str, ...],
     runtime: str | None,
     against: Path | None,
-    direction: str | None,
-    row: int | None,
-    step: int | None,
     full: bool,
     as_json: bool,
     npz: Path | None,
     timeout: float,
     memory: int | None,
+    **part_of: Any,
 ) -> None:
     """Show every step of one case, exact: from a failure to its cause.
 
@@ -131,7 +129,7 @@ def trace_command(
     block, file = find_case(vectors, wanted)
     opened = open_set(vectors, (literal(block.ids[0]),))
     with _source(runtime, against, timeout, memory, opened) as source:
-        exact, part = trace(block.case(0)), Part(direction, row, step)
+        exact, part = trace(block.case(0)), Part(**part_of)
         part.check(exact.directions)
         traced = traced_against(exact, opened, source) if source else Traced(exact)
     if npz:
