@@ -23,18 +23,17 @@ from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import (
-    TOO_MANY,
+    HOW,
+    UNEXPLAINED,
+    BadExpectation,
     Expectation,
     Expectations,
     Instead,
-    Unsayable,
     Use,
     check_globs,
     of_invalid,
-    one_too_many,
     says,
 )
-from .judging.sayable import HOW, UNEXPLAINED
 from .refusals import Refusal, expected_refusal
 from .report import Report
 
@@ -53,8 +52,7 @@ def load_expectations(path: Path) -> list[Expectation]:
 def parse_expectations(document: Document) -> list[Expectation]:
     """Parse the expectations of a YAML document that is a list; SpecError, with the line, for others."""
     found = [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
-    if (index := one_too_many(found)) is not None:
-        raise document.error((index,), TOO_MANY)
+    check_globs(found)
     return found
 
 
@@ -72,8 +70,8 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
             raise document.error((index, field), "is missing")
     try:
         return Expectation(**entry, place=document.place((index,)))
-    except Unsayable as error:
-        raise document.error((index, error.field), error.said) from None
+    except BadExpectation as error:
+        raise document.error((index, error.field), error.why) from None
 
 
 def check_expectations(expectations: Sequence[Expectation], *, diagnosed: bool) -> None:

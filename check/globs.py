@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 from ..cases.selection import Ids, literal, matches
-from .judging.sayable import MOST_GLOB
+from .judging.expectations import MOST_GLOB
 
 _MAX_HOPELESS = 20
 """Maximum ids from which no glob can be made; then the others are not tried."""

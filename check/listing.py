@@ -21,8 +21,7 @@ from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, find_left_out, parse_expectations
 from .globs import find_globs
 from .judging.case_result import CaseResult
-from .judging.expectations import Expectation
-from .judging.sayable import HOW, UNEXPLAINED, is_misreading
+from .judging.expectations import HOW, UNEXPLAINED, Expectation, is_misreading
 from .refusals import Refusal
 from .report import Report
 from .reports.text import VARYING, mask

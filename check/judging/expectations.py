@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
 
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
 from ...cases.selection import MOST_GLOBS, Ids, is_glob, matches, matches_several, selected
-from .sayable import HOW, texts, unsayable
+from ...gen.tolerances.classes import CLASSES
 
-TOO_MANY = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
-"""What is said of the first that is too many."""
+MOST_GLOB = 400
+"""Maximum characters of a glob; the longest id of ours has some 150."""
+HOW = ("observed", "message", "diagnosis")
+"""The fields that say what is expected; each is a text or several texts."""
+UNEXPLAINED = "unexplained"
+"""The `diagnosis` of wrong numbers that nothing explains."""
+_MOST_NAME = 300
+"""Maximum characters of a misreading's name."""
+_NEAR = 0.5
 
 
-class Unsayable(GrucibleError):
-    """An expectation says, in a `field`, what it may not; `said` is what is wrong there."""
+class BadExpectation(GrucibleError):
+    """A `field` of an expectation is wrong; `why` says how."""
 
-    def __init__(self, cases: object, field: str, said: str) -> None:
-        super().__init__(f"the expectation of {cases!r}: {field}: {said}")
-        self.field, self.said = field, said
+    def __init__(self, cases: object, field: str, why: str) -> None:
+        super().__init__(f"the expectation of {cases!r}: {field}: {why}")
+        self.field, self.why = field, why
 
 
 @dataclass(frozen=True)
 class Expectation:
     """A known finding: the cases whose id matches the glob `cases` may fail, for this reason.
 
-    It says how, too: any of what `observed`, `message` and `diagnosis` name is expected, and nothing else. Of
-    wrong numbers, `observed` names classes of arithmetic, one of which they still hold, and `diagnosis` the
-    misreadings that explain them, alone or together. `message` has parts of what an error says, or of the
-    reason for being unsupported. Where all three are empty, any failure is expected. Each may be given as one
-    text, or as several. `place` is the file and line that it was read from.
-    Raises Unsayable for classes and misreadings that there are none of, and where a text is empty.
+    Any of what `observed`, `message` and `diagnosis` name is expected, and nothing else; where all three are
+    empty, any failure is. `observed` names classes of arithmetic, one of which wrong numbers still satisfy.
+    `diagnosis` names the misreadings that explain them, alone or together. `message` has parts of an error's
+    text, or of the reason for being unsupported. Each may be given as one text, or as several. `place` is the
+    file and line that it was read from.
+    Raises BadExpectation for unknown classes and misreadings, and for empty texts.
     """
 
     cases: str
@@ -44,12 +53,38 @@ class Expectation:
 
     def __post_init__(self) -> None:
         for name in HOW:
-            if isinstance(once := getattr(self, name), Iterator):  # gone after it is looked at
-                object.__setattr__(self, name, tuple(once))
-        if wrong := unsayable(vars(self)):
-            raise Unsayable(self.cases, *wrong)
-        for name in HOW:
-            object.__setattr__(self, name, texts(getattr(self, name)))
+            object.__setattr__(self, name, _texts(getattr(self, name)))
+        for name in ("cases", "reason", "link", *HOW):
+            value = getattr(self, name)
+            given = value if name in HOW else [value] if name != "link" or value != "" else []
+            if not all(isinstance(text, str) and text.strip() for text in given):
+                self._refuse(name, f"{value!r}; expected a text")
+        if len(self.cases) > MOST_GLOB:
+            self._refuse("cases", f"has more than {MOST_GLOB} characters")
+        for name in ("observed", "diagnosis"):
+            if getattr(self, name) and names_invalid(self.cases):
+                self._refuse(name, "is not for invalid questions, which have no answer")
+        self._check_names()
+
+    def _refuse(self, name: str, why: str) -> None:
+        raise BadExpectation(self.cases, name, why)
+
+    def _check_names(self) -> None:
+        classes = list(dict.fromkeys(one.name for found in CLASSES.values() for one in found))
+        for name in self.observed:
+            if name not in classes:
+                near, known = _nearest(name, classes), ", ".join(classes)
+                self._refuse(
+                    "observed", f"there is no class {name!r}{near}; expected one of {known}"
+                )
+        for name in self.diagnosis:
+            if name != UNEXPLAINED and not is_misreading(name):
+                from ...gen.variants.catalogue import CATALOGUE
+                from ...gen.variants.known import UNLISTED
+
+                near = _nearest(name, [*CATALOGUE, *UNLISTED])
+                why = f"there is no misreading {name!r}{near}; `grucible score` lists them"
+                self._refuse("diagnosis", why)
 
     @property
     def says_how(self) -> bool:
@@ -60,18 +95,41 @@ class Expectation:
     def in_words(self) -> str:
         """What is expected, in words."""
         messages = " or ".join(f'"{part}"' for part in self.message)
-        said = (
+        parts = (
             f"observed {' or '.join(self.observed)}" if self.observed else "",
             f"message {messages}" if messages else "",
             f"diagnosis {', '.join(self.diagnosis)}" if self.diagnosis else "",
         )
-        return "; or ".join(filter(None, said)) or "any failure"
+        return "; or ".join(filter(None, parts)) or "any failure"
+
+
+def _texts(value: Any) -> tuple[Any, ...]:
+    """Take a text for one, and anything but a collection for one that is wrong."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if several else (value,)
+
+
+def is_misreading(name: str) -> bool:
+    """Whether a variant of the GRU has a name, which is not too long."""
+    from ...gen.variants.known import variant_called  # the catalogue, slow to import
+
+    if len(name) > _MOST_NAME:
+        return False
+    try:
+        variant_called(name)
+    except (LookupError, ValueError, ArithmeticError):
+        return False
+    return True
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name[:_MOST_NAME], names, 1, _NEAR)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 @dataclass(frozen=True)
 class Instead:
-    """That a case went wrong in another way than the `expectation` that names it `seen`, in
-    words; of `kind` is what went wrong in the same way."""
+    """A failure that is not as the `expectation` that names its case; `seen` describes it."""
 
     expectation: Expectation
     seen: str
@@ -114,25 +172,22 @@ def says(message: str, parts: Sequence[str]) -> bool:
 
 
 def of_invalid(expectation: Expectation) -> bool:
-    """Whether an expectation is of invalid questions: its glob names their theme. One that does not, and
-    matches some all the same, is about numbers."""
+    """Whether an expectation is of invalid questions: its glob names their theme."""
     return names_invalid(expectation.cases)
 
 
-def one_too_many(expectations: Sequence[Expectation]) -> int | None:
-    """The place of the first glob after MOST_GLOBS of them; None where there are no more."""
-    places = [place for place, one in enumerate(expectations) if is_glob(one.cases)]
-    return places[MOST_GLOBS] if len(places) > MOST_GLOBS else None
-
-
 def check_globs(expectations: Sequence[Expectation]) -> None:
-    """Raise Unsayable where there are too many globs."""
-    if (place := one_too_many(expectations)) is not None:
-        raise Unsayable(expectations[place].cases, "cases", TOO_MANY)
+    """Raise BadExpectation where there are too many globs."""
+    globs = [one for one in expectations if is_glob(one.cases)]
+    if len(globs) > MOST_GLOBS:
+        first = globs[MOST_GLOBS]
+        place = f"{first.place}: " if first.place else ""
+        why = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
+        raise GrucibleError(f"{place}{first.cases}: {why}")
 
 
 class Expectations:
-    """Expectations, to be looked up by case. Those that name one case are found at once."""
+    """Expectations that are looked up by case; those that name one case are found at once."""
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
         self._all = expectations
@@ -145,7 +200,7 @@ class Expectations:
                 self._of_one.setdefault(one.cases, place)
 
     def first(self, case_id: str) -> int | None:
-        """The number of the first expectation that names the case."""
+        """Find the place of the first expectation that names the case."""
         exact = self._of_one.get(case_id)
         for place, glob in self._of_many:
             if exact is not None and exact < place:
@@ -155,27 +210,29 @@ class Expectations:
         return exact
 
     def of(self, case_id: str) -> Expectation | None:
-        """The first expectation that names the case."""
+        """Find the first expectation that names the case."""
         place = self.first(case_id)
         return None if place is None else self._all[place]
 
 
 def must_support(case_id: str, require: Sequence[str]) -> bool:
-    """Whether a glob of `require` matches the case: unsupported is a failure then."""
+    """Whether a glob of `require` matches the case, so that unsupported is a failure."""
     return bool(require) and selected(case_id, require)
 
 
 def check_require(require: Sequence[str], cases: Iterable[tuple[str, bool]]) -> None:
-    """Raise GrucibleError for more globs than may be given, and for one of `require` that matches none of the
-    cases, each an id and whether it decides, or none that decides: it would demand nothing."""
+    """Raise GrucibleError for too many globs, and for one that would demand nothing.
+
+    It matches none of the `cases`, each an id and whether it decides, or none that decides.
+    """
     globs = sum(map(matches_several, require))
     if globs > MOST_GLOBS:
         raise GrucibleError(
             f"{globs:,} globs of --require; expected at most {MOST_GLOBS:,} with wildcards, and any number "
             "of ids"
         )
-    told = dict(cases)
-    every, deciding = Ids(told), Ids(one for one, decides in told.items() if decides)
+    tiers = dict(cases)
+    every, deciding = Ids(tiers), Ids(one for one, decides in tiers.items() if decides)
     for glob in require:
         if glob in deciding or deciding.matching(glob):
             continue

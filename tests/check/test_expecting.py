@@ -229,7 +229,7 @@ WRONG_LISTS = {
     "- cases: '*'\n  reason: r\n  diagnosis: clip-ignore\n": r":3: 0\.diagnosis: there is no misreading 'clip-",
     "- cases: '*'\n  reason: r\n  diagnosis: [clip-ignored, x@y]\n": r"there is no misreading 'x@y'",
     "- cases: '*'\n  reason: r\n  diagnosis: []\n": r"diagnosis: \[\]; expected a text",
-    "- cases: '*/invalid/*'\n  reason: r\n  observed: float32\n": r"is not said of invalid questions",
+    "- cases: '*/invalid/*'\n  reason: r\n  observed: float32\n": r"is not for invalid questions",
     "".join(
         f'- {{cases: "*a{i}*b*", reason: r}}\n' for i in range(1001)
     ): r"is the glob number 1001;",
@@ -254,7 +254,7 @@ def test_a_list_that_says_it_wrongly_is_refused_with_its_line(
         ({"message": ("a", 7)}, "message: ('a', 7); expected a text"),
         ({"observed": ("flaot32",)}, "there is no class 'flaot32'; did you mean 'float32'?"),
         ({"observed": (n for n in ["nonsense"])}, "there is no class 'nonsense'"),
-        ({"diagnosis": 7}, "diagnosis: 7; expected a text"),
+        ({"diagnosis": 7}, "diagnosis: (7,); expected a text"),
         ({"diagnosis": "clip-ignored@last-unit"}, "there is no misreading"),
         ({"diagnosis": "z-scaled=much"}, "there is no misreading"),
         ({"reason": ""}, "the expectation of '*': reason: ''; expected a text"),

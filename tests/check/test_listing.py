@@ -12,7 +12,7 @@ from grucible import GrucibleError
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting import load_expectations
 from grucible.check.judging.case_result import CaseResult
-from grucible.check.judging.sayable import UNEXPLAINED
+from grucible.check.judging.expectations import UNEXPLAINED
 from grucible.check.listing import find_shared_part, group_failures
 from grucible.gen.variants.curves import KNOTS, with_curve
 
