@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from check.browser import browser  # noqa: E402
+from check.browser import take_picture  # noqa: E402
 
 PICTURES = ROOT / "tests" / "walked"
 CASE = "openvino.GRUSequence-5/plain/float32/bidirectional"
@@ -27,17 +27,9 @@ def main() -> None:
         select = ("--select", "openvino.GRUSequence-5/*")
         command = [sys.executable, "-m", "grucible", *check, *select]
         subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
-        with browser(folder / "profile") as tab:
-            tab.look(1120, 900)
-            tab.open(folder / "report.html")
-            tab.picture(PICTURES / "report.png", 1120, 1500, 0.7)
-            tab.open(folder / "report.html", f"#case={CASE}")
-            tab.until("document.getElementById('case').open")
-            tab.ask(
-                "[...document.querySelectorAll('#case h3')]"
-                ".find(one => one.textContent.startsWith('Where it leaves')).scrollIntoView()"
-            )
-            tab.picture(PICTURES / "case.png", 1120, 900, 0.7)
+        report = folder / "report.html"
+        take_picture(report, PICTURES / "report.png", size="1120,1500")
+        take_picture(report, PICTURES / "case.png", f"#case={CASE}", "1120,1900")
 
 
 if __name__ == "__main__":
