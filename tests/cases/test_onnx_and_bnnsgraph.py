@@ -14,7 +14,6 @@ from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read
 from grucible.cases.operators.semantics import Semantics, semantics
-from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.spec_file import load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
@@ -30,16 +29,9 @@ def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:
     schema = onnx.defs.get_schema("GRU", 14)
     newer = onnx.defs.get_schema("GRU", 22)
     assert {a.name for a in ONNX.attributes} == set(schema.attributes)
-    kinds = {
-        "INT": "int",
-        "FLOAT": "float",
-        "FLOATS": "floats",
-        "STRING": "string",
-        "STRINGS": "strings",
-    }
     for attribute in ONNX.attributes:
         own = schema.attributes[attribute.name]
-        assert attribute.kind == kinds[own.type.name]
+        assert attribute.kind == own.type.name.lower()
         assert attribute.required == own.required
         assert attribute.single == (own.type.name in ("FLOAT", "FLOATS"))
         default = (
@@ -62,25 +54,6 @@ def test_onnx_gru_is_described_as_onnx_s_own_schema_has_it() -> None:
     assert activations
     for name in activations.choices:
         assert f"* {name}(x)" in schema.doc
-
-
-def test_numbers_that_float32_cannot_hold_are_refused() -> None:
-    clip, alpha = ONNX.attribute("clip"), ONNX.attribute("activation_alpha")
-    assert clip
-    assert alpha
-    assert [type_of_values(clip).accepts(v) for v in (0.1, float("inf"), 1e-50, 1e39)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert [type_of_values(alpha).accepts([v]) for v in (0.1, -1e-50, 1e39, float("inf"))] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert type_of_values(clip).expected == "a positive float32 number"
 
 
 @pytest.mark.parametrize(("layout", "x", "h", "y"), [
@@ -149,15 +122,8 @@ def test_bnnsgraph_shapes_and_roles() -> None:
 def test_bnnsgraph_has_the_full_product_but_for_three_points_at_once(
     shipped: list[CaseSpec],
 ) -> None:
-    of = (
-        "direction",
-        "activation",
-        "recurrentActivation",
-        "applyResetGateAfterMatMul",
-        "outputSequence",
-    )
     found = {
-        tuple(case.given[name] for name in of)
+        tuple(sorted(case.given.items()))
         for case in shipped
         if case.id.startswith("bnnsgraph.gru/attributes/float32/")
     }

@@ -19,45 +19,25 @@ def shapes(name: str, given: dict[str, object], **sizes: int) -> dict[str, tuple
     return {t.name: operator.shape(t, attributes, sizes) for t in tensors}
 
 
-def test_cell_shapes_are_those_of_the_specification_s_example_with_B_as_its_text_says() -> None:
+def test_shapes_are_those_of_the_specification_s_examples() -> None:
     # ledger example-b-768: the XML example gives B 768 = 6·128; the text says 4 * hidden_size
-    found = shapes(
-        CELL.name,
-        {"hidden_size": 128, "linear_before_reset": True},
-        batch_size=1,
-        input_size=16,
-        hidden_size=128,
-    )
-    assert found == {
-        "X": (1, 16),
-        "initial_hidden_state": (1, 128),
-        "W": (384, 16),
-        "R": (384, 128),
-        "B": (512,),
+    given: dict[str, object] = {"hidden_size": 128, "linear_before_reset": True}
+    assert shapes(CELL.name, given, batch_size=1, input_size=16, hidden_size=128) == {
+        "X": (1, 16), "initial_hidden_state": (1, 128), "W": (384, 16), "R": (384, 128), "B": (512,),
         "Ho": (1, 128),
+    }  # fmt: skip
+    given = {"hidden_size": 128, "direction": "forward"}
+    sizes = {
+        "batch_size": 1,
+        "seq_length": 4,
+        "input_size": 16,
+        "hidden_size": 128,
+        "num_directions": 1,
     }
-
-
-def test_sequence_shapes_are_those_of_the_specification_s_example() -> None:
-    found = shapes(
-        SEQUENCE.name,
-        {"hidden_size": 128, "direction": "forward"},
-        batch_size=1,
-        seq_length=4,
-        input_size=16,
-        hidden_size=128,
-        num_directions=1,
-    )
-    assert found == {
-        "X": (1, 4, 16),
-        "initial_hidden_state": (1, 1, 128),
-        "sequence_lengths": (1,),
-        "W": (1, 384, 16),
-        "R": (1, 384, 128),
-        "B": (1, 384),
-        "Y": (1, 1, 4, 128),
-        "Ho": (1, 1, 128),
-    }
+    assert shapes(SEQUENCE.name, given, **sizes) == {
+        "X": (1, 4, 16), "initial_hidden_state": (1, 1, 128), "sequence_lengths": (1,),
+        "W": (1, 384, 16), "R": (1, 384, 128), "B": (1, 384), "Y": (1, 1, 4, 128), "Ho": (1, 1, 128),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERATORS)
