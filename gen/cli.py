@@ -13,7 +13,7 @@ import click
 
 from ..cases.console import say
 from ..cases.errors import GrucibleError
-from ..cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
+from ..cases.files import check_apart, check_replaceable, write_whole, writing_to
 from ..cases.process import count_cpus
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
               help="Exit with status 1 unless every digest equals the published one.")  # fmt: skip
 @click.option("--force", is_flag=True,
               help="Replace files, too, that grucible did not write.")  # fmt: skip
-@FORCE
 def gen_command(
     specs: tuple[Path, ...],
     out: Path,

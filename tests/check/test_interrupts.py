@@ -1,4 +1,4 @@
-"""Ctrl-C does not wait for what is at work, and leaves the verdict that was reached."""
+"""Ctrl-C and SIGTERM leave the verdict that was reached, and reports whole."""
 
 from __future__ import annotations
 
@@ -28,28 +28,6 @@ from grucible.vectors.vector_set import open_set
 
 from . import numpy_gru
 from .made import make_block, write_vectors
-
-LONG = """\
-operator: openvino.GRUSequence-5
-about: cases that take long
-dtypes: [float64]
-sizes: {batch_size: 8, seq_length: 40, input_size: 160, hidden_size: 160}
-cases:
-  - product:
-      clip: [absent, 0.25, 0.5, 1.0]
-      direction: [forward, reverse, bidirectional]
-"""
-
-
-def test_ctrl_c_does_not_wait_for_what_is_at_work(tmp_path: Path) -> None:
-    (tmp_path / "long.yaml").write_text(LONG)
-    command = [sys.executable, "-m", "grucible", "gen", "long.yaml", "-o", "out", "--jobs", "2"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)  # both processes evaluate a case, which takes far longer
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "interrupted; 0 of 1 files in out are whole\n")
 
 
 def test_a_report_that_is_being_written_is_written(
@@ -96,3 +74,27 @@ def test_an_interrupt_while_failures_are_explained_leaves_the_verdict(
     assert [result.verdict for result in report.results] == ["failed"]
     with pytest.raises(KeyboardInterrupt):
         judge_source(tmp_path / "v.h5", source)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_check_that_is_interrupted_reports_what_was_compared(
+    number: int, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, sys, time\n"
+        f"sys.path.insert(0, {str(Path(numpy_gru.__file__).parent)!r})\n"
+        "import numpy_gru\nasked = 0\ndef run(question):\n    global asked\n    asked += 1\n"
+        "    if asked > 40:\n        pathlib.Path('asked').touch()\n        time.sleep(60)\n"
+        "    return numpy_gru.run(question)\n"
+    )
+    command = [sys.executable, "-m", "grucible", "check", "--runtime", "slow.py:run"]
+    command += ["--select", "openvino.GRUCell-3/core/*", "--report", "json=report.json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "asked").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out.partition(":")[0]) == (status, "incomplete")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["interrupted"], report["verdict"]) == (True, "incomplete")
