@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .check.one_case import Judgment, judge
     from .check.pytest_plugin import suite as pytest  # noqa: F401
     from .check.report import Report
-    from .check.reports.terminal import report_lines as report_lines
+    from .check.reports.terminal import report_text
     from .check.runtimes.runtime import Unsupported
     from .check.tracing.trace import Trace, trace
     from .check.verdict import verify
@@ -40,6 +40,7 @@ __all__ = [
     "Unsupported",
     "judge",
     "load_vectors",
+    "report_text",
     "trace",
     "verify",
 ]
@@ -57,7 +58,7 @@ _HOMES = {
     "Unsupported": ".check.runtimes.runtime",
     "judge": ".check.one_case",
     "load_vectors": ".vectors.find",
-    "report_lines": ".check.reports.terminal",  # for reports, which cannot import what tells them
+    "report_text": ".check.reports.terminal",
     "trace": ".check.tracing.trace",
     "verify": ".check.verdict",
 }

@@ -107,16 +107,6 @@ class Report:
         told += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
         return f"<Report {escape(self.runtime)}: {self.verdict}, {', '.join(told)}>"
 
-    def text(self) -> str:
-        """What `grucible check` prints of it, in lines of the terminal's width, 80 without one.
-
-        What makes them stands in a folder that imports this module: the package, which has all folders, is
-        asked.
-        """
-        from .. import report_lines
-
-        return "\n".join(map(escape, report_lines(self)))
-
     @cached_property
     def counts(self) -> Counter[str]:
         """How many deciding cases have each verdict."""

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ...cases.console import format_table
+from ...cases.console import escape, format_table
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
@@ -33,6 +33,11 @@ _BASIS = {
     "owner": "the owner's runtime, or the one that all test against",
     "choice": "our choice",
 }
+
+
+def report_text(report: Report) -> str:
+    """Format a report as `grucible check` prints it, escaped, in the terminal's width."""
+    return "\n".join(map(escape, report_lines(report)))
 
 
 def report_lines(report: Report) -> Iterator[str]:
