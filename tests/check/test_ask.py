@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -10,13 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shipped import core_cases
 
 from grucible import load_vectors
-from grucible.check.observed.exchange import ask
 from grucible.check.protocol.header import hello_lines, question_parts
-from grucible.vectors.find import CORE
-from grucible.vectors.vector_set import open_set
 
 from .conftest import Command
 from .made import make_block, name_of, write_vectors
@@ -79,7 +75,10 @@ def found(command: Command, vectors: Path, answered: Path) -> dict[str, tuple[st
     return {name_of(case["id"]): (case["verdict"], case["message"]) for case in cases}
 
 
-@pytest.mark.parametrize(("name", "select"), [("gru.c", "openvino.GRU*/core/float??/*")])
+@pytest.mark.rows(2)
+@pytest.mark.parametrize(
+    ("name", "select"), [("gru.mjs", "openvino.GRU*/core/float??/*"), ("gru.c", "")]
+)
 def test_a_program_that_reads_files_is_judged_as_through_pipes(
     name: str, select: str, tmp_path: Path, command: Command
 ) -> None:
@@ -109,63 +108,6 @@ def test_what_is_written_is_the_judge_s_side_of_the_protocol(
         for case in load_vectors(some_vectors / f"{name}.h5"):
             sent += question_parts(case.question)
         assert (asked / f"{name}.questions").read_bytes() == b"".join(sent)
-
-
-def test_there_is_no_answer_in_it(tmp_path: Path) -> None:
-    out = tmp_path / "q"
-    with open_set(None, ["*/core*/*"]) as vectors:
-        written = list(ask(vectors, out))
-    everything = b"".join(one.files.questions.read_bytes() for one in written)
-    looked_for = 0
-    for case in (one for one in core_cases() if "/core" in one.id):
-        for array in case.answer.outputs.values():
-            if len(np.unique(array.astype(np.float64))) >= 4:
-                looked_for += 1
-                assert array.tobytes() not in everything
-    assert looked_for > 1000
-    assert len(written) == len(list(CORE.rglob("core*.h5")))
-
-
-def test_the_command_says_what_it_wrote_and_what_is_next(
-    some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    out = tmp_path / "a b"
-    ended = command("ask", some_vectors, "-o", out)
-    size = (out / "cell.questions").stat().st_size
-    assert ended.out.splitlines() == [
-        f"{out}/cell.questions: 5 questions, {size / 1024:.1f} KiB",
-        f"{out}/deep/seq.questions: 1 question, {(out / 'deep/seq.questions').stat().st_size} bytes",
-        "answer each of them with a program (see check/protocol/README.md):",
-        f"  find '{out}' -name '*.questions' | while read -r q",
-        '  do ./my_gru < "$q" > "${q%.questions}.answers"; done',
-        "then judge the answers:",
-        f"  grucible check {some_vectors} --outputs '{out}'",
-    ]
-    assert (ended.status, ended.err) == (0, "")
-
-
-def test_select(some_vectors: Path, tmp_path: Path, command: Command) -> None:
-    """What is not asked is missing, and what is asked counts."""
-    out = tmp_path / "q"
-    ended = command("ask", some_vectors, "-o", out, "--select", "*/[ab]-*")
-    assert ended.out.endswith("--select '*/[ab]-*'\n")
-    assert [p.name for p in out.iterdir()] == ["cell.questions"]
-    asked = out / "cell.questions"
-    answers_of(asked).write_bytes(b"".join(right(asked, some_vectors)))
-    not_asked = ("missing", f"is not asked in {asked}")
-    assert found(command, some_vectors, out) == {
-        name: ("passed", "") if name[0] in "ab" else not_asked for name in ORDER
-    }
-    report = command(
-        "check", some_vectors, "--outputs", out, "--select", "*/[ab]-*", "--json"
-    ).report
-    assert (report["verdict"], report["summary"]["cases"]) == ("conforms", 2)
-
-
-def test_nothing_selected_is_one_line(some_vectors: Path, tmp_path: Path, command: Command) -> None:
-    said = command("ask", some_vectors, "-o", tmp_path / "q", "--select", "x*").said_in_one_line()
-    assert "no case is selected by --select 'x*'" in said
-    assert not (tmp_path / "q").exists()
 
 
 def test_right_answers_conform(some_vectors: Path, answered: Path, command: Command) -> None:
@@ -217,30 +159,20 @@ def test_what_its_hello_does_not_name_is_unsupported(
     }
 
 
-def test_answers_of_two_programs_are_not_judged_as_one(
-    some_vectors: Path, answered: Path, command: Command
-) -> None:
-    first, second = sorted(answered.rglob("*.answers"))
-    kept = second.read_bytes()
-    second.write_bytes(kept.replace(b"kernel", b"other", 1))
-    assert command("check", some_vectors, "--outputs", answered).said_in_one_line() == (
-        f"grucible: {second}: has outputs of other 3, and {first} of kernel 3; judge them apart, with "
-        "--select or from directories of their own\n"
-    )
-    second.write_bytes(kept.replace(b"name kernel\nversion 3\n", b"", 1))
-    ended = command("check", some_vectors, "--outputs", answered, "--json")
-    assert ended.report["runtime"] == {"name": "kernel", "version": "3"}
-
-
 CUT = "the answers end in the middle of this one (number 3 in cell.answers)"
 BROKEN = "the answers break the protocol: {} (number 3 in cell.answers)"
 MALFORMED: dict[str, tuple[bytes, str]] = {
     "cut in the bytes": (b"ok\noutput Ho float32 2x2 16\nend\n123456789012345", CUT),
+    "cut after the header": (b"ok\noutput Ho float32 2x2 16\nend\n", CUT),
     "cut in a line": (b"ok\noutput Ho flo", CUT),
+    "cut after a line": (b"ok\n", CUT),
     "prose": (b"Hello, world\nend\n", "it said 'Hello, world'; expected ok, unsupported or error"),
+    "nothing said": (b"end\n", "it said ''; expected ok, unsupported or error"),
     "control characters": (b"\x1b[2J\nend\n", "it said '\\x1b[2J'; expected ok, unsupported or error"),
     "an endless line": (b"x" * (1 << 20), "a line is longer than 8192 bytes"),
+    "zeros": (bytes(1 << 20), "a line is longer than 8192 bytes"),
     "an endless header": (b"ok\n" + b"mood bad\n" * 10_000, "a header is longer than 65536 bytes"),
+    "empty lines": (b"\n" * 100_000, "a header is longer than 65536 bytes"),
     "huge": (
         b"ok\noutput Ho float32 1000000000000000 4000000000000000\nend\n",
         "it announced 4000000000000000 bytes; expected 16",
@@ -294,31 +226,6 @@ def test_outputs_that_do_not_fit_are_one_case_s_error(
     }
 
 
-def test_answers_that_stop_between_two(
-    some_vectors: Path, answered: Path, command: Command
-) -> None:
-    change(answered, some_vectors, lambda said: said.__delitem__(slice(3, None)))
-    missing = ("missing", f"{answered / 'cell.answers'} ends after 2 of 5 answers")
-    assert found(command, some_vectors, answered) == {
-        name: ("passed", "") if name[0] in "da" else missing for name in ORDER
-    }
-    ended = command("check", some_vectors, "--outputs", answered)
-    assert re.search(r"\n       2\s", ended.out)  # of those that decide
-    assert "ends after 2 of 5 answers" in " ".join(ended.out.split())
-
-
-@pytest.mark.parametrize("gone", ["answers", "questions"])
-def test_a_file_that_is_not_there_is_named_once(
-    gone: str, some_vectors: Path, answered: Path, command: Command
-) -> None:
-    (answered / f"cell.{gone}").unlink()
-    missing = ("missing", f"there is no {answered / 'cell'}.{gone}")
-    assert set(found(command, some_vectors, answered).values()) == {missing}
-    ended = command("check", some_vectors, "--outputs", answered)
-    assert ended.status == 1
-    assert " ".join(ended.out.split()).count(missing[1]) == 1
-
-
 def without_last_input(questions: bytes) -> bytes:
     """The last question without its last input, which is B: 6 numbers of 4 bytes."""
     head, line, rest = questions.rpartition(b"input B float32 6 24\n")
@@ -329,15 +236,26 @@ def without_last_input(questions: bytes) -> bytes:
 ANEW = "; write the questions again with grucible ask, and have them answered anew\n"
 REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
+    "a line end more": ("answers", lambda b: b + b"\n", "more stands after the answers to all 5"),
     "an answer to another": ("answers", lambda b: b.replace(b"ok\n", b"ok\nquestion x/y\n", 1), "is not made for these questions: it answered 'x/y'; the question is 'openvino.GRUCell-3/made/bfloat16/d-bfloat16' (number 1 in cell.answers)\n"),
+    "an error about another": ("answers", lambda _: HELLO + b"error no\nquestion x\nend\n", "it answered 'x'"),
     "no hello": ("answers", lambda b: b.removeprefix(HELLO), "its hello begins with 'ok'; expected the line `grucible 1`\n"),
     "nothing": ("answers", lambda _: b"", "ends before its hello does; expected the line `grucible 1` first\n"),
+    "half a hello": ("answers", lambda _: HELLO[:14], "ends before its hello does"),
+    "zeros": ("answers", lambda _: bytes(1 << 20), "a line is longer than 8192 bytes\n"),
     "unusable": ("answers", lambda _: b"unusable no\x1b licence\nend\n", "no\\x1b licence\n"),
     "an input changed": ("questions", lambda b: b[:-1] + b"\x11", f"n-bad is not asked as the vectors ask it{ANEW}"),
+    "an attribute changed": ("questions", lambda b: b.replace(b"float 0.5", b"float 0.7", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
+    "a line more": ("questions", lambda b: b.replace(b"\nend", b"\nmood 1\nend").replace(b"\nmood 1", b"", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
     "cut short": ("questions", lambda b: b[:-1], f"is cut short{ANEW}"),
     "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\nhm\nend\n", f"is no file of questions{ANEW}"),
+    "no judge's hello": ("questions", lambda b: b.removeprefix(b"grucible 1\nend\n"), f"is no file of questions{ANEW}"),
+    "another hello": ("questions", lambda b: b.replace(b"grucible 1", b"grucible ?", 1), f"is no file of questions{ANEW}"),
+    "an attribute without a value": ("questions", lambda b: b.replace(b"given float 0.5", b"given", 1), f"is no file of questions{ANEW}"),
     "an attribute of no type": ("questions", lambda b: b.replace(b"float 0.5", b"flaot 0.5", 1), f"is no file of questions{ANEW}"),
+    "no dtype": ("questions", lambda b: b.replace(b"\ndtype bfloat16", b"", 1), f"is no file of questions{ANEW}"),
     "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
+    "an empty file": ("questions", lambda _: b"", f"is cut short{ANEW}"),
     "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"c-evil is not a case of the vectors{ANEW}"),
     "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks openvino.GRUCell-3/made/float32/a-good twice{ANEW}"),
 }  # fmt: skip
@@ -355,6 +273,18 @@ def test_what_does_not_belong_together_is_refused(
     said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
     assert said.startswith(f"grucible: {path}: ")
     assert says in said
+
+
+@pytest.mark.parametrize("kind", ["questions", "answers"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_refused(
+    make: Callable[[Path], None], kind: str, some_vectors: Path, answered: Path, command: Command
+) -> None:
+    path = answered / f"cell.{kind}"
+    path.unlink()
+    make(path)
+    said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
+    assert said == f"grucible: {path}: is no regular file; expected one of messages\n"
 
 
 def test_answers_to_other_numbers_are_not_taken(tmp_path: Path, command: Command) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from printed import sentence_of
-from shipped import core_cases
 
 from grucible.gen.tolerances.classes import CLASSES
 
-from .conftest import HERE, Command, bad_usage, strict_json
+from .conftest import HERE, Command, strict_json
 from .made import CELL, IMPORT_ANSWER, NAMES
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
@@ -93,21 +91,6 @@ def test_json_report(some_vectors: Path, command: Command) -> None:
     }
 
 
-def test_json_report_of_the_core_vectors(command: Command) -> None:
-    report = command("check", "--runtime", NUMPY, "--json").report
-    check_report(report)
-    assert report["summary"]["passed"] == 913
-    assert report["summary"]["unsupported"] == 992
-    assert {case["id"] for case in report["cases"]} == {case.id for case in core_cases()}
-    assert {dtype: grade["observed"] for dtype, grade in report["arithmetic"].items()} == {
-        "float64": "float64",
-        "float32": "float32",
-        "float16": "float32",
-        "bfloat16": "float32",
-    }
-    assert {grade["compared"] for grade in report["arithmetic"].values()} == {214, 271}
-
-
 def test_report_to_a_file(some_vectors: Path, tmp_path: Path, command: Command) -> None:
     file, again = tmp_path / "report.json", tmp_path / "again.json"
     options = ["--report", f"json={file}", "--report", f"json={again}"]
@@ -117,34 +100,6 @@ def test_report_to_a_file(some_vectors: Path, tmp_path: Path, command: Command) 
     direct = command("check", some_vectors, "--runtime", NUMPY, "--json")
     assert strict_json(file.read_text("utf-8")) == direct.report
     assert file.read_bytes() == again.read_bytes() == direct.out.encode()
-
-
-def test_two_reports_are_not_written_onto_one_file(
-    some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    (tmp_path / "link").symlink_to("a")
-    options = ["--report", f"json={tmp_path / 'a'}", "--report", f"junit={tmp_path / 'link'}"]
-    ended = command("check", some_vectors, "--runtime", NUMPY, *options)
-    bad_usage(ended, f"--report: {tmp_path / 'link'} is named twice; name another place")
-    assert not (tmp_path / "a").exists()
-
-
-@pytest.mark.parametrize("report", ["xml=x.xml", "json", "json=", "=x", "x.json"])
-def test_a_report_of_another_kind(report: str, some_vectors: Path, command: Command) -> None:
-    ended = command("check", some_vectors, "--runtime", NUMPY, "--report", report)
-    bad_usage(ended, f"--report {re.escape(report)}: expected json=FILE.*, or github alone")
-
-
-@pytest.mark.parametrize("place", ["absent/report.json", "vectors", "vectors/cell.h5/report.json"])
-def test_a_report_that_cannot_be_written(
-    place: str, some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    """Said before or after the judging, it is one line and not a traceback."""
-    ended = command(
-        "check", some_vectors, "--runtime", NUMPY, "--report", f"json={tmp_path / place}"
-    )
-    assert ended.status == 2
-    assert re.search(place.split("/")[0], ended.err.splitlines()[-1])
 
 
 def test_terminal_report(some_vectors: Path, command: Command) -> None:
@@ -165,13 +120,6 @@ def test_terminal_report(some_vectors: Path, command: Command) -> None:
     assert any(line.startswith("    Ho[0, 0]: expected ") for line in lines)
 
 
-def test_select(some_vectors: Path, command: Command) -> None:
-    options = ["--select", "*good", "--select", "*/d-*", "--json"]
-    ended = command("check", some_vectors, "--runtime", WRONG, *options)
-    assert ended.status == 0
-    assert list(ended.cases) == ["d-bfloat16", "a-good", "c-good"]
-
-
 @pytest.mark.parametrize("verb", ["check", "run", "outputs"])
 @pytest.mark.parametrize("glob", ["*Good", "a-good", "", "*/a-good/"])
 def test_select_nothing(
@@ -188,12 +136,6 @@ def test_select_nothing(
         "see the ids with: grucible cases --list\n"
     )
     assert not (tmp_path / "out").exists()
-
-
-def test_only_nonportable_cases_decide_nothing(some_vectors: Path, command: Command) -> None:
-    ended = command("check", some_vectors, "--runtime", NUMPY, "--select", "*/n-*")
-    assert ended.status == 1
-    assert ended.out.startswith("incomplete: 0 of 0 cases passed")
 
 
 @pytest.mark.parametrize(

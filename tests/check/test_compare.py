@@ -89,13 +89,6 @@ def test_the_largest_numbers(dtype: str) -> None:
     assert not one(INF, largest, LOOSE, dtype).passed[0]
 
 
-def test_nothing_by_nothing_is_nothing() -> None:
-    found = one(0.0, 0.0, EXACT)
-    assert (found.ratio[0], found.difference[0], found.ulps[0]) == (0.0, 0.0, 0.0)
-    assert found.passed[0]
-    assert one(0.25, 0.25, EXACT).ratio[0] == 0.0
-
-
 def test_a_difference_by_a_zero_tolerance_is_infinite() -> None:
     least = 2.0**-149
     for expected, observed in ((1.0, np.nextafter(np.float32(1), np.float32(2))), (0.0, least)):
@@ -115,26 +108,6 @@ def test_zeros_have_signs_only_where_asked(
     differ = signed_zero and math.copysign(1, expected) != math.copysign(1, observed)
     assert found.ratio[0] == (INF if differ else 0.0)
     assert found.passed[0] != differ
-
-
-def test_signs_of_zeros_are_of_zeros_alone() -> None:
-    assert one(-1e-30, 1e-30, LOOSE, signed_zero=True).passed[0]
-    assert one(0.0, -1e-30, LOOSE, signed_zero=True).passed[0]
-
-
-def test_a_difference_beyond_float32_is_not_lost() -> None:
-    """float32 outputs are subtracted in float64: 2^24 + 2 from 1 is 2^24 + 1, which is no float32."""
-    found = one(1.0, 2.0**24 + 2, Tolerance(0, 2.0**24))
-    assert found.difference[0] == 2.0**24 + 1
-    assert found.ratio[0] > 1
-    assert not found.passed[0]
-    assert one(1.0, 2.0**24 + 2, Tolerance(0, 2.0**24 + 1)).ratio[0] == 1.0
-
-
-def test_float16_differences_do_not_overflow() -> None:
-    found = one(65504.0, -65504.0, Tolerance(0, 131008), "float16")
-    assert found.difference[0] == 131008.0
-    assert found.passed[0]
 
 
 def units(value: float, dtype: str) -> Fraction:
@@ -199,29 +172,6 @@ def test_the_worst_element_is_the_worst(dtype: str, tolerance: Tolerance) -> Non
     assert verdicts == {True, False}
 
 
-def test_the_worst_is_found_in_any_output_and_element() -> None:
-    shapes = {"A": (2, 3), "B": (4,), "C": (1,)}
-    places = [(n, i) for n, shape in shapes.items() for i in range(math.prod(shape))]
-    expected = {name: np.ones((len(places), *shape), np.float32) for name, shape in shapes.items()}
-    observed = {name: array + np.float32(0.25) for name, array in expected.items()}
-    for row, (name, index) in enumerate(places):
-        observed[name][row].reshape(-1)[index] = 2.0
-    found = under(expected, observed, Tolerance(0, 0.5), "float32")
-    named = [
-        (list(shapes)[output], index)
-        for output, index in zip(found.output, found.element, strict=True)
-    ]
-    assert named == places
-    assert set(found.ratio) == {2.0}
-
-
-def test_a_nan_is_worse_than_any_number() -> None:
-    expected = {"Y": np.array([[1.0, 1.0, 1.0]], np.float32)}
-    observed = {"Y": np.array([[3e38, NAN, 1.0]], np.float32)}
-    found = under(expected, observed, LOOSE, "float32")
-    assert (found.element[0], found.ratio[0]) == (1, INF)
-
-
 def test_cases_do_not_influence_each_other() -> None:
     expected = {"Y": np.ones((3, 2), np.float32)}
     observed = {"Y": np.array([[1, 1], [NAN, 1], [1, 1.25]], np.float32)}
@@ -255,20 +205,3 @@ def test_an_infinite_limit_admits_every_number_and_no_other(dtype: str) -> None:
         same = expected == observed or (math.isnan(expected) and math.isnan(observed))
         assert found.passed[0] == (finite or same)
         assert found.ratio[0] == (0.0 if finite or same else INF)
-
-
-def test_the_ratio_is_taken_in_float64() -> None:
-    """A float32 limit and its neighbour: one of them is a difference that passes."""
-    limit = np.float32(0.1)
-    for observed, passes in (
-        (float(limit), True),
-        (float(np.nextafter(limit, np.float32(1))), False),
-    ):
-        found = compare(
-            {"Y": np.zeros((1, 1))},
-            {"Y": np.array([[observed]])},
-            {"Y": np.array([[limit]])},
-            "float64",
-            signed_zero=False,
-        )
-        assert found.passed[0] == passes

@@ -23,10 +23,8 @@ from .made import (
     KEEPS_H0,
     SEQUENCE,
     Array,
-    answering,
     make_block,
     name_of,
-    write_outputs,
     write_vectors,
 )
 from .numpy_gru import keeps_h0
@@ -85,39 +83,6 @@ def test_the_least_more_than_the_tolerance_fails(halves: Path) -> None:
     assert all(1.0 < result.worst_ratio <= 1.5 for result in report.results)
 
 
-@pytest.mark.parametrize(("extra", "verdict"), [(0, "passed"), (1, "failed")])
-def test_so_it_is_with_outputs_made_elsewhere(
-    extra: int, verdict: str, halves: Path, tmp_path: Path, command: Command
-) -> None:
-    write_outputs(tmp_path / "out.h5", halves)
-    with h5py.File(halves) as vectors, h5py.File(tmp_path / "out.h5", "r+") as outputs:
-        (name,) = vectors["float32"]
-        limit = vectors[f"float32/{name}/tolerance/float32/Ho"][0, 1, 1]
-        value = np.float32(0.5) + limit
-        for _ in range(extra):
-            value = np.nextafter(value, np.float32(2))
-        outputs[f"float32/{name}/outputs/Ho"][0, 1, 1] = value
-    ended = command("check", halves, "--outputs", tmp_path / "out.h5", "--json")
-    found = {name: case["verdict"] for name, case in ended.cases.items()}
-    assert found == dict.fromkeys(DTYPES, "passed") | {"float32": verdict}
-
-
-def test_every_element_has_its_own_tolerance(tmp_path: Path) -> None:
-    """What passes at one element of a case fails at another, whose tolerance is smaller."""
-    key, block = make_block(["a", "b"], outputs={"Ho": np.full((2, 2, 2), 0.5, np.float32)})
-    block.answer.tolerances["float32"]["Ho"][1, 0, 1] /= 2
-    write_vectors(tmp_path / "cell.h5", (key, block))
-
-    right = answering(tmp_path / "cell.h5")
-
-    def run(question: Question) -> dict[str, Array]:
-        ho = right(question)["Ho"]
-        ho[0, 1] += np.float32(2.0**-20)
-        return {"Ho": ho}
-
-    assert verdicts(verify(tmp_path / "cell.h5", runtime=run)) == {"a": "passed", "b": "failed"}
-
-
 @pytest.mark.parametrize(("tighter", "verdict"), [((), "passed"), ((KEEPS_H0,), "failed")])
 def test_a_reading_has_its_own_tolerances(
     tighter: tuple[str, ...], verdict: str, tmp_path: Path
@@ -161,62 +126,6 @@ def test_another_class_may_be_demanded(
     assert {i for i, verdict in verdicts(report).items() if verdict == "failed"} == failed
 
 
-@pytest.mark.parametrize(
-    ("options", "required", "status"),
-    [
-        ([], {}, 0),
-        (["--arithmetic", "float16=float32"], {"float16": "float32"}, 1),
-        (["--arithmetic", "float32"], dict.fromkeys(CLASSES, "float32"), 1),
-        (["--arithmetic", "float32=tf32", "--arithmetic", "bfloat16=bfloat16-state"],
-         {"float32": "tf32", "bfloat16": "bfloat16-state"}, 0),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_on_the_command_line(
-    options: list[str], required: dict[str, str], status: int, halves: Path, command: Command
-) -> None:
-    runtime = halves.with_name("off.py")
-    runtime.write_text(
-        "import numpy as np\n"
-        "UNITS = {'float16': 2.0**-7, 'bfloat16': 2.0**-4}\n"
-        "def run(question):\n"
-        "    shape, dtype = question.outputs['Ho']\n"
-        "    return {'Ho': np.full(shape, 0.5 + UNITS.get(question.dtype, 0), dtype)}\n"
-    )
-    arguments = ["check", halves, "--runtime", f"{runtime}:run", *options]
-    ended = command(*arguments, "--json")
-    assert ended.status == status
-    grades = ended.report["arithmetic"]
-    assert {dtype: grade["required"] for dtype, grade in grades.items()} == REQUIRED | required
-    assert grades["float16"]["observed"] == "float16-state"
-    lines = command(*arguments).out.splitlines()
-    table = lines[
-        lines.index("arithmetic  required             observed           worst error/tolerance") :
-    ]
-    for dtype, one in (REQUIRED | required).items():
-        assert any(line.split()[:2] == [dtype, one] for line in table[1:5])
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["float8"], "--arithmetic float8: 'float8' is not a class of arithmetic; expected one of "),
-        (["float16=tf32"], "'tf32' is not a class of arithmetic of float16 vectors; expected one of"),
-        (["float8=float32"], "'float8' is not a dtype; expected one of float64"),
-        (["float32", "--rtol", "1"], "--arithmetic does not go with --rtol; give one or the other"),
-        (["float32", "--atol", "0"], "--arithmetic does not go with --atol"),
-        (["float16=float32", "--ulp", "1"], "--arithmetic does not go with --ulp"),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_bad_demands_in_one_line(
-    options: list[str], says: str, halves: Path, command: Command
-) -> None:
-    runtime = f"{HERE / 'numpy_gru.py'}:run"
-    arguments = ["check", halves, "--runtime", runtime, "--arithmetic", *options]
-    assert says in command(*arguments).said_in_one_line()
-
-
 def drop_class(path: Path, where: str) -> None:
     """Take the tolerances of a class out of a vector file, and sign it again."""
     with edited(path) as file:
@@ -242,15 +151,6 @@ def test_vectors_without_a_class_are_refused(
     one = next(load_vectors(halves, "*/float32/*")).id
     for more in (("show",), ("trace",), ("show", "--script", "onnx")):
         assert says in command(more[0], halves, one, *more[1:]).said_in_one_line()
-
-
-def test_vectors_without_a_class_of_a_reading_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "zero.h5"
-    zero = make_block(["zero"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3))
-    write_vectors(path, zero, operator=SEQUENCE)
-    drop_class(path, f"{zero[1].path}/readings/{KEEPS_H0}/tolerance/tf32")
-    with pytest.raises(VectorFileError, match=rf"readings/{KEEPS_H0}/tolerance/tf32: is missing"):
-        verify(path, runtime=keeps_h0)
 
 
 def resigned(path: Path, change: Any) -> Path:

@@ -148,13 +148,6 @@ def test_torch_with_its_gates_in_another_order_is_diagnosed(
     assert said in sentence_of(ended.out)
 
 
-def test_no_example_is_long() -> None:
-    examples = {file.name: file.read_text() for file in EXAMPLES.glob("gru*")}
-    assert {*examples} == {*NAMES, "gru.swift", "gru_torch.py"}
-    for name, source in examples.items():
-        assert len(source.splitlines()) <= 250, name
-
-
 def test_what_a_hello_does_not_name_is_not_asked(tmp_path: Path, command: Command) -> None:
     runtime = in_c(tmp_path)
     ended = command("check", "--runtime", runtime, "--select", "*/core/float16/*", "--json")
@@ -166,33 +159,6 @@ def test_what_a_hello_does_not_name_is_not_asked(tmp_path: Path, command: Comman
             for operator in ("openvino.GRUCell-3", "onnx.GRU-14", "bnnsgraph.gru")
         ),
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("exec:", "expected a program after exec:"),
-        (
-            "exec: ./no_such_program",
-            "./no_such_program cannot be started: No such file or directory",
-        ),
-        ("exec: 'unclosed", "no closing quotation"),
-        ("exec: true", "while loading"),
-        (f"exec: {sys.executable} -c 'print(1)'", "while loading"),
-    ],
-)
-def test_what_is_no_such_program_is_one_line(name: str, says: str, command: Command) -> None:
-    assert says in command("check", "--runtime", name, "--timeout", "5").said_in_one_line()
-
-
-GREETS_WRONGLY = "import sys; print({!r}); print('end', flush=True); sys.stdin.read()"
-
-
-@pytest.mark.parametrize("said", ["hello", "grucible", "grucible one", "version 1"])
-def test_a_hello_says_its_version(said: str, command: Command) -> None:
-    code = GREETS_WRONGLY.format(said)
-    line = command("check", "--runtime", f'exec: {sys.executable} -c "{code}"').said_in_one_line()
-    assert f"its hello begins with {said!r}; expected the line `grucible 1` while loading" in line
 
 
 def test_a_later_version_may_say_more(tmp_path: Path, command: Command) -> None:
@@ -326,20 +292,3 @@ def test_what_it_does_then_is_kept_with_its_outputs(
     told = ("id", "verdict", "message", "worst_ratio")
     for one, other in zip(stored.report["cases"], direct.report["cases"], strict=True):
         assert [one[name] for name in told] == [other[name] for name in told]
-
-
-@pytest.mark.parametrize("what", AT_THE_END)
-def test_trace_and_shrink_see_it_too(what: str, tmp_path: Path, command: Command) -> None:
-    does, says = AT_THE_END[what]
-    last = "b" if what == "dies_at_once" else ""
-    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
-    asked = (vectors, "*/b", "--runtime", runtime)
-    traced = command("trace", *asked)
-    shrunk = command("shrink", *asked, "-o", tmp_path / "small.h5")
-    if not says:
-        assert (traced.status, shrunk.status) == (0, 2)
-        assert "does not fail" in shrunk.said_in_one_line()
-        return
-    assert (traced.status, shrunk.status) == (1, 0), shrunk
-    assert says in " ".join(traced.out.split())
-    assert " ".join(shrunk.out.split()).count(says) == 2

@@ -38,11 +38,6 @@ def test_0_and_1_are_verdicts(vectors: Path, command: Command) -> None:
     assert command(*arguments, "--select", "*/b-*").status == 1  # incomplete
 
 
-def test_2_for_require_of_nothing(vectors: Path, command: Command) -> None:
-    said = command("check", vectors, "--runtime", NUMPY, "--require", "z*").said_in_one_line()
-    assert "no case that is judged matches --require 'z*'; see the ids with:" in said
-
-
 def test_2_for_require_of_what_does_not_decide(tmp_path: Path, command: Command) -> None:
     vectors = tmp_path / "cell.h5"
     write_vectors(vectors, make_block(["a-bad"]), make_block(["b", "c"], tier="nonportable"))
@@ -105,23 +100,6 @@ def test_1_where_the_diagnosis_broke_off(vectors: Path, tmp_path: Path, command:
     assert BROKE_OFF.partition(":")[0] in " ".join(ended.out.split())
 
 
-@pytest.mark.usefixtures("broken", "in_this_process")
-def test_no_list_is_written_where_the_diagnosis_broke_off(
-    vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    """Every wrong number would be excused by it; a list that is there holds as it does otherwise."""
-    file = tmp_path / "e.yaml"
-    (tmp_path / "wrong.py").write_text(WRONG)
-    asked = ("check", vectors, "--runtime", f"{tmp_path / 'wrong.py'}:run")
-    ended = command(*asked, "--write-expect", file)
-    assert (ended.status, file.exists()) == (1, False)
-    assert f"{file}: not written, for the diagnosis broke off" in ended.err
-    file.write_text("- {cases: '*/b-bad', reason: r}\n")
-    assert command(*asked, "--expect", file).status == 0
-    file.write_text("- {cases: '*/b-bad', reason: r, diagnosis: clip-ignored}\n")
-    assert command(*asked, "--expect", file).status == 1
-
-
 SLEEPS = """
 import time
 from pathlib import Path
@@ -152,23 +130,6 @@ def test_help_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
     statuses = [line.split()[0] for line in lines if line.strip()[:1].isdigit()]
     assert statuses == ["0", "1", "2", "70", "130"]
     assert max(map(len, lines)) <= 80
-
-
-@pytest.mark.parametrize(
-    ("verb", "says"),
-    [
-        ("check", "1: does not conform, or incomplete, or an expectation is stale; 2: "),
-        ("check", "129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM."),
-        ("check", "json, junit and github are of one runtime."),
-        ("show", "Exit status 0: shown; 2: bad usage or input"),
-        ("shrink", "Exit status 0: the smaller case is written; 2: "),
-        ("shrink", "--seconds SECONDS "),
-    ],
-)
-def test_the_help_of_a_command_tells_them(verb: str, says: str, command: Command) -> None:
-    told = command(verb, "--help").out
-    assert says in " ".join(told.split())
-    assert max(map(len, told.splitlines())) <= 80
 
 
 ASLEEP_AT_LAST = (

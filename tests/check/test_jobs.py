@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ import pytest
 from grucible import Question, load_vectors
 from grucible.check.observed import pool
 from grucible.check.observed.pool import AHEAD, RUN, RuntimePool
-from grucible.check.runtimes.runtime import load_runtime
 
 from .conftest import HERE, Command
-from .made import make_block, name_of, write_vectors
+from .made import make_block, write_vectors
 
 MISBEHAVING = HERE / "misbehaving.py"
 DTYPES = ("float16", "float32", "float64")
@@ -85,19 +83,6 @@ def test_the_report_is_the_same_for_any_number(
     assert (several.out, several.status) == (one.out, one.status)
 
 
-def test_run_writes_the_same_for_any_number(
-    vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    files = []
-    for jobs in ("1", "3"):
-        out = tmp_path / jobs
-        runtime = f"{MISBEHAVING}:unsupported"
-        options = ["-o", out, "--jobs", jobs, "--select", "*-[0-2]?-*-float64"]
-        assert command("run", vectors, "--runtime", runtime, *options).status == 0
-        files.append([(out / f"{name}.h5").read_bytes() for name in ("first", "second")])
-    assert files[0] == files[1]
-
-
 def until(count: int) -> str:
     """Let a runtime answer nothing until so many processes have it, or half a minute is over: on a
     busy machine one may have answered everything before another has started."""
@@ -111,16 +96,6 @@ def run(question):
 """
 
 
-def test_as_many_processes_as_asked_for(vectors: Path, notes: Any, command: Command) -> None:
-    spec, told = notes(until(2))
-    assert command("check", vectors, "--runtime", spec, "--jobs", "2").status == 0
-    asked = told()
-    assert len(asked) == 2
-    assert all(asked)
-    everything = [case_id for ids in asked for case_id in ids]
-    assert len(everything) == len(set(everything)) == 240
-
-
 def test_a_function_of_yours_runs_in_one(
     vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,40 +103,6 @@ def test_a_function_of_yours_runs_in_one(
     spec, told = notes()
     command("check", vectors, "--runtime", spec)
     assert len(told()) == 1
-
-
-def test_one_that_declares_itself_parallel_in_the_usable_cpus(
-    vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "count_cpus", lambda: 3)
-    spec, told = notes(f"{until(3)}run.parallel = True\n")
-    command("check", vectors, "--runtime", spec)
-    assert len(told()) == 3
-
-
-@pytest.mark.parametrize("name", ["openvino", "openvino-constant", "onnxruntime", "onnx-reference"])
-def test_the_named_runtimes_declare_themselves_parallel(name: str) -> None:
-    assert load_runtime(name).parallel
-
-
-def test_no_process_without_work_for_it(vectors: Path, notes: Any, command: Command) -> None:
-    spec, told = notes()
-    command(
-        "check", vectors, "--runtime", spec, "--jobs", "8", "--select", "*/first-0[0-4]-*-float32"
-    )
-    assert [len(asked) for asked in told()] == [5]
-
-
-def test_cases_that_follow_one_another_are_asked_of_one(
-    vectors: Path, notes: Any, command: Command
-) -> None:
-    """Each process gets runs of a block: it may keep what it made for the case before."""
-    spec, told = notes()
-    command("check", vectors, "--runtime", spec, "--jobs", "2")
-    for asked in told():
-        numbers = [int(name_of(case_id).split("-")[1]) for case_id in asked]
-        jumps = sum(b != a + 1 for a, b in pairwise(numbers))
-        assert jumps <= len(asked) // 20
 
 
 ONCE = """
@@ -221,31 +162,6 @@ def test_one_who_stops_going_through_leaves_nothing_behind(vectors: Path) -> Non
     assert not waiting.is_alive()
     assert threading.active_count() <= before
     assert all(child._child is None for child in made._children)
-
-
-def test_threads_of_blas_do_not_fight(vectors: Path, tmp_path: Path, command: Command) -> None:
-    (tmp_path / "threads.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(HERE)!r})\n"
-        "from numpy_gru import run as answer\n"
-        "def run(question):\n"
-        "    from threadpoolctl import threadpool_info\n"
-        "    assert [one['num_threads'] for one in threadpool_info()] == [1], threadpool_info()\n"
-        "    return answer(question)\n"
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        for library in ("OPENBLAS", "MKL", "OMP"):
-            patch.delenv(f"{library}_NUM_THREADS", raising=False)
-        spec = f"{tmp_path / 'threads.py'}:run"
-        ended = command("check", vectors, "--runtime", spec, "--select", "*/first-00*")
-    assert ended.status == 0, ended.out
-
-
-def test_jobs_is_about_runtimes(vectors: Path, tmp_path: Path, command: Command) -> None:
-    ended = command("check", vectors, "--outputs", tmp_path, "--jobs", "2")
-    assert ended.status == 2
-    assert "--jobs goes with --runtime" in ended.err.splitlines()[-1]
-    for jobs in ("0", "-1", "two"):
-        assert command("check", vectors, "--runtime", "x", "--jobs", jobs).status == 2
 
 
 def test_a_process_whose_parent_was_killed_ends_quietly(

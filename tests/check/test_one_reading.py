@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from grucible import Question, verify
 from grucible.cases.operators.readings import STORED, ReadingNames
-from grucible.check.expecting import apply_expectations
 from grucible.check.judging.case_result import CaseResult, CaseVerdict
 from grucible.check.judging.one_reading import one_reading
-from grucible.check.listing import group_failures
 from grucible.check.reports.terminal import report_lines
 
 from . import bnns_page
@@ -44,21 +41,6 @@ def test_readings_chosen_by_the_id_do_not_conform(of: int) -> None:
     text = " ".join(" ".join(report_lines(report)).split())
     assert "two readings of one ambiguous point (reverse-order)" in text
     assert "this case follows " in text
-
-
-def test_a_list_of_it_is_written_and_holds() -> None:
-    """What is said of it are our words, which no `message` names."""
-    report = verify(runtime=by_hash(bnns_page.run, bnns_page.run_before, 2), select=BNNS)
-    written = [
-        replace(group.expected, cases=one)
-        for group in group_failures(report.results, report.diagnosis)
-        for one in group.ids
-    ]
-    assert {(one.message, one.diagnosis) for one in written} == {((), ("unexplained",))}
-    held = apply_expectations(report, written, None, BNNS)
-    assert (held.exit_status, held.unexpected) == (0, [])
-    said = [replace(one, message=("this case follows",), diagnosis=()) for one in written]
-    assert apply_expectations(report, said, None, BNNS).exit_status == 1
 
 
 def test_each_reading_alone_conforms() -> None:

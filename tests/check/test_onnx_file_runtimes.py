@@ -133,20 +133,6 @@ def test_openvino_s_importer(vectors: Path) -> None:
     assert diagnosed(vectors, frontend, both) == [("activations-of-first-direction",)]
 
 
-def test_openvino_s_importer_ignores_layout(vectors: Path) -> None:
-    frontend = adapters("openvino_onnx", "openvino").frontend
-    batchwise = question(vectors, "bidirectional-layout1-noact-noinitial_h")
-    for name, array in frontend(asked_with(batchwise, layout=None)).items():
-        np.testing.assert_array_equal(frontend(batchwise)[name].ravel(), array.ravel())
-
-
-def test_openvino_s_importer_where_batch_and_time_are_symbols(vectors: Path) -> None:
-    dynamic = adapters("openvino_onnx", "openvino").dynamic
-    right = verdicts(vectors, dynamic, BASE, AFTER, BOTH, *INPUTS, *OUTPUTS, "*clip0.5*")
-    assert set(right.values()) == {"passed"}
-    assert diagnosed(vectors, dynamic, "lbr1-noact-ragged") == [("lengths-ignored",)]
-
-
 def test_opencv(vectors: Path) -> None:
     dnn = adapters("opencv", "cv2").dnn
     right = verdicts(vectors, dnn, BASE, AFTER, BOTH, *INPUTS, *OUTPUTS)

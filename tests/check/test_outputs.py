@@ -13,15 +13,12 @@ import numpy as np
 import pytest
 from printed import sentence_of
 
-from grucible.vectors.find import CORE
-
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_outputs, write_vectors
 
 F32, BF16 = "float32/2x4x2-B3H", "bfloat16/2x4x2-B3H"
 ID, OTHER = b"openvino.GRUCell-3/made/float32/case-", b"openvino.GRUCell-3/made/bfloat16/bcase-"
 Change = Callable[[Any], object]
-CELL = CORE / "openvino/gru_cell/core.h5"
 
 
 @pytest.fixture
@@ -98,16 +95,6 @@ def test_whole_and_right(text: Any, vectors: Path, outputs: Path, command: Comma
     assert ended.report["runtime"] == {"name": "mine", "version": ""}
 
 
-def test_the_runtime_that_made_them_is_named(
-    vectors: Path, outputs: Path, command: Command
-) -> None:
-    for relative in ("cell.h5", "deep/seq.h5"):
-        with h5py.File(outputs / relative, "r+") as file:
-            file.attrs.update({"runtime": "kernel", "runtime_version": "3.1"})
-    ended = command("check", vectors, "--outputs", outputs, "--json")
-    assert ended.report["runtime"] == {"name": "kernel", "version": "3.1"}
-
-
 def test_outputs_of_two_runtimes_are_not_judged_as_one(
     vectors: Path, outputs: Path, command: Command
 ) -> None:
@@ -180,40 +167,6 @@ def test_what_is_absent_is_missing(
     assert all(str(outputs) in message for message in said)
 
 
-def test_a_wrong_answer_and_a_missing_one_do_not_conform(
-    vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, lambda file: file[f"{F32}/outputs/Ho"].__setitem__(0, 9.0))
-    edit(outputs, rows(BF16, [0]))
-    verdict, status, cases = verdicts(command, vectors, outputs)
-    assert (verdict, status) == ("does not conform", 1)
-    assert cases["case-0"] == "failed"
-
-
-@pytest.mark.parametrize("more", [{}, {"chunks": (1, 2, 2)}])
-def test_written_as_a_whole_without_a_fill_value(
-    more: dict[str, Any], vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, unwritten(rows=5, **more))
-    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
-
-
-def test_compressed_chunked_and_big_endian(vectors: Path, outputs: Path, command: Command) -> None:
-    def change(file: Any) -> None:
-        for where, dtype in ((f"{F32}/outputs/Ho", ">f4"), (f"{BF16}/outputs/Ho", "<u2")):
-            values, attributes = file[where][()], dict(file[where].attrs)
-            del file[where]
-            file.create_dataset(
-                where, data=values.astype(dtype), chunks=(2, 2, 1), compression="gzip", shuffle=True
-            ).attrs.update(attributes)
-        ids = file[f"{F32}/id"][()]
-        del file[f"{F32}/id"]
-        file.create_dataset(f"{F32}/id", data=ids, chunks=(2,), compression="lzf")
-
-    edit(outputs, change)
-    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
-
-
 def test_a_status_per_case(vectors: Path, outputs: Path, command: Command) -> None:
     status = [b"ok", b"unsupported", b"error", b"missing", b"ok"]
     edit(outputs, put(f"{F32}/status", np.array(status)))
@@ -237,20 +190,6 @@ def test_arrays_of_cases_that_are_not_ok_do_not_count(
     verdict, status, cases = verdicts(command, vectors, outputs)
     assert (verdict, status) == ("conforms where supported", 0)
     assert cases["case-1"] == "unsupported"
-
-
-@pytest.mark.parametrize("extra", ["probes", "outputs/Z"])
-def test_more_than_was_asked_for(
-    extra: str, vectors: Path, outputs: Path, command: Command
-) -> None:
-    """A runtime's own notes beside the outputs are its own affair."""
-    edit(outputs, put(f"{F32}/{extra}", np.zeros((5, 2))))
-    assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
-
-
-def soft(file: Any) -> None:
-    file.move(F32, "elsewhere")
-    file[F32] = h5py.SoftLink("/elsewhere")
 
 
 def external(file: Any) -> None:
@@ -340,32 +279,6 @@ def test_a_block_that_the_vectors_do_not_have(
     edit(outputs, lambda file: file.copy(F32, file, "float32/3x4x2-B3H"))
     said = command("check", vectors, "--outputs", outputs).said_in_one_line()
     assert "float32/3x4x2-B3H" in said
-
-
-@pytest.mark.parametrize("content", [b"", b"no HDF5", None])
-def test_no_outputs_file(
-    content: bytes | None, vectors: Path, outputs: Path, command: Command
-) -> None:
-    if content is None:
-        said = command("check", vectors, "--outputs", outputs / "gone").said_in_one_line()
-        assert "gone: no such file or directory; expected outputs" in said
-        return
-    (outputs / "cell.h5").write_bytes(content)
-    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
-    assert f"{outputs / 'cell.h5'}: is not an HDF5 file; expected grucible outputs" in said
-
-
-def test_outputs_in_slices(
-    vectors: Path, outputs: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However the vectors are cut, rows match by id."""
-    from grucible.vectors import stored_block
-
-    edit(outputs, rows(F32, [2, 0, 4, 3]))
-    whole = verdicts(command, vectors, outputs)
-    monkeypatch.setattr(stored_block, "SLICE_BYTES", 1)
-    assert verdicts(command, vectors, outputs) == whole
-    assert whole[2]["case-1"] == "missing"
 
 
 def test_a_status_goes_with_its_row(vectors: Path, outputs: Path, command: Command) -> None:

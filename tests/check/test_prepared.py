@@ -103,14 +103,6 @@ answers = max(fd for fd in range(3, 20) if Path(f"/proc/self/fd/{fd}").exists()
     assert told.count("shown") == (len(asked) if what == "raises" else 1)
 
 
-def test_a_method_of_another_meaning_is_not_called(tmp_path: Path) -> None:
-    """Only what can be called, and by this name."""
-    spec = written(tmp_path, "run.prepare = lambda: note('called', 1)\nrun.prepare_for = 'iOS'\n")
-    with closing(RuntimePool(spec, 60.0)) as pool:
-        assert [reply.status for reply in pool.answer(questions(3))] == ["ok"] * 3
-    assert {what for what, _ in noted(tmp_path)} == {"asked"}
-
-
 @pytest.mark.parametrize("name", ["openvino", "openvino-constant", "openvino-dynamic"])
 def test_openvino_gives_the_same_bits_for_nodes_that_were_compiled_together(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from printed import sentence_of
 
-from grucible import GrucibleError, Question, Unsupported, load_vectors, verify
-from grucible.check.judging.case_result import CaseResult, CaseVerdict
+from grucible import GrucibleError, Question, Unsupported, verify
 from grucible.check.judging.expectations import Expectation
-from grucible.check.report import Reach, reach
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 
@@ -43,85 +41,6 @@ def but(*words: str) -> Any:
         return numpy_gru(question)
 
     return run
-
-
-@pytest.mark.parametrize(
-    ("unsupported", "head"),
-    [
-        ((), ["conforms: 5 of 5 cases passed"]),
-        (
-            ("wide",),
-            [
-                "conforms where supported: 4 of 5 cases passed, 1 unsupported",
-                f"  supported: {CELL}",
-                f"  in part: {SEQUENCE} (1 of 2)",
-            ],
-        ),
-        (
-            ("sequence/",),
-            [
-                "conforms where supported: 3 of 5 cases passed, 2 unsupported",
-                f"  supported: {CELL}",
-                f"  not supported: {SEQUENCE}",
-            ],
-        ),
-        (
-            ("sequence/", "cell/"),
-            [
-                "incomplete: 0 of 5 cases passed, 5 unsupported",
-                f"  not supported: {CELL}, {SEQUENCE}",
-            ],
-        ),
-    ],
-)
-def test_the_report_begins_with_the_reach(
-    unsupported: tuple[str, ...], head: list[str], vectors: Path
-) -> None:
-    report = verify(vectors, but(*unsupported))
-    lines = list(report_lines(report))
-    assert lines[: len(head)] == head
-    assert lines[len(head)].startswith("run: 5 cases")
-    verdict = head[0].partition(":")[0]
-    assert report_value(report)["verdict"] == report.verdict == verdict
-    assert report.exit_status == (1 if verdict == "incomplete" else 0)
-
-
-def test_what_is_missing_is_not_supported() -> None:
-    """Outputs that are absent say nothing about what a runtime supports."""
-    verdicts: list[CaseVerdict] = ["passed", "failed", "error", "missing", "unsupported"]
-    results = [CaseResult("any", CELL, "required", "float32", verdict) for verdict in verdicts]
-    assert reach(results) == [Reach(CELL, 3, 5)]
-
-
-def test_the_reach_in_json(vectors: Path) -> None:
-    assert report_value(verify(vectors, but("wide")))["reach"] == {
-        CELL: {"supported": 3, "cases": 3},
-        SEQUENCE: {"supported": 1, "cases": 2},
-    }
-
-
-def test_what_failed_is_supported(vectors: Path) -> None:
-    """Only what a runtime declares is unsupported: an error is none."""
-
-    def run(_: Question) -> Any:
-        raise ValueError("never mind")
-
-    report = verify(vectors, run)
-    assert report.verdict == "does not conform"
-    assert all(one.supported == one.cases for one in report.reach)
-
-
-def test_cases_that_decide_nothing_are_no_part_of_the_reach(tmp_path: Path) -> None:
-    write_vectors(
-        tmp_path / "cell.h5", make_block(["a"]), make_block(["special"], tier="nonportable")
-    )
-    with pytest.raises(
-        GrucibleError, match="would demand nothing: no case that it matches decides"
-    ):
-        verify(tmp_path, but("special"), require=["*special"])
-    report = verify(tmp_path, but("special"))
-    assert (report.verdict, report.exit_status) == ("conforms", 0)
-    assert [(one.supported, one.cases) for one in report.reach] == [(1, 1)]
 
 
 def test_require_makes_unsupported_a_failure(vectors: Path) -> None:
@@ -172,25 +91,3 @@ def test_require_of_nothing_is_an_error(vectors: Path) -> None:
     assert asked == [], "it is told before the runtime is asked anything"
     with pytest.raises(GrucibleError, match="matches --require '\\*/cell/a'"):
         verify(vectors, but(), require=["*/cell/a"], select=["*/sequence/*"])
-
-
-def test_require_has_as_many_globs_as_expectations(vectors: Path) -> None:
-    """And any number of ids, of which each case is looked up."""
-    ids = [case.id for case in load_vectors(vectors)]
-    with pytest.raises(GrucibleError, match=r"^1,001 globs of --require; expected at most 1,000"):
-        verify(vectors, but(), require=["*"] * 1001)
-    report = verify(vectors, but("cell/a"), require=ids * 1001 + ["*/cell/*"])
-    assert [name_of(r.id) for r in report.refused] == ["cell/a"]
-
-
-def test_long_lists_of_operators_are_wrapped() -> None:
-    """Through the core vectors, of four operators: no line of the reach is wider than a terminal."""
-
-    def run(_: Question) -> Any:
-        raise Unsupported("none")
-
-    lines = list(report_lines(verify(runtime=run, select=["*/float32/*"])))
-    end = next(place for place, line in enumerate(lines) if line.startswith("run: "))
-    assert end > 2
-    assert all(len(line) <= 80 for line in lines[1:end])
-    assert " ".join(" ".join(lines[1:end]).split()).startswith("not supported: ")

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from printed import sentence_of
 
-from grucible import Question, verify
+from grucible import Question
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.check.expecting import load_expectations
-from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.refusals import Refusal, counts, refusals
@@ -46,14 +45,6 @@ def test_refusing_is_right_and_its_message_is_kept(name: str) -> None:
         assert told["clip-zero"].startswith("ValueError: not I: clip is 0.0; expected a positive")
     else:
         assert set(told.values()) == {"not offered"}
-
-
-def test_who_refuses_all_refuses_nothing_that_counts() -> None:
-    """The valid question is refused too: its refusals say nothing."""
-    found = asked("refuses_all")
-    assert outcomes(found) == {"unasked": len(found)}
-    assert {one.message.partition(" (")[0] for one in found} == {"ValueError: no float32"}
-    assert not any(one.accepted or one.wrong for one in found)
 
 
 @pytest.mark.parametrize("name", ["blind", "last_meaning"])
@@ -104,19 +95,6 @@ def test_a_death_and_a_hang_are_crashes_of_one_question() -> None:
     assert found["clip-nan"].message == "no answer in 1.5 s; stopped"
 
 
-@pytest.mark.parametrize("name", ["tells", "wrong_shape", "nothing"])
-def test_a_process_of_its_own_says_the_same(name: str) -> None:
-    """Every defect travels: NaN, texts, other ranks, single numbers; so do outputs of other shapes."""
-    select = f"{CELL_32}*"
-    with closing(RuntimePool(f"{HEEDLESS}:{name}", 60.0, 1)) as pool:
-        apart = refusals(pool, select=[select])
-    here = asked(name, select)
-    assert [(one.id, one.outcome) for one in apart] == [(one.id, one.outcome) for one in here]
-    assert [one.message.partition(" (heed")[0] for one in apart] == [
-        one.message.partition(" (heed")[0] for one in here
-    ]
-
-
 def test_what_is_converted_is_not_asked() -> None:
     """Who refuses it would be our conversion."""
     pytest.importorskip("onnxruntime")
@@ -128,18 +106,6 @@ def test_what_is_converted_is_not_asked() -> None:
     assert by_operator[CELL].message == f"{CELL} is asked as onnx.GRU-14, and valid questions alone"
     wrong = [one.defect for one in found if one.wrong]
     assert not wrong
-
-
-def test_without_strict_nothing_is_asked(some_vectors: Path) -> None:
-    seen: list[str] = []
-
-    def run(question: Question) -> heedless.Outputs:
-        seen.append(question.id)
-        return heedless.blind(question)
-
-    report = verify(some_vectors, runtime=run)
-    assert not report.refusals
-    assert not [one for one in seen if "/invalid/" in one]
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -195,36 +161,6 @@ def test_what_the_text_leaves_open_does_not_decide(some_vectors: Path, command: 
                     "--select", f"{CELL}/made/float32/a-good")  # fmt: skip
     assert ended.status == 0
     assert "the text leaves it open" in " ".join(ended.out.split())
-
-
-def test_outputs_made_elsewhere_are_not_asked(some_vectors: Path, command: Command) -> None:
-    said = command("check", some_vectors, "--outputs", some_vectors, "--strict").said_in_one_line()
-    assert "--strict goes with --runtime" in said
-
-
-def test_known_expectations_are_of_vectors_alone() -> None:
-    source = FromRuntime(describe_runtime("blind", heedless.blind))
-    known = [Expectation("*", "all"), Expectation("*/invalid/*", "these")]
-    [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=known)
-    assert one.expected == known[1]
-
-
-@pytest.mark.parametrize(
-    ("name", "message", "holds"),
-    [
-        ("zeros", "all numbers", False),
-        ("slightly_off", "off by", False),
-        ("wrong_shape", "expected float32 (2, 5)", True),
-        ("nothing", "returned nothing", True),
-    ],
-)
-def test_no_message_is_of_numbers(name: str, message: str, holds: bool) -> None:
-    """What the judge says of them are no words of an error."""
-    expected = Expectation("*/invalid/*", "these", message=(message,))
-    source = FromRuntime(describe_runtime(name, getattr(heedless, name)))
-    [one] = refusals(source, select=[f"{CELL_32}clip-nan"], expectations=[expected])
-    assert message in one.message
-    assert (one.expected is expected) is holds
 
 
 ACCEPTED = {

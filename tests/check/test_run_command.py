@@ -38,16 +38,6 @@ def test_run_then_check_is_check(
     assert stored.report["runtime"] == direct.report["runtime"]
 
 
-def test_run_then_check_of_a_single_file(
-    some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    out = tmp_path / "deep" / "er" / "cell.out.h5"
-    ran = command("run", some_vectors / "cell.h5", "--runtime", NUMPY, "-o", out)
-    assert ran.out == f"{out}: 5 ok\n"
-    assert command("check", some_vectors / "cell.h5", "--outputs", out).status == 0
-    assert [p.name for p in out.parent.iterdir()] == ["cell.out.h5"]
-
-
 def test_run_of_the_core_vectors(tmp_path: Path, command: Command) -> None:
     ran = command("run", "--runtime", NUMPY, "-o", tmp_path / "out")
     plain = [
@@ -72,16 +62,6 @@ def test_run_of_the_core_vectors(tmp_path: Path, command: Command) -> None:
     assert ended.out.startswith(
         "conforms where supported: 913 of 1905 cases passed, 992 unsupported\n"
     )
-
-
-def test_what_was_not_selected_is_missing_afterwards(
-    some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    command("run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out", "--select", "*good")
-    report = command("check", some_vectors, "--outputs", tmp_path / "out", "--json").report
-    assert report["verdict"] == "incomplete"
-    assert report["summary"]["passed"] == 2
-    assert report["summary"]["missing"] == 3
 
 
 def test_outputs_of_cases_that_are_not_asked_again_are_not_lost(
@@ -119,23 +99,6 @@ def test_run_makes_an_outputs_file_as_described(
             assert set(made["status"][()].tolist()) == {b"ok"}
         (block,) = out["bfloat16"].values()
         assert block["outputs/Ho"].attrs["dtype"] == b"bfloat16"
-
-
-@pytest.mark.parametrize("place", ["a directory", "below a file", "a file for a directory"])
-def test_run_where_nothing_can_be_written(
-    place: str, some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "file").write_text("kept")
-    source, out = {
-        "a directory": (some_vectors / "cell.h5", tmp_path / "there"),
-        "below a file": (some_vectors / "cell.h5", tmp_path / "file" / "out.h5"),
-        "a file for a directory": (some_vectors, tmp_path / "file"),
-    }[place]
-    said = command("run", source, "--runtime", NUMPY, "-o", out).said_in_one_line()
-    assert str(out) in said
-    assert (tmp_path / "file").read_text() == "kept"
-    assert list((tmp_path / "there").iterdir()) == []
 
 
 def test_run_does_not_write_over_the_vectors(some_vectors: Path, command: Command) -> None:

@@ -13,7 +13,7 @@ from grucible.cases.errors import RuntimeNotUsable
 from grucible.check.runtimes import runtime
 from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
-from .conftest import Command, strict_json
+from .conftest import Command, bad_usage, strict_json
 from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MODULES = {
@@ -23,6 +23,15 @@ MODULES = {
     "raises": "raise RuntimeError('no licence\\nwas found')\n",
     "exits": "import sys\nsys.exit('bye')\n",
     "aborts": "import os\nos.abort()\n",
+    "constant": "run = 3\n",
+    "interrupts": "raise KeyboardInterrupt\n",
+    "skips": "import pytest\npytest.importorskip('a_module_that_is_not_there')\n",
+    "ends_tests": "import pytest\npytest.exit('no GPU', returncode=0)\n",
+    "lazy": "def __getattr__(name):\n    raise ImportError(f'{name} needs torch')\n",
+    "odd": (
+        "class Run:\n    def __call__(self, question):\n        return {}\n"
+        "    @property\n    def parallel(self):\n        raise SystemExit(0)\nrun = Run()\n"
+    ),
 }
 
 
@@ -43,16 +52,31 @@ UNUSABLE = [
     ),
     ("", r"runtime '' is unknown|give one of --runtime"),
     ("rt_good:walk", r"rt_good has no function 'walk'"),
+    ("./rt_good.py:walk", r"rt_good\.py has no function 'walk'"),
+    ("./rt_good.py:", r"rt_good\.py has no function ''"),
+    ("rt_constant:run", r"rt_constant has no function 'run'"),
     ("rt_gone:run", r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'"),
     ("./rt_gone.py:run", r"rt_gone\.py: no such file"),
     ("rt_imports_nothing:run", r"does not import: ModuleNotFoundError: No module named 'a_module"),
+    ("./rt_imports_nothing.py:run", r"does not import: ModuleNotFoundError: No module named"),
     ("./rt_not_python.py:run", r"does not import: SyntaxError: "),
     ("rt_raises:run", r"does not import: RuntimeError: no licence was found"),
     ("rt_exits:run", r"rt_exits does not import: SystemExit: bye"),
+    ("rt_skips:run", r"does not import: Skipped: could not import 'a_module_that_is_not_there'"),
+    ("rt_ends_tests:run", r"does not import: Exit: no GPU"),
+    (
+        "rt_lazy:run",
+        r"rt_lazy does not import: ImportError: run needs torch \(rt_lazy.py:2\)",
+    ),
+    ("rt_odd:run", r"does not import: SystemExit: 0"),
     (
         ":run",
         r"runtime :run: '' does not import: it names no module; expected package.module:function, ",
     ),
+    (".rt_good:run", r"does not import: it names no module; expected .* or \./file\.py:function$"),
+    (".:run", r"runtime \.:run: '\.' does not import: it names no module; expected"),
+    ("./rt_good:run", r"'\./rt_good' does not import: it names no module; expected"),
+    ("rt good:run", r"does not import: "),
 ]
 
 
@@ -78,6 +102,14 @@ def test_a_module_that_ends_the_process(name: str, says: str, command: Command) 
     assert all(part in ours for part in says.split("|"))
 
 
+@pytest.mark.usefixtures("modules")
+def test_a_module_that_raises_what_ctrl_c_does_is_one_line(command: Command) -> None:
+    ended = command("check", "cell.h5", "--runtime", "rt_interrupts:run")
+    bad_usage(
+        ended, r"rt_interrupts:run: does not load: KeyboardInterrupt \(rt_interrupts\.py:1\)$"
+    )
+
+
 @pytest.mark.parametrize("spec", ["rt_good:run", "./rt_good.py:run", "{absolute}:run"])
 def test_usable(spec: str, modules: Path, command: Command) -> None:
     spec = spec.format(absolute=modules / "rt_good.py")
@@ -86,51 +118,9 @@ def test_usable(spec: str, modules: Path, command: Command) -> None:
     assert ended.report["runtime"] == {"name": spec, "version": ""}
 
 
-def test_a_file_shadows_no_module(modules: Path, command: Command) -> None:
-    """A runtime in a file `wave.py` that imports the standard library's `wave` gets that one."""
-    (modules / "deep").mkdir()
-    (modules / "deep" / "wave.py").write_text(MODULES["good"] + "import wave\nwave.Wave_read\n")
-    ended = command("check", "cell.h5", "--runtime", "./deep/wave.py:run")
-    assert (ended.status, ended.err) == (0, "")
-
-
-def test_an_object_with_a_call_is_a_function(modules: Path) -> None:
-    (modules / "rt_object.py").write_text(
-        "class Engine:\n"
-        '    """An engine."""\n'
-        "    version = 7\n"
-        "    def __call__(self, question):\n"
-        "        return question.buffers()\n"
-        "engine = Engine()\n"
-    )
-    loaded = load_runtime("./rt_object.py:engine")
-    assert (loaded.version, loaded.about) == ("7", "An engine.")
-
-
 def registered(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
     points = [EntryPoint(name, place, runtime.GROUP) for name, place in places.items()]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)  # noqa: ARG005
-
-
-def test_registered_runtimes() -> None:
-    assert [point.name for point in registered_runtimes()] == [
-        "iree",
-        "mnn",
-        "mnn-kernel",
-        "onnx-reference",
-        "onnxruntime",
-        "onnxruntime-constant",
-        "onnxruntime-opset7",
-        "opencv",
-        "openvino",
-        "openvino-constant",
-        "openvino-default",
-        "openvino-dynamic",
-        "openvino-dynamic-parameters",
-        "openvino-onnx",
-        "openvino-onnx-dynamic",
-        "tract",
-    ]
 
 
 def test_the_command_lists_them(command: Command) -> None:
@@ -168,20 +158,6 @@ def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_runtimes_lists_what_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
-    place = f"grucible_test_{'x' * 8}"
-    registered(monkeypatch, here="importlib.metadata:version", gone=f"{place}:run")
-    ended = command("runtimes")
-    assert ended.status == 0
-    assert (
-        "gone  not installed\n    runtime gone is not installed (ModuleNotFoundError" in ended.out
-    )
-    assert "here  " in ended.out
-    assert "any other: package.module:function, ./file.py:function, or 'exec: COMMAND'" in ended.out
-
-
 ENDS = {
     "hangs": ("while True:\n    pass\n", "did not load in 2 s"),
     "aborts": ("import os\nos.abort()\n", r"while loading it crashed \(SIGABRT\); "),
@@ -210,23 +186,3 @@ def test_runtimes_goes_on_after_one_that_ends_its_process(
         assert re.search(said, ended.out, re.MULTILINE), (name, ended.out)
     assert "unnamed  no version\n    Has no version.\nz  1.2\n    Is here.\n" in ended.out
     assert "\x1b" not in ended.out + ended.err
-
-
-def test_what_those_installed_can_do(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
-    """In a few lines each; of the others, that they are not."""
-    pytest.importorskip("onnx")
-    here = {
-        "onnx-reference": "grucible.check.runtimes.onnx_reference:reference",
-        "none": "no_such:run",
-    }
-    registered(monkeypatch, **here)
-    ended = command("runtimes", "--profile", "--select", "onnx.GRU-14/plain/float32/[cf]*")
-    assert (ended.status, ended.err) == (0, "")
-    told = ended.out.splitlines()
-    assert told[0] == "none  not installed"
-    assert any(line.startswith("      onnx.GRU-14: ") and " wrong" in line for line in told)
-    assert "        clip ignored: clip0.5 (float32)" in told
-
-
-def test_selecting_is_for_profiles(command: Command) -> None:
-    assert "--select goes with --profile" in command("runtimes", "--select", "*").said_in_one_line()

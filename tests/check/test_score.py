@@ -16,7 +16,7 @@ from grucible.cases.operators.known import OPERATORS
 from grucible.cases.selection import selected
 from grucible.check.judging.case_result import DECIDING
 from grucible.check.score import ENOUGH, Score, score
-from grucible.gen.variants.catalogue import CATALOGUE, variants_of
+from grucible.gen.variants.catalogue import variants_of
 from grucible.gen.variants.evaluate import catches
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
@@ -102,25 +102,6 @@ def test_weak_vectors_fail(tmp_path: Path, command: Command) -> None:
     assert any(line.startswith("  0 cases: lbr-ignored") for line in rest)
 
 
-def test_one_misreading_in_detail(command: Command) -> None:
-    ended = command("score", "--misreading", "Rbh-outside")
-    assert ended.status == 0
-    assert ended.out.startswith("Rbh-outside is caught, by at least 3 cases of each dtype\n")
-    assert "Rbh added outside the product with the reset gate" in ended.out
-    assert "seen only where linear_before_reset is true" in ended.out
-    assert max(map(len, ended.out.splitlines())) <= 100  # ids
-
-
-def test_json(command: Command) -> None:
-    ended = command("score", "--json", "--select", "*GRUCell-3/core/float16/*")
-    assert ended.status == 0
-    [(operator, told)] = ended.report["operators"].items()
-    assert operator == "openvino.GRUCell-3"
-    assert set(told["cases"]) == {"float16"}
-    assert {row["name"] for row in told["misreadings"]} < set(CATALOGUE)
-    assert ended.report["weak"] == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -135,9 +116,3 @@ def test_json(command: Command) -> None:
 )
 def test_bad_usage_is_one_line(arguments: tuple[str, ...], says: str, command: Command) -> None:
     assert says in command("score", *arguments).said_in_one_line()
-
-
-@pytest.mark.parametrize(("rtol", "atol"), [("nan", "0"), ("0", "nan"), ("inf", "0"), ("0", "inf")])
-def test_a_score_by_no_number_is_refused(rtol: str, atol: str, command: Command) -> None:
-    said = command("score", "--rtol", rtol, "--atol", atol).said_in_one_line()
-    assert "expected a finite number, not negative" in said

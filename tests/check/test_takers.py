@@ -12,7 +12,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from shipped import core_cases
 
 from grucible import Question, load_vectors, verify
 from grucible.check.protocol.channel import Channel
@@ -20,7 +19,7 @@ from grucible.vectors.find import CORE
 
 from .conftest import HERE, Command
 from .made import CELL, SEQUENCE, make_block, write_outputs, write_vectors
-from .takers import TAKERS, reachable
+from .takers import TAKERS
 
 NAMES = [*TAKERS, "process"]
 DTYPES = ("float16", "float32", "float64", "bfloat16")
@@ -115,21 +114,6 @@ def questions(select: str) -> Iterator[Question]:
 
     verify(runtime=note, diagnosis=False, select=(select,))
     return iter(asked)
-
-
-def test_no_answer_can_be_reached_from_a_question() -> None:
-    cases = {case.id: case for case in core_cases()}
-    count = 0
-    for question in questions("*/float32/*"):
-        within = b"|".join(array.tobytes() for array in reachable(question))
-        for array in question.inputs.values():
-            assert array.base is None  # the runtime's own copy, and no view of more
-            assert array.tobytes() in within
-        for answer in cases[question.id].answers.values():
-            for array in (a for a in answer.outputs.values() if a.any()):
-                assert array.tobytes() not in within, question.id
-                count += 1
-    assert count > 500
 
 
 # from files
