@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -171,7 +171,8 @@ class Tests:
 
     def __init__(self, copy: Copy, area: str) -> None:
         """Run all once, and leave out those that fail."""
-        self.seconds, self.kills = Counter[str](), Counter[str]()
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.kills = Counter[str]()
         self.left_out: list[str] = []
         names = AREAS[area].partition(":")[2].split()
         files = [file for name in names for file in copy.root.glob(f"tests/**/test_{name}.py")]
@@ -187,7 +188,7 @@ class Tests:
     def run(self, copy: Copy) -> str:
         """Run them until one fails: say where, or "" if all passed."""
         files = sorted(self.seconds, key=lambda f: -(self.kills[f] + 0.1) / (self.seconds[f] + 1))
-        limit = int(3 * self.seconds.total()) + 30
+        limit = int(3 * sum(self.seconds.values())) + 30
         status, failed = copy.test("-x", *self.left_out, *files, seconds=limit)
         self.kills[failed] += status != 0
         return failed if status else ""

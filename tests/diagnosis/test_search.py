@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from diagnosis.blocks import by_question, core_blocks, report_on, selected, variants_run
+from diagnosis.blocks import by_question, core_blocks, variants_run
 from diagnosis.kernel import Array, Kernel
-from diagnosis.wrong import CELL, ONNX, SEQUENCE
+from diagnosis.wrong import CELL, SEQUENCE
 
 from grucible.cases.dtypes import Arrays
 from grucible.cases.operators.readings import STORED
 from grucible.check.diagnosis import contradictions, places
 from grucible.check.diagnosis.apart import FEWEST, Feature, conditions, conditions_together
 from grucible.check.diagnosis.asked import what_tells_apart
-from grucible.check.diagnosis.beyond import candidates
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
 from grucible.check.diagnosis.curves import in_words
 from grucible.check.diagnosis.explanations import Explanation, fewest
@@ -27,7 +25,6 @@ from grucible.check.diagnosis.patterns import pattern
 from grucible.check.diagnosis.places import where
 from grucible.check.diagnosis.proof import Proof
 from grucible.check.diagnosis.repeated import answered_otherwise
-from grucible.check.diagnosis.search import Search
 from grucible.check.diagnosis.steps import Steps, steps_of
 from grucible.check.judging.criterion import Demanded, chosen_criteria
 from grucible.check.observed.source import Reply
@@ -161,25 +158,6 @@ def test_where_no_step_of_a_failing_case_is_explained_nothing_is() -> None:
     assert local.explained((HALVED,), [], otherwise=np.array([False, True])) is None
 
 
-def test_what_explains_no_step_leaves_every_case_with_its_dtype() -> None:
-    """One case fails as a misreading has it, but no step of it does; the other has an infinite answer."""
-    ids = (
-        "float16/sigmoid_tanh-alpha0.25_0.75-beta0.5_2-clip1",
-        "bfloat16/lbr-relu_sigmoid-clip0.5",
-    )
-    each = [selected(core_blocks(CELL, one.split("/")[0]), f"*/{one}")[0] for one in ids]
-    off = {
-        one.path: {n: (a + 0.01).astype(a.dtype) for n, a in one.answer.outputs.items()}
-        for one in each
-    }
-    infinite = each[1].answer.outputs["Ho"].copy()
-    infinite[0, 0, 4] = np.inf
-    answers = {r: replace(a, outputs={"Ho": infinite}) for r, a in each[1].answers.items()}
-    found = report_on([each[0], replace(each[1], answers=answers)], lambda block: off[block.path])
-    assert found.diagnosis.failed == 2
-    assert all(one.explains for one in found.diagnosis.findings)
-
-
 # the fewest explanations
 
 
@@ -208,28 +186,6 @@ def test_the_fewest_explanations_are_chosen() -> None:
         of(range(100), [150 + n], names=("clip-ignored", name)) for n, name in enumerate(one + two)
     ]
     assert [each.names for each in fewest([of(range(100)), *pairs])] == [("clip-ignored",)]
-
-
-def test_what_computes_in_an_arithmetic_of_its_own_is_not_tried_together_with_others() -> None:
-    block = core_blocks(CELL)[0].rows(np.arange(2))
-    noise = np.random.default_rng(2).normal(0, 0.3, block.answer.outputs["Ho"].shape)
-    part = FailingBlock(block, {"Ho": np.float32(block.answer.outputs["Ho"] + noise)}, REQUIRED)
-    search = Search([part], np.ones(len(part), bool))
-    names = ("bfloat16-products", "float16-state", "sigmoid-argument-scaled=0.5", "clip-ignored")
-    search.on_all([(variant_called(name),) for name in names])
-    search.together(search.which)
-    assert not [names for names in search.distances if len(names) > 1]
-    assert not search.explained.any()
-
-
-def test_what_one_operator_has_alone_is_not_tried_on_another_s_steps() -> None:
-    wrong = {ONNX: variants_run("rb-twice-zr"), CELL: variants_run("x-scaled=0.7")}
-    blocks = (*core_blocks(ONNX), *core_blocks(CELL))
-    failing = [
-        FailingBlock(block, dict(wrong[block.operator](block)), REQUIRED) for block in blocks
-    ]
-    found = {one.variants[0].name for one in candidates(failing)}
-    assert found >= {"rb-twice-zr", "x-scaled=0.7"}
 
 
 # what tells cases apart

@@ -192,8 +192,10 @@ def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
     block, stacks = next(pair for pair in cells if "B4H" in pair[0].path)
     variant = restricted(CATALOGUE["bias-ignored"], units)
     assert variant_called(variant.name).about == variant.about
-    each = ([], [CATALOGUE["bias-ignored"]], [variant])
-    plain, whole, part = (variant_outputs(block, stacks, [of])["Ho"][0] for of in each)
+    plain, whole, part = (
+        variant_outputs(block, stacks, [of])["Ho"][0]
+        for of in ([], [CATALOGUE["bias-ignored"]], [variant])
+    )
     assert np.array_equal(part, np.where(UNITS[units][1](plain.shape[-1]), whole, plain))
     for name in ("lengths-ignored", "activations-exchanged", "Ho-of-last-step"):
         assert not can_be_restricted(CATALOGUE[name])
