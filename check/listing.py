@@ -189,7 +189,7 @@ def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> It
 
 
 def group_failures(results: Sequence[CaseResult], diagnosis: Diagnosis) -> list[Group]:
-    """Group cases that went wrong by what is to be expected of them.
+    """Group cases that went wrong by what to expect of them.
 
     The special stands before the general: errors before wrong numbers, misreadings before coarse arithmetic,
     and otherwise small groups before large ones.

@@ -30,7 +30,7 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
     a case that no longer passes, or is unsupported now; a coarser class of
     arithmetic; a finding of a misreading that there was none of; an invalid
     question that is no longer refused. A larger error within the tolerance is
-    told, and is no worse.
+    shown, and is no worse.
 
     \b
     Exit status

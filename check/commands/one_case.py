@@ -115,7 +115,7 @@ def trace_command(
     from ..reports.trace import against_lines, head_lines, step_lines
     from ..tracing.trace import (
         MARK,
-        Part,
+        StepRange,
         Traced,
         trace,
         trace_json,
@@ -129,7 +129,7 @@ def trace_command(
     block, file = find_case(vectors, wanted)
     opened = open_set(vectors, (literal(block.ids[0]),))
     with _source(runtime, against, timeout, memory, opened) as source:
-        exact, part = trace(block.case(0)), Part(**part_of)
+        exact, part = trace(block.case(0)), StepRange(**part_of)
         part.check(exact.directions)
         traced = traced_against(exact, opened, source) if source else Traced(exact)
     if npz:

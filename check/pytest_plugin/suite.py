@@ -81,7 +81,7 @@ class Judge:
         return self.see(returned(Runtime("", "", lambda _: outputs), self.case.question))
 
     def see(self, reply: Reply) -> Judgment:
-        """Judge what a runtime said to the question."""
+        """Judge a runtime's reply to the question."""
         found = judged_reply(self.block, reply, self.criterion)
         self.last, self.outputs = replace(found, show=self._show), reply.outputs
         return self.last

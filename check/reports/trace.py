@@ -11,8 +11,8 @@ from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import about, as_read
 from ...gen.exact.answers import DirectionTrace
 from ...gen.formula import quantities
-from ..tracing.deviation import Beside, Deviation, Leaving, Place
-from ..tracing.trace import WHOLE, Part, Trace, Traced
+from ..tracing.deviation import Beside, Deviation, Leaving, StepPlace
+from ..tracing.trace import WHOLE, StepRange, Trace, Traced
 from .findings import how_far_off, off_by
 from .text import array_lines, fit, group, plural, width, wrap
 
@@ -104,7 +104,7 @@ def _expected(one: Leaving | Beside, found: Deviation) -> str:
     return f"expected {dtype(one.expected)!s}, got {dtype(one.observed)!s}"
 
 
-def _at(place: Place) -> str:
+def _at(place: StepPlace) -> str:
     return f"{place.direction}, row {place.row}, step {place.step} (time {place.time})"
 
 
@@ -181,7 +181,7 @@ def name_ranges(word: str, numbers: Sequence[int]) -> str:
     return f"{word}{'s' if len(numbers) > 1 else ''} {named}"
 
 
-def step_lines(traced: Traced, part: Part, *, full: bool) -> Iterator[str]:
+def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
     """Yield what each quantity is, and its numbers step after step, in the order of processing.
 
     Against what was observed: the steps of a `part` that is asked for, and else the first step of each
@@ -194,7 +194,7 @@ def step_lines(traced: Traced, part: Part, *, full: bool) -> Iterator[str]:
             first = next((x for x in found.leaving if x.place.direction == one.direction), None)
             if first is None:
                 continue
-            chosen = Part(one.direction, first.place.row, first.place.step)
+            chosen = StepRange(one.direction, first.place.row, first.place.step)
         if chosen.has_direction(one):
             lines = list(_quantities(traced.trace, index))
             same = lines == before
@@ -215,7 +215,7 @@ def _quantities(trace: Trace, index: int) -> Iterator[str]:
 
 
 def _rows(
-    one: DirectionTrace, part: Part, states: Array | None, first: Leaving | None, *, full: bool
+    one: DirectionTrace, part: StepRange, states: Array | None, first: Leaving | None, *, full: bool
 ) -> Iterator[str]:
     """Yield the steps of each row, and of many those at both ends."""
     rows = part.rows(one)

@@ -24,7 +24,7 @@ from ..judging.criterion import Demanded
 
 
 @dataclass(frozen=True)
-class Place:
+class StepPlace:
     """A step of a row of one direction.
 
     `step` is its number in the order of processing, `time` that of its input. All count from 0.
@@ -44,7 +44,7 @@ class Leaving:
     units of that state.
     """
 
-    place: Place
+    place: StepPlace
     unit: int
     expected: float
     observed: float
@@ -78,7 +78,7 @@ class Beside:
 class WrongStep:
     """A step that is wrong by itself, from the observed state before it, and in which units."""
 
-    place: Place
+    place: StepPlace
     units: tuple[int, ...]
 
 
@@ -153,8 +153,8 @@ def _near(seen: Array, expected: Array, limit: Array) -> Array:
     return np.asarray((off <= limit) & np.isfinite(off))
 
 
-def _place(one: DirectionTrace, row: int, step: int) -> Place:
-    return Place(one.direction, row, step, int(one.time[row, step]))
+def _place(one: DirectionTrace, row: int, step: int) -> StepPlace:
+    return StepPlace(one.direction, row, step, int(one.time[row, step]))
 
 
 class _States:

@@ -108,7 +108,7 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
 
 
 @dataclass(frozen=True)
-class Part:
+class StepRange:
     """The steps of one `direction`, of one `row`, of one number in the order of processing, or of all.
 
     Rows and steps count from 0.
@@ -123,12 +123,12 @@ class Part:
         return self.direction in (None, one.direction)
 
     def rows(self, one: DirectionTrace) -> list[int]:
-        """The rows of a direction, in order; with a `step`, those that take it."""
+        """List the rows of a direction; with a `step`, those that take it."""
         rows = range(len(one.lengths)) if self.row is None else [self.row]
         return [row for row in rows if self.step is None or self.step < one.lengths[row]]
 
     def steps(self, one: DirectionTrace, row: int) -> list[int]:
-        """The numbers of the steps of a row of a direction."""
+        """List the numbers of the steps of a row of a direction."""
         return list(range(one.lengths[row])) if self.step is None else [self.step]
 
     def check(self, directions: Sequence[DirectionTrace]) -> None:
@@ -146,7 +146,7 @@ class Part:
             raise GrucibleError(f"--step {self.step}: {whose} has {has}")
 
 
-WHOLE = Part()
+WHOLE = StepRange()
 """All steps."""
 
 
@@ -199,7 +199,7 @@ def trace_npz(traced: Traced) -> bytes:
     return file.getvalue()
 
 
-def trace_json(traced: Traced, part: Part = WHOLE) -> str:
+def trace_json(traced: Traced, part: StepRange = WHOLE) -> str:
     """Format part of a trace as JSON; infinities and NaN are the strings "inf", "-inf" and "nan"."""
     trace, found = traced.trace, traced.found
     value = {
@@ -219,7 +219,7 @@ def trace_json(traced: Traced, part: Part = WHOLE) -> str:
 
 
 def _describe_rows(
-    one: DirectionTrace, states: Array | None, part: Part
+    one: DirectionTrace, states: Array | None, part: StepRange
 ) -> Iterator[dict[str, Any]]:
     for row in part.rows(one):
         steps = []

@@ -17,7 +17,7 @@ from shipped import core_cases
 import grucible
 from grucible import Case, GrucibleError, Question
 from grucible.check.reports.trace import sentences, verdict, wrong_steps
-from grucible.check.tracing.deviation import Deviation, Place, WrongStep
+from grucible.check.tracing.deviation import Deviation, StepPlace, WrongStep
 
 from .conftest import HERE, Command, bad_usage, strict_json
 
@@ -85,7 +85,7 @@ def test_one_wrong_step_is_named_and_the_rest_is_its_consequence(
 ) -> None:
     found = against(f"{operator}/plain/{dtype}/bidirectional", Spoiled((direction, 1, 2, 3)))
     word, time = (("forward", 2), ("reverse", 1))[direction]
-    place = Place(word, row=1, step=2, time=time)
+    place = StepPlace(word, row=1, step=2, time=time)
     assert found.every
     assert found.wrong == (WrongStep(place, (3,)),)
     [first] = found.leaving
@@ -123,7 +123,7 @@ def test_steps_are_counted_by_the_rows_own_lengths() -> None:
     """Rows of 3, 1 and 2 steps: the one of row 2 is its last."""
     found = against(RAGGED, Spoiled((0, 2, 1, 0)))
     assert found.steps == 6
-    assert [one.place for one in found.wrong] == [Place("forward", 2, 1, 1)]
+    assert [one.place for one in found.wrong] == [StepPlace("forward", 2, 1, 1)]
     assert found.states is not None
     assert np.isnan(found.states[0, :, :, 0]).tolist() == [
         [False, False, False], [False, True, True], [False, False, True],
@@ -136,7 +136,9 @@ def test_steps_are_counted_by_the_rows_own_lengths() -> None:
     lengths = grucible.trace(backwards).directions[0].lengths
     row = int(np.argmax((lengths > 1) & (lengths < lengths.max())))
     found = grucible.trace(backwards).against(Spoiled((0, row, 1, 0))(backwards.question))
-    assert [one.place for one in found.wrong] == [Place("reverse", row, 1, int(lengths[row]) - 2)]
+    assert [one.place for one in found.wrong] == [
+        StepPlace("reverse", row, 1, int(lengths[row]) - 2)
+    ]
 
 
 class Kept(Kernel):
@@ -184,7 +186,7 @@ def test_of_last_states_alone_no_step_is_told() -> None:
     assert not found.every
     assert not found.wrong
     steps = int(grucible.trace(case_of(case_id)).directions[1].lengths[0])
-    assert [one.place for one in found.leaving] == [Place("reverse", 0, steps - 1, 0)]
+    assert [one.place for one in found.leaving] == [StepPlace("reverse", 0, steps - 1, 0)]
     assert "its last states leave the exact ones first at reverse, row 0" in said(found)
     assert "is unknown: the other states are not handed out" in said(found)
     assert found.states is not None
