@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from .check.tracing.trace import Trace, trace
     from .check.verdict import verify
     from .vectors.case import Answer, Case
-    from .vectors.find import CORE, load_vectors
+    from .vectors.hdf5 import CORE
+    from .vectors.vector_set import load_vectors
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CORE": ".vectors.find",
+    "CORE": ".vectors.hdf5",
     "Answer": ".vectors.case",
     "Case": ".vectors.case",
     "Expectation": ".check.judging.expectations",
@@ -57,7 +58,7 @@ _HOMES = {
     "Trace": ".check.tracing.trace",
     "Unsupported": ".check.runtimes.runtime",
     "judge": ".check.one_case",
-    "load_vectors": ".vectors.find",
+    "load_vectors": ".vectors.vector_set",
     "report_text": ".check.reports.terminal",
     "trace": ".check.tracing.trace",
     "verify": ".check.verdict",

@@ -101,8 +101,7 @@ def judge(
     shapes and dtypes that it asks for, or without tolerances.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
-    if case.kept is None:
-        _check_answers(case)
+    _check_answers(case)
     criterion = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)[case.dtype]
     reply = returned(Runtime("", "", lambda _: outputs), case.question)
     return judged_reply(block_of(case), reply, criterion)
@@ -110,9 +109,9 @@ def judge(
 
 def _check_answers(case: Case) -> None:
     """Raise GrucibleError unless there is the stored answer, and each is what the question asks for."""
-    if STORED not in case.answers:
+    if STORED not in case.stored:
         raise GrucibleError(f"{case.id}: has no answer under (), which is the stored one")
-    for reading, answer in case.answers.items():
+    for reading, answer in case.stored.items():
         expected(f"answers[{reading}]", answer, Answer, "a grucible.Answer")
         for kind, arrays in {"outputs": answer.outputs, **answer.tolerances}.items():
             for name, asked in case.question.outputs.items():

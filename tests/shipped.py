@@ -13,8 +13,7 @@ from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.expand import expand_all
 from grucible.cases.specs.spec_file import CaseSpecFile, find_specs
 from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import open_set
 
 
 @cache
@@ -32,10 +31,7 @@ def expanded() -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
 @cache
 def core_blocks() -> tuple[Block, ...]:
     """The blocks of the core vectors, in order; what writes into an array of theirs gets a ValueError."""
-    found = []
-    for file, relative in find_vectors(None):
-        with open_vectors(file, relative) as vectors:
-            found += [rows for stored in vectors.blocks() for rows in stored.slices()]
+    found = [rows.block for rows in open_set().slices()]
     for block in found:
         for array in _arrays(block):
             array.flags.writeable = False

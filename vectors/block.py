@@ -102,10 +102,9 @@ class Block:
         return (self.question(row) for row in range(len(self)))
 
     def case(self, row: int) -> Case:
-        """Case `row` of the block; its arrays are views of the block's, but for those of its answers, which
-        are copies to be read only: who writes there all the same is not judged by that."""
-        kept = {names: answer.rows(row) for names, answer in self.answers.items()}
-        return Case.of_vectors(self.question(row), self.tier, kept)
+        """Case `row` of the block; its arrays are views of the block's."""
+        answers = {names: answer.rows(row) for names, answer in self.answers.items()}
+        return Case(self.question(row), self.tier, answers)
 
     def cases(self) -> Iterator[Case]:
         """The cases of the block, in order."""
@@ -131,7 +130,7 @@ def block_of(case: Case) -> Block:
 
     answers = {
         names: Answer(one(a.outputs), {name: one(limits) for name, limits in a.tolerances.items()})
-        for names, a in (case.answers if case.kept is None else case.kept).items()
+        for names, a in case.stored.items()
     }
     return Block(
         case.id, case.operator, case.dtype, case.tier, [case.id], [dict(case.given)],

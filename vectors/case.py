@@ -65,31 +65,26 @@ def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
 class Case:
     """A question, its tier, and its answers: one per accepted reading.
 
-    `answers` has, by the names of the readings that are followed, an answer each; the stored one, which
-    follows none of `cases.operators.readings`, stands first, under no name.
+    `stored` has, by the names of the readings that are followed, an answer each; the one that follows none of
+    `cases.operators.readings` stands under no name. A case is judged by these.
     """
 
     question: Question
     tier: str
-    answers: Mapping[ReadingNames, Answer]
-    kept: Mapping[ReadingNames, Answer] | None = field(default=None, init=False, compare=False)
-    """The same answers, which nobody else holds: a case is judged by these, whatever is written into those
-    above. None of a case made by hand, which is judged by those."""
+    stored: Mapping[ReadingNames, Answer]
 
     def __repr__(self) -> str:
-        return f"<Case {self.id}: {self.tier}, {shapes(self.answer.outputs)}>"
+        return f"<Case {self.id}: {self.tier}, {shapes(self.stored[STORED].outputs)}>"
 
-    @classmethod
-    def of_vectors(cls, question: Question, tier: str, kept: Mapping[ReadingNames, Answer]) -> Case:
-        """A case that is judged by `kept`; its `answers` are copies."""
-        case = cls(question, tier, {names: answer.copied() for names, answer in kept.items()})
-        object.__setattr__(case, "kept", kept)
-        return case
+    @property
+    def answers(self) -> dict[ReadingNames, Answer]:
+        """Copies of the answers, by the readings that are followed; writing into them changes no verdict."""
+        return {names: answer.copied() for names, answer in self.stored.items()}
 
     @property
     def answer(self) -> Answer:
-        """The stored answer."""
-        return self.answers[STORED]
+        """A copy of the answer that follows no reading."""
+        return self.stored[STORED].copied()
 
     @property
     def id(self) -> str:

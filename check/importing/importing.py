@@ -20,7 +20,7 @@ import numpy as np
 from ...cases.apart import NotParsed, Tree, parse_apart
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError, VectorFileError
-from ...cases.files import check_replaceable, files_below
+from ...cases.files import check_replaceable, files_below, writing_to
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.signature import Operator
 from ...cases.pose import pose
@@ -233,6 +233,8 @@ def check_place(out: Path) -> None:
     for path in (out, outputs_place(out)):
         if path.exists() and not path.is_dir():
             raise GrucibleError(f"{path}: is no directory; name another place, or a file *.h5")
+    with writing_to(out):
+        out.mkdir(parents=True, exist_ok=True)
 
 
 def outputs_place(out: Path) -> Path:

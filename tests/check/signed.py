@@ -9,7 +9,7 @@ from typing import Any
 
 from edited import edited
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.writer import write_digests
 
 CELL = CORE / "openvino/gru_cell/core.h5"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import Command
 

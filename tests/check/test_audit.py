@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 

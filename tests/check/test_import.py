@@ -17,8 +17,9 @@ from shipped import core_cases
 from grucible import verify
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.vectors.exchange.manifest import read_manifest
-from grucible.vectors.find import CORE, load_vectors
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import load_vectors
 
 from .conftest import Command
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 from .signed import changed, signed_anew, with_y

@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 

@@ -13,7 +13,7 @@ from grucible.check.reports.suites import Audited, Suite, audit_lines
 from grucible.check.reports.text import as_code, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.vector_set import open_set
 
 HOSTILE = "`b`c |<img src=x>*[l](javascript:alert(1)) @octocat ##[error]x __a__"

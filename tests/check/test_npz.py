@@ -13,7 +13,7 @@ import pytest
 from printed import sentence_of
 
 from grucible import load_vectors
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import Command
 from .suites import OF_CELL, ONE

@@ -88,22 +88,23 @@ def wider(answer: Answer) -> Answer:
 def test_a_case_made_by_hand_has_the_answers_that_are_asked_for(
     change: Callable[[Answer], dict[tuple[str, ...], Answer]], says: str, case: Case
 ) -> None:
-    made = replace(case, answers=change(case.answer))
+    made = replace(case, stored=change(case.answer))
     with pytest.raises(GrucibleError, match=says):
         judge(made, case.answer.outputs)
 
 
 def test_a_test_is_judged_by_the_case_as_it_was_before(case: Case) -> None:
     ask = Judge(case, chosen_criteria()["float32"], "")
-    case.answer.outputs.update(off_by(case, 3))
-    assert not ask(case.answer.outputs).passed
+    answer = case.answer
+    answer.outputs.update(off_by(case, 3))
+    assert not ask(answer.outputs).passed
 
 
 def written_by_c(case: Case) -> dict[str, Any]:
     """Zeros, which a kernel in C wrote over what is expected: it asks no flag of numpy's."""
-    output = case.answer.outputs["Ho"]
-    ctypes.memset(output.ctypes.data, 0, output.nbytes)
-    return dict(case.answer.outputs)
+    outputs = case.answer.outputs
+    ctypes.memset(outputs["Ho"].ctypes.data, 0, outputs["Ho"].nbytes)
+    return dict(outputs)
 
 
 def loosened(case: Case) -> dict[str, Any]:
@@ -114,8 +115,9 @@ def loosened(case: Case) -> dict[str, Any]:
 
 
 def replaced(case: Case) -> dict[str, Any]:
-    case.answer.outputs["Ho"] = np.zeros_like(case.answer.outputs["Ho"])
-    return dict(case.answer.outputs)
+    answers = case.answers
+    answers[()].outputs["Ho"] = np.zeros_like(case.answer.outputs["Ho"])
+    return dict(answers[()].outputs)
 
 
 @pytest.mark.parametrize("do", [written_by_c, loosened, replaced])
@@ -181,6 +183,6 @@ def test_a_judgment_is_no_verdict_by_its_truth(case: Case) -> None:
 
 
 def test_a_case_without_tolerances(case: Case) -> None:
-    bare = replace(case, answers={(): Answer(case.answer.outputs)})
+    bare = replace(case, stored={(): Answer(case.answer.outputs)})
     with pytest.raises(GrucibleError, match="tolerance/float32: is missing"):
         judge(bare, case.answer.outputs)

@@ -14,9 +14,9 @@ from printed import sentence_of
 from grucible import Report, verify
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
-from grucible.vectors.find import CORE, find_vectors
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.published import published_digests, published_pairs
-from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import open_set
 from grucible.vectors.writer import write_digests
 
 from .conftest import HERE, Command
@@ -32,9 +32,8 @@ CELL_CORE = "openvino/gru_cell/core.h5"
 
 
 def test_the_core_is_the_published_one() -> None:
-    for file, relative in find_vectors(None):
-        with open_vectors(file, relative) as vectors:
-            assert (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs()
+    for vectors in open_set().files:
+        assert (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs()
     assert len(published_pairs()) == len(published_digests())
     report = verify(runtime=run, select=("openvino.GRUCell-3/*",))
     said = "run: 368 cases, 3 published files of the core vectors"

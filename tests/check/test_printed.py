@@ -11,7 +11,7 @@ import h5py
 import pytest
 
 from grucible.cases.console import escape
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 from .made import IMPORT_ANSWER, make_block, write_outputs, write_vectors

@@ -11,7 +11,7 @@ import pytest
 from edited import edited
 from exporting import export_vectors
 
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 from .made import THREE_CASES

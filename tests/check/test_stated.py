@@ -17,7 +17,7 @@ from grucible import load_vectors
 from grucible.cases.operators.readings import READINGS
 from grucible.gen import posed
 from grucible.gen.posed import Posed, write_answered
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.hdf5_writing import write_text_attribute
 from grucible.vectors.writer import write_digests
 

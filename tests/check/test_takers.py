@@ -15,7 +15,7 @@ import pytest
 
 from grucible import Question, load_vectors, verify
 from grucible.check.protocol.channel import Channel
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 from .made import CELL, SEQUENCE, make_block, write_outputs, write_vectors

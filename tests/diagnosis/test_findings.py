@@ -26,7 +26,7 @@ from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.curves import KNOTS
 from grucible.vectors.block import Block
-from grucible.vectors.find import case_ids
+from grucible.vectors.vector_set import open_set
 
 MISREADINGS = [one for one in CATALOGUE.values() if one.kind in ("misreading", "approximation")]
 EVERY = 11
@@ -145,7 +145,7 @@ def test_two_findings_are_not_said_of_one_place() -> None:
             self.biased = "B" in question.inputs
             return super().__call__(question)
 
-    few = [one for one in case_ids(None, [f"{CELL}/*/float32/*"]) if "i17" not in one]
+    few = [one for one in open_set(None, [f"{CELL}/*/float32/*"]).ids if "i17" not in one]
     findings = verify(runtime=OneOrTheOther(), select=few).diagnosis.findings
     certain = {one.names: one.where for one in findings if one.certain}
     place = "where linear_before_reset is true and B is left out"

@@ -31,7 +31,7 @@ from grucible.check.observed.source import Reply
 from grucible.gen.variants.curves import KNOTS, with_curve
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.difference import difference
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 
 REQUIRED = chosen_criteria()["float32"]
 FILE = CORE / "openvino/gru_cell/core.h5"

@@ -25,10 +25,10 @@ from grucible.gen import answering
 from grucible.gen.cli import gen_command
 from grucible.gen.stacks import Stack
 from grucible.vectors.digest import file_digest
-from grucible.vectors.find import find_vectors, load_vectors
 from grucible.vectors.hdf5 import Folder, tree_of
 from grucible.vectors.published import published_digests
 from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import load_vectors, open_set
 
 SPEC = """\
 operator: openvino.GRUSequence-5
@@ -211,10 +211,10 @@ def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) 
 
 
 def test_core_vectors_are_the_published_ones_and_small() -> None:
-    published, shipped = published_digests(), find_vectors(None)
-    for file, relative in shipped:
-        assert digest(file) == published[relative]
-    assert sum(file.stat().st_size for file, _ in shipped) <= 16 << 20
+    published, shipped = published_digests(), open_set().files
+    for file in shipped:
+        assert digest(file.path) == published[file.relative]
+    assert sum(file.path.stat().st_size for file in shipped) <= 16 << 20
     assert set(published) == {f"{spec.path}.h5" for spec in find_specs()}
 
 

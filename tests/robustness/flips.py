@@ -9,7 +9,7 @@ from pathlib import Path
 from robustness.measured import Row
 
 from grucible.cases.errors import VectorFileError
-from grucible.vectors.find import CORE
+from grucible.vectors.hdf5 import CORE
 from grucible.vectors.reader import open_vectors
 
 FILE = CORE / "openvino/gru_cell/plain.h5"

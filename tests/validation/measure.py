@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from grucible.check.judging.compare import compare
 from grucible.vectors.block import Block
-from grucible.vectors.find import find_vectors
-from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import open_set
 
 Array = npt.NDArray[Any]
 Run = Callable[[Block], Mapping[str, Array]]
@@ -57,11 +56,9 @@ def shipped_blocks(vectors: Path | None, dtype: str) -> Iterator[tuple[Block, Ar
 
     Their largest intermediates are not looked at: no shipped case comes near any class's overflow.
     """
-    for file, relative in find_vectors(vectors):
-        with open_vectors(file, relative) as opened:
-            for stored in opened.blocks():
-                if stored.dtype == dtype and stored.tier != "nonportable":
-                    yield from ((block, np.zeros(len(block))) for block in stored.slices())
+    for _, stored in open_set(vectors).blocks():
+        if stored.dtype == dtype and stored.tier != "nonportable":
+            yield from ((block, np.zeros(len(block))) for block in stored.slices())
 
 
 def median_tolerance(blocks: Iterable[Block], arithmetic: str, unit: float) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 from grucible import load_vectors, verify
 from grucible.cases.errors import VectorFileError
-from grucible.vectors.find import case_ids, find_vectors
+from grucible.vectors.vector_set import open_set
 
 from .conftest import Command
 from .handmade import BLOCKS, REQUIRED, fixed, put_texts, sign
@@ -57,13 +57,13 @@ WAYS = [copied, linked, hard_linked, one_in_common]
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("reads", [load_vectors, case_ids, find_vectors])
+@pytest.mark.parametrize("reads", [load_vectors, open_set])
 def test_the_same_case_in_two_files_is_refused(
     reads: Callable[[Path], object], way: Callable[[Path], Path], handmade: Path
 ) -> None:
     other = way(handmade)
     with pytest.raises(VectorFileError) as refused:
-        list(reads(handmade.parent))  # type: ignore[call-overload]
+        next(iter(reads(handmade.parent)))  # type: ignore[call-overload]
     told = re.fullmatch(
         r"(.*): holds (.*), which (.*) holds too; remove one of the files", str(refused.value)
     )
@@ -110,12 +110,12 @@ def test_files_that_cannot_hold_what_is_asked_for_are_left_out(
     with h5py.File(other, "r+") as file:
         file.attrs["theme"] = fixed("elsewhere")  # and its ids are not what it says: nobody looks
     for select in (FIRST, FIRST[:-1] + "?", "openvino.GRUSequence-5/handmade/*", "[o]*/handm*"):
-        assert (handmade, "handmade.h5") in find_vectors(tmp_path, [select])
+        assert handmade in [file.path for file in open_set(tmp_path, [select]).files]
     for select in (FIRST, "openvino.GRUSequence-5/handmade/*"):
-        assert find_vectors(tmp_path, [select]) == [(handmade, "handmade.h5")]
-    assert find_vectors(tmp_path, ["openvino.GRUCell-3/*", "onnx*"]) == []
-    assert len(find_vectors(tmp_path, ["*forward-a"])) == 2
-    assert len(find_vectors(tmp_path)) == 2
+        assert [file.path for file in open_set(tmp_path, [select]).files] == [handmade]
+    assert open_set(tmp_path, ["openvino.GRUCell-3/*", "onnx*"]).files == []
+    assert len(open_set(tmp_path, ["*forward-a"]).files) == 2
+    assert len(open_set(tmp_path).files) == 2
 
 
 def test_what_is_neither_a_file_nor_a_directory_holds_no_case() -> None:

@@ -14,8 +14,8 @@ from grucible import Case, load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.cases.operators.readings import STORED
 from grucible.vectors import stored_block
-from grucible.vectors.find import case_ids, find_vectors
 from grucible.vectors.reader import open_vectors
+from grucible.vectors.vector_set import open_set
 
 from .conftest import CORE
 from .handmade import (
@@ -166,9 +166,9 @@ def test_an_input_left_out_is_not_there() -> None:
 def test_without_a_path_the_core_vectors() -> None:
     ids = [case.id for case in load_vectors()]
     assert len(ids) == len(set(ids)) == 616 + 376 + 252 + 546 + 115
-    assert ids == list(case_ids(None)) == list(case_ids(CORE))
+    assert ids == open_set().ids == open_set(CORE).ids
     cell = CORE / "openvino" / "gru_cell"
-    assert [case.id for case in load_vectors(str(cell))] == list(case_ids(cell))
+    assert [case.id for case in load_vectors(str(cell))] == open_set(cell).ids
 
 
 def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> None:
@@ -176,8 +176,8 @@ def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> Non
     inner.parent.mkdir(parents=True)
     handmade.rename(inner)
     (tmp_path / "a" / ".inner.h5.1.tmp").write_bytes(b"half")
-    assert find_vectors(tmp_path) == [(inner, "a/b/inner.h5")]
-    assert find_vectors(inner) == [(inner, "inner.h5")]
+    for path, relative in ((tmp_path, "a/b/inner.h5"), (inner, "inner.h5")):
+        assert [(one.path, one.relative) for one in open_set(path).files] == [(inner, relative)]
 
 
 def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> None:
