@@ -13,7 +13,7 @@ from .console import format_table, put, say
 from .strict_json import format_json
 
 if TYPE_CHECKING:
-    from .expansion.case_spec import CaseSpec
+    from .expansion.expand import CaseSpec
     from .expansion.pairs import PairCoverage
     from .specs.spec_file import CaseSpecFile
 

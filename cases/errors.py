@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -40,3 +41,26 @@ def several(name: str, given: Any, kind: type, what: str) -> tuple[Any, ...]:
 def texts(name: str, given: Any) -> tuple[str, ...]:
     """Return the texts in an argument, which may be one text. Raises TypeError for anything else."""
     return (given,) if isinstance(given, str) else several(name, given, str, "a text")
+
+
+@contextlib.contextmanager
+def needing(package: str, extra: str, what: str) -> Iterator[None]:
+    """Turn any error of importing a package that `what` needs into a GrucibleError with the remedy.
+
+    `extra` is the extra of grucible that brings the package.
+    """
+    from .console import format_error
+
+    try:
+        yield
+    except (GrucibleError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit, too
+        if isinstance(error, ModuleNotFoundError) and error.name == package:
+            raise GrucibleError(
+                f"{what} needs {package}: pip install 'grucible[{extra}]'"
+            ) from None
+        raise GrucibleError(
+            f"{what} needs {package}, which does not import ({format_error(error)}); "
+            f"reinstall it: pip install --force-reinstall 'grucible[{extra}]'"
+        ) from None

@@ -7,10 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..cases.errors import GrucibleError
-from ..cases.file_model import FIRST_WRONG, FewKeys, json_value
+from ..cases.operators.values import FIRST_WRONG
+from ..cases.strict_json import strict_json
 from ..gen.tolerances.classes import CHAINS
 from ..vectors.block import TIERS
 from .judging.case_result import DECIDING
@@ -30,6 +31,16 @@ Text = Annotated[str, Field(max_length=10_000)]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 Number = Annotated[float, Field(ge=0.0)] | Literal["inf", "nan"]
 """A ratio of an error to its tolerance."""
+
+
+def _limit_keys(value: Any) -> Any:
+    if isinstance(value, dict) and len(value) > 1000:
+        raise ValueError("has more than 1,000 keys")
+    return value
+
+
+FewKeys = BeforeValidator(_limit_keys)
+"""Bounds the errors of a mapping: pydantic makes some thousand bytes of each."""
 
 
 class _Stored(BaseModel):
@@ -99,7 +110,7 @@ def read_report(path: Path) -> StoredReport:
     if len(raw) > MAX_BYTES:
         raise GrucibleError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no report is")
     try:
-        report = StoredReport.model_validate(json_value(path, raw))
+        report = StoredReport.model_validate(strict_json(raw))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

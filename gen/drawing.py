@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
-from ..cases.expansion.case_spec import CaseSpec
+from ..cases.expansion.expand import CaseSpec
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.values import value_text

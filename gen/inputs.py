@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
-from ..cases.expansion.case_spec import CaseSpec
+from ..cases.expansion.expand import CaseSpec
 from ..cases.operators.activations import FUNCTIONS
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.layout import gru_inputs

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
-from grucible.cases.expansion.case_spec import CaseSpec
+from grucible.cases.expansion.expand import CaseSpec
 from grucible.cases.operators.layout import gru_inputs, operator_outputs
 from grucible.cases.operators.readings import STORED, ReadingNames, as_read
 from grucible.cases.operators.semantics import semantics

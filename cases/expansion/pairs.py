@@ -14,7 +14,7 @@ from ..operators.known import OPERATORS
 from ..operators.signature import ABSENT, Attribute
 from ..specs.factors import factors, key
 from ..specs.spec_model import Assignment
-from .case_spec import CaseSpec, case_of
+from .expand import CaseSpec, case_of
 
 _Value = tuple[str, str]
 """A value that is counted: of what, by name, and the value as `factors.key`."""

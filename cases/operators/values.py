@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    FailFast,
     Field,
     Strict,
     TypeAdapter,
@@ -23,7 +24,6 @@ from pydantic import (
 )
 
 from ..dtypes import FLOAT_TYPES
-from ..file_model import FIRST_WRONG
 from .semantics import semantics
 from .signature import Attribute, Operator
 
@@ -31,6 +31,17 @@ _FLOAT32_ZERO = 2.0**-150
 """The largest number that float32 rounds to zero: half its least one, a tie to even."""
 _FLOAT32_LARGEST = math.nextafter(2.0**128 - 2.0**103, 0.0)
 """The largest number that float32 does not round to infinity."""
+
+
+class _FailFast(FailFast):
+    """pydantic's own, which has no hash and so cannot stand in a union."""
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+FIRST_WRONG = _FailFast()
+"""Ends a list at its first error: pydantic makes some thousand bytes of each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,8 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from ..file_model import FIRST_WRONG
 from ..operators.known import OPERATORS
-from ..operators.values import either, list_of, one_of
+from ..operators.values import FIRST_WRONG, either, list_of, one_of
 from .factors import factors, key
 
 Assignment = dict[str, Any]

@@ -15,10 +15,9 @@ import numpy as np
 
 from ...cases.apart import Tree
 from ...cases.dtypes import Array, dtype_name
-from ...cases.errors import GrucibleError
+from ...cases.errors import GrucibleError, needing
 from ...cases.files import files_below
 from ...cases.operators.onnx import GRU
-from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
 from .importing import ForeignCase, NotAsked, Tests, case_id, collect
 

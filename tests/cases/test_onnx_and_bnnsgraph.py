@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from shipped import expanded
 
-from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand
+from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read

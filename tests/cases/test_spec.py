@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expansion.case_spec import CaseSpec
 from grucible.cases.expansion.covering_arrays import extend
-from grucible.cases.expansion.expand import expand, expand_all
+from grucible.cases.expansion.expand import CaseSpec, expand, expand_all
 from grucible.cases.expansion.pairs import pair_coverage
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.specs.factors import LENGTHS, lengths

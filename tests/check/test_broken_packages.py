@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grucible.cases.errors import GrucibleError
-from grucible.cases.packages import needing
+from grucible.cases.errors import GrucibleError, needing
 
 from .conftest import Command
 from .made import make_block, write_vectors

@@ -12,8 +12,7 @@ import pytest
 from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand
+from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs

@@ -15,8 +15,7 @@ from shipped import specs
 
 from grucible import Case, Question
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand
+from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs, operator_outputs, shared_outputs
 from grucible.cases.operators.semantics import one_of

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from drawn import drawn_block
 
-from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand
+from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.factors import DRAWS
 from grucible.cases.specs.spec_file import load_spec

@@ -13,8 +13,7 @@ from drawn import drawn_block
 from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.case_spec import CaseSpec
-from grucible.cases.expansion.expand import expand
+from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs
 from grucible.cases.operators.semantics import semantics

@@ -15,9 +15,9 @@ from typing import Any
 import grucible
 
 from ...cases.dtypes import Array, dtype_name
+from ...cases.errors import needing
 from ...cases.files import writing_to
 from ...cases.operators.known import OPERATORS
-from ...cases.packages import needing
 from ...cases.selection import nothing_selected
 from ..block import TOGETHER, canonical_json
 from ..case import Case

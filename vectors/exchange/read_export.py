@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
+from ...cases.errors import needing
 from ...cases.operators.known import OPERATORS
-from ...cases.packages import needing
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ..block import attributes_from_json

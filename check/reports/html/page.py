@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ....cases.console import escape
-from ....cases.packages import needing
+from ....cases.errors import needing
 from ...report import Report
 from ..findings import how_far_off, notes, plainest, sentence
 from ..terminal import headline, report_lines
