@@ -35,7 +35,7 @@ def clipped(question: Question, limit: float) -> dict[str, bnns_page.Array]:
 
 
 def largest(question: Question, monkeypatch: pytest.MonkeyPatch) -> float:
-    """The largest pre-activation, by the page's formulas."""
+    """Find the largest pre-activation, by the page's formulas."""
     seen: list[float] = []
 
     def watched(function: Activation) -> Activation:

@@ -1,4 +1,4 @@
-"""Cases that are too large or too many to be explained are counted and said to be so."""
+"""Cases that are too large or too many to be explained are counted, and the report says so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HUGE = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
 
 @pytest.fixture
 def zeros(tmp_path: Path) -> str:
-    """A runtime that gives zeros."""
+    """Write a runtime that gives zeros."""
     code = "{name: np.zeros(t.shape, t.dtype) for name, t in q.outputs.items()}"
     (tmp_path / "zeros.py").write_text(f"import numpy as np\ndef run(q):\n    return {code}\n")
     return f"{tmp_path / 'zeros.py'}:run"
@@ -62,7 +62,7 @@ def test_a_case_too_large_to_be_explained_is_said_to_be(
 def test_failing_cases_that_are_too_many_to_be_kept_are_counted(
     tmp_path: Path, zeros: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of most work are left out; what they did is still told of every one."""
+    """Those of most work are left out; the report counts them."""
     monkeypatch.setattr(failing, "MOST_BYTES", 50_000)
     small = {"batch_size": 1, "input_size": 2, "hidden_size": 2}
     (tmp_path / "v").mkdir()

@@ -203,7 +203,7 @@ class ParametersTakenByEveryFunction(Kernel):
     also="(relu|sigmoid) computed as tanh",
 )
 class TanhCandidateResetWithoutBias(Kernel):
-    """The candidate's function is tanh, whatever is asked; The reset gate has no bias."""
+    """The candidate's function is always tanh; the reset gate has no bias."""
 
     def candidate(self, x, h, reset, p):
         return super().candidate(x, h, reset, p._replace(g=Function("tanh")))
@@ -268,7 +268,7 @@ class BytesResetWithoutState(Kernel):
         return p._replace(w=self.of_bytes(p.w), r=self.of_bytes(p.r))
 
     def of_bytes(self, matrices):
-        """The weights, as multiples of 1/127 of the largest."""
+        """Round weights to multiples of 1/127 of the largest."""
         scale = np.abs(matrices).max() / 127
         return np.asarray(np.rint(matrices / scale) * scale) if scale else matrices
 

@@ -114,7 +114,7 @@ class Kernel:
         return p
 
     def converted(self, name: str, array: Array) -> Array:  # noqa: ARG002 - for those that differ by name
-        """An input in the dtype that is computed in; integers stay."""
+        """Convert an input to the dtype of the computation; integers stay."""
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def biases(
@@ -216,7 +216,7 @@ class Kernel:
         return self.activated(p.f, self.pre_activation(x, h, p, R), p)
 
     def recurrent(self, h: Array, reset: Array, p: Direction) -> Array:
-        """What the candidate takes from the state."""
+        """Compute what the candidate takes from the state."""
         if p.reset_after:
             return np.asarray(reset * (self.product(h, p.r[H]) + p.rb[H]))
         return np.asarray(self.product(reset * h, p.r[H]) + p.rb[H])
@@ -229,7 +229,7 @@ class Kernel:
         return np.asarray((1 - z) * new + z * h)
 
     def step(self, x: Array, h: Array, p: Direction) -> Array:
-        """The state after a step: [batch, hidden]."""
+        """Compute the state after a step: [batch, hidden]."""
         z = self.update_gate(x, h, p)
         reset = self.reset_gate(x, h, p)
         return self.blend(z, self.candidate(x, h, reset, p), h)
@@ -244,7 +244,7 @@ class Kernel:
         return np.array(task.h0[p.number])
 
     def direction(self, task: Task, p: Direction) -> tuple[Array, Array]:
-        """The states of one direction, [time, batch, hidden], and the last of each row, [batch, hidden]."""
+        """Compute the states [time, batch, hidden] of a direction, and the last of each row [batch, hidden]."""
         h, rows = self.start(task, p), np.arange(len(task.lengths))
         y = np.zeros((len(task.x), *h.shape), h.dtype)
         for step in range(len(task.x)):
@@ -255,13 +255,13 @@ class Kernel:
         return y, self.last(task, y, h)
 
     def last(self, task: Task, y: Array, h: Array) -> Array:  # noqa: ARG002 - for those that read it from Y
-        """The state after a row's last step; 0 where it has none."""
+        """Choose the state after a row's last step; 0 where it has none."""
         return np.where(task.lengths[:, None] > 0, h, 0)
 
     # what is answered
 
     def pack(self, question: Question, y: Array, last: Array) -> dict[str, Array]:
-        """The outputs as the operator has them, of y [time, direction, batch, hidden] and last [direction, batch, hidden]."""
+        """Lay out y [time, direction, batch, hidden] and last [direction, batch, hidden] as the operator does."""
         if question.operator == "openvino.GRUCell-3":
             return {"Ho": last[0]}
         if question.operator == "openvino.GRUSequence-5":

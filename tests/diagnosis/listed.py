@@ -199,7 +199,7 @@ class BackwardsLeftReversed(Kernel):
 
 @wrong(ONNX, "Y_h taken from the last step of the time axis")
 class LastOfTimeAxis(Kernel):
-    """Y_h is Y at the last index of the time axis, whatever the lengths and the direction."""
+    """Y_h is Y at the last index of the time axis, for all lengths and directions."""
 
     def last(self, task, y, h):
         return y[-1]
@@ -445,7 +445,7 @@ class ThreeOfResetLengthsRelu(ResetAlwaysBefore):
 
 
 LARGE = 4
-"""A batch of so many rows is computed by other code."""
+"""Minimum rows of a batch that other code computes."""
 
 
 @wrong(

@@ -1,7 +1,7 @@
 """Measure what the diagnosis says of wrong GRUs: python tests/diagnosis/run.py [NAME ...].
 
 Each wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
-says is marked. `results.json` has what was said last; a mark that is worse than there ends the command with 1.
+says is marked. `results.json` has the findings of the last run; a mark that is worse than there ends the command with 1.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Said:
+class Findings:
     """What a report says of a wrong GRU: how many cases failed, its findings, and its hints."""
 
     failed: int
@@ -69,7 +69,7 @@ class Said:
     hints: Sequence[str]
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Said:
+    def from_json(cls, value: Mapping[str, Any]) -> Findings:
         """Read what `asdict` gave."""
         return cls(**dict(value) | {"sentences": [Sentence(**one) for one in value["sentences"]]})
 
@@ -79,7 +79,7 @@ def report_of(wrong: WrongGru) -> Report:
     return verify(runtime=wrong.kernel(), select=[f"{wrong.operator}/*/float32/*"])
 
 
-def said_of(report: Report) -> Said:
+def findings_of(report: Report) -> Findings:
     """Take what the diagnosis says from a report."""
     found = report.diagnosis
     sentences = [
@@ -94,27 +94,27 @@ def said_of(report: Report) -> Said:
         )
         for one in found.findings
     ]
-    return Said(found.failed, found.unexplained, sentences, list(found.hints))
+    return Findings(found.failed, found.unexplained, sentences, list(found.hints))
 
 
-def mark(said: Said, wrong: WrongGru) -> Mark:
-    """Mark what is said of a wrong GRU.
+def mark(findings: Findings, wrong: WrongGru) -> Mark:
+    """Mark the findings on a wrong GRU.
 
     Wrong: a confident sentence is not true, and neither is what it says may be instead. Right: every mistake is
     named confidently, or its place is named. In part: some mistakes are named, or only perhaps. Silent: none.
     """
     true = "|".join((*wrong.named, *([wrong.also] if wrong.also else [])))
-    certain = [one for one in said.sentences if one.certain]
+    certain = [one for one in findings.sentences if one.certain]
     for one in certain:
         if not any(all(_in(true, [s]) for s in reading) for reading in one.readings()):
             return "wrong"
     texts = [s for one in certain for reading in one.readings() for s in reading]
-    again = [hint for hint in said.hints if hint.startswith("asked again")]
+    again = [hint for hint in findings.hints if hint.startswith("asked again")]
     named = [_in(mistake, texts + again) for mistake in wrong.named]
-    if all(named) or (wrong.place and _in(wrong.place, [*texts, *said.hints])):
+    if all(named) or (wrong.place and _in(wrong.place, [*texts, *findings.hints])):
         return "right"
-    perhaps = [s for one in said.sentences for reading in one.readings() for s in reading]
-    perhaps += said.hints
+    perhaps = [s for one in findings.sentences for reading in one.readings() for s in reading]
+    perhaps += findings.hints
     return "in part" if any(named) or any(_in(one, perhaps) for one in wrong.named) else "silent"
 
 
@@ -122,54 +122,58 @@ def _in(pattern: str, texts: Sequence[str]) -> bool:
     return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
 
 
-def kept() -> dict[str, Said]:
-    """Read what was said last, by name."""
+def kept() -> dict[str, Findings]:
+    """Read the findings of the last run, by name."""
     value = json.loads(KEPT.read_text(encoding="utf-8"))
-    return {name: Said.from_json(said) for name, said in value.items()}
+    return {name: Findings.from_json(findings) for name, findings in value.items()}
 
 
-def keep(said: Mapping[str, Said]) -> None:
-    """Write what was said, a line for each wrong GRU."""
+def keep(findings: Mapping[str, Findings]) -> None:
+    """Write findings, a line for each wrong GRU."""
     lines = [
-        f"{json.dumps(name)}: {json.dumps(asdict(said[name]))}" for name in WRONG if name in said
+        f"{json.dumps(name)}: {json.dumps(asdict(findings[name]))}"
+        for name in WRONG
+        if name in findings
     ]
     KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def totals(said: Mapping[str, Said]) -> Iterator[str]:
+def totals(findings: Mapping[str, Findings]) -> Iterator[str]:
     """Count the marks by group of wrong GRUs, in a Markdown table."""
     yield "| | wrong GRUs | " + " | ".join(MARKS) + " |"
     yield "| --- |" + " ---: |" * (1 + len(MARKS))
     groups = {title: module.__name__.rpartition(".")[2] for module, title in GROUPS.items()}
     for title, group in [*groups.items(), ("all", "")]:
-        wrongs = [one for one in WRONG.values() if one.name in said and group in (one.group, "")]
-        counts = Counter(mark(said[one.name], one) for one in wrongs)
+        wrongs = [
+            one for one in WRONG.values() if one.name in findings and group in (one.group, "")
+        ]
+        counts = Counter(mark(findings[one.name], one) for one in wrongs)
         yield f"| {title} | {len(wrongs)} | " + " | ".join(str(counts[one]) for one in MARKS) + " |"
 
 
-def table(said: Mapping[str, Said]) -> Iterator[str]:
-    """Describe every wrong GRU, and what is said of it, in a Markdown table."""
+def table(findings: Mapping[str, Findings]) -> Iterator[str]:
+    """Describe every wrong GRU and the findings on it, in a Markdown table."""
     yield from (
-        "| | operator | mistakes | what is said | mark |",
+        "| | operator | mistakes | findings | mark |",
         "| --- | --- | --- | --- | --- |",
     )
-    for name, one in said.items():
+    for name, one in findings.items():
         wrong = WRONG[name]
         cells = (name, wrong.operator.split(".")[1], wrong.mistakes, "<br>".join(_lines(one)), mark(one, wrong))  # fmt: skip
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _lines(said: Said) -> Iterator[str]:
-    for one in said.sentences:
+def _lines(findings: Findings) -> Iterator[str]:
+    for one in findings.sentences:
         others = f" *or:* {'; '.join(one.others[:2])}" if one.others else ""
         perhaps, where = "" if one.certain else "perhaps: ", f", {one.where}" if one.where else ""
         yield f"{one.explains}: {perhaps}{one.text}{where}{others}"
-    if said.unexplained:
-        yield "; ".join([f"{said.unexplained} unexplained", *said.hints])
+    if findings.unexplained:
+        yield "; ".join([f"{findings.unexplained} unexplained", *findings.hints])
 
 
-def _judged(name: str) -> tuple[str, Said]:
-    return name, said_of(report_of(WRONG[name]))
+def _judged(name: str) -> tuple[str, Findings]:
+    return name, findings_of(report_of(WRONG[name]))
 
 
 def main() -> None:
@@ -179,18 +183,18 @@ def main() -> None:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
     )
-    parser.add_argument("--keep", action="store_true", help=f"write what is said to {KEPT.name}")
+    parser.add_argument("--keep", action="store_true", help=f"write the findings to {KEPT.name}")
     parser.add_argument(
         "--page", type=Path, help="a file for totals and a table of all, in Markdown"
     )
     asked = parser.parse_args()
     if unknown := sorted(set(asked.names) - set(WRONG)):
         parser.error(f"no wrong GRU is called {', '.join(unknown)}")
-    start, before, now, worse = time.monotonic(), kept(), dict[str, Said](), 0
+    start, before, now, worse = time.monotonic(), kept(), dict[str, Findings](), 0
     with multiprocessing.Pool(asked.jobs) as pool:
-        for name, said in pool.imap_unordered(_judged, asked.names or WRONG):
-            now[name] = said
-            given = mark(said, WRONG[name])
+        for name, findings in pool.imap_unordered(_judged, asked.names or WRONG):
+            now[name] = findings
+            given = mark(findings, WRONG[name])
             was = mark(before[name], WRONG[name]) if name in before else given
             changed = f"  was {was}" if was != given else ""
             worse += MARKS.index(given) > MARKS.index(was)
@@ -203,7 +207,7 @@ def main() -> None:
     if asked.page:
         machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
         made = f"Made by `python tests/diagnosis/run.py --page`: {machine}, {time.strftime('%Y-%m-%d')}."
-        lines = ["# What is said of wrong GRUs", "", made, "", *totals(now), "", *table(now)]
+        lines = ["# Findings on wrong GRUs", "", made, "", *totals(now), "", *table(now)]
         asked.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sys.exit(1 if worse else 0)
 

@@ -30,11 +30,11 @@ from grucible.vectors.vector_set import open_set
 
 MISREADINGS = [one for one in CATALOGUE.values() if one.kind in ("misreading", "approximation")]
 EVERY = 11
-"""Of the catalogue, every so many are diagnosed here: one takes half a second."""
+"""Step through the catalogue; one diagnosis takes half a second."""
 
 
 def first_operator(variant) -> str:
-    """The first operator with sequences that a variant means something for."""
+    """Choose the first operator with sequences that a variant means something for."""
     operators = (SEQUENCE, ONNX, "bnnsgraph.gru")
     return next(one for one in operators if variant.means_something_for(OPERATORS[one]))
 
@@ -253,7 +253,7 @@ def test_hints_name_the_wrong_output_and_what_is_right() -> None:
 
 
 class InSomeCases(Kernel):
-    """Wrong in one of so many cases, for no reason that a case shows: the reset gate is 1, or tanh has waves."""
+    """Wrong in one of `share` cases, for no reason that a case shows: the reset gate is 1, or tanh has waves."""
 
     def __init__(self, share: int, *, waves: bool = True, otherwise: bool = False) -> None:
         self.share, self.waves, self.otherwise = share, waves, otherwise

@@ -39,7 +39,7 @@ HALVED = variant_called("z-scaled=0.5")
 
 
 def part_of(change: Callable[[Arrays], None]) -> FailingBlock:
-    """Some cases of a sequence, with changed outputs."""
+    """Take some cases of a sequence, with changed outputs."""
     block = next(b for b in core_blocks(SEQUENCE) if "B3H-int32" in b.path and len(b) > 10)
     observed = {name: array.copy() for name, array in block.answer.outputs.items()}
     change(observed)
@@ -47,7 +47,7 @@ def part_of(change: Callable[[Arrays], None]) -> FailingBlock:
 
 
 def right_steps() -> Steps:
-    """The steps of the cases of one block of cells, all right."""
+    """Compute the steps of one block of cells, all of them right."""
     block = core_blocks(CELL)[0]
     return steps_of(FailingBlock(block, dict(block.answer.outputs), REQUIRED))[0]
 
@@ -303,7 +303,7 @@ def test_a_curve_is_told_as_far_as_two_halves_agree_on_it() -> None:
 
 
 def rounded(v: Array, bits: int, way: Callable[[Array], Array] = np.rint) -> Array:
-    """Round to so many significand bits."""
+    """Round to a number of significand bits."""
     part, exponent = np.frexp(v)
     return np.ldexp(way(np.ldexp(part, bits)), exponent - bits).astype(v.dtype)
 
@@ -351,7 +351,7 @@ def noisy(v: Array) -> Array:
 
 
 def steps_by(kernel: Kernel, operator: str) -> list[Steps]:
-    """The steps of a kernel in the failing core cases of an operator."""
+    """Compute the steps of a kernel in the failing core cases of an operator."""
     run, found = by_question(kernel), []
     for block in core_blocks(operator):
         outputs, limits = run(block), REQUIRED.admitted(block, STORED)

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Kernel, right
-from diagnosis.run import GROUPS, Mark, Said, Sentence, kept, mark, table
+from diagnosis.run import GROUPS, Findings, Mark, Sentence, kept, mark, table
 from diagnosis.wrong import CELL, ONNX, SEQUENCE, WRONG, WrongGru
 
 from grucible import Case, load_vectors, verify
@@ -21,7 +21,7 @@ from grucible.gen.variants.known import UNLISTED
 
 @cache
 def float32_cases(operator: str) -> list[Case]:
-    """The required float32 cases of an operator in the core vectors."""
+    """List the required float32 cases of an operator in the core vectors."""
     found = (case for case in load_vectors() if case.operator == operator)
     return [case for case in found if case.dtype == "float32" and case.tier == "required"]
 
@@ -66,22 +66,22 @@ def test_expressions_tell_sentences_apart(wrong: WrongGru) -> None:
 
 
 def test_what_was_kept_is_of_all_wrong_grus_and_nothing_of_it_is_wrong() -> None:
-    said = kept()
-    assert list(said) == list(WRONG)
+    findings = kept()
+    assert list(findings) == list(WRONG)
     assert len(WRONG) >= 179
     assert {one.group for one in WRONG.values()} == {m.__name__.rpartition(".")[2] for m in GROUPS}
-    marks = [mark(said[name], WRONG[name]) for name in WRONG]
+    marks = [mark(findings[name], WRONG[name]) for name in WRONG]
     assert marks.count("right") >= 159
     assert "wrong" not in marks
-    assert len([*table(said)]) == len(WRONG) + 2
+    assert len([*table(findings)]) == len(WRONG) + 2
 
 
 def of(*named: str, place: str = "", also: str = "") -> WrongGru:
     return WrongGru("made", "made", CELL, "", Kernel, named, place, also)
 
 
-def said(*sentences: Sentence, hints: tuple[str, ...] = ()) -> Said:
-    return Said(failed=9, unexplained=0, sentences=sentences, hints=hints)
+def found(*sentences: Sentence, hints: tuple[str, ...] = ()) -> Findings:
+    return Findings(failed=9, unexplained=0, sentences=sentences, hints=hints)
 
 
 def sure(text: str, *others: str, where: str = "") -> Sentence:
@@ -99,25 +99,25 @@ PLACED = of("B ignored", place="in the last row")
 @pytest.mark.parametrize(
     ("wrong", "what", "expected"),
     [
-        (TWO, said(sure("clip ignored; and R transposed")), "right"),
-        (TWO, said(sure("clip ignored"), sure("R transposed")), "right"),
-        (TWO, said(sure("clip ignored")), "in part"),
-        (TWO, said(sure("clip ignored"), perhaps("R transposed")), "in part"),
-        (TWO, said(perhaps("clip ignored; and R transposed")), "in part"),
-        (TWO, said(perhaps("B ignored")), "silent"),
-        (TWO, said(), "silent"),
-        (TWO, said(sure("B ignored")), "wrong"),
-        (TWO, said(sure("clip ignored"), sure("B ignored")), "wrong"),
-        (TWO, said(sure("R transposed", where="in reverse")), "wrong"),
+        (TWO, found(sure("clip ignored; and R transposed")), "right"),
+        (TWO, found(sure("clip ignored"), sure("R transposed")), "right"),
+        (TWO, found(sure("clip ignored")), "in part"),
+        (TWO, found(sure("clip ignored"), perhaps("R transposed")), "in part"),
+        (TWO, found(perhaps("clip ignored; and R transposed")), "in part"),
+        (TWO, found(perhaps("B ignored")), "silent"),
+        (TWO, found(), "silent"),
+        (TWO, found(sure("B ignored")), "wrong"),
+        (TWO, found(sure("clip ignored"), sure("B ignored")), "wrong"),
+        (TWO, found(sure("R transposed", where="in reverse")), "wrong"),
         # one of two sentences is not true; another reading is
-        (TWO, said(sure("clip ignored; and B ignored")), "wrong"),
-        (TWO, said(sure("clip ignored; and B ignored", "B ignored; and clip ignored")), "wrong"),
-        (TWO, said(sure("B ignored", "clip ignored; and R of z transposed")), "in part"),
+        (TWO, found(sure("clip ignored; and B ignored")), "wrong"),
+        (TWO, found(sure("clip ignored; and B ignored", "B ignored; and clip ignored")), "wrong"),
+        (TWO, found(sure("B ignored", "clip ignored; and R of z transposed")), "in part"),
         # a place, in a finding or as what is known of the unexplained
-        (PLACED, said(sure("B ignored", where="in the last row")), "right"),
-        (PLACED, said(hints=("steps go wrong only in the last row",)), "right"),
-        (PLACED, said(hints=("steps go wrong only in reverse",)), "silent"),
+        (PLACED, found(sure("B ignored", where="in the last row")), "right"),
+        (PLACED, found(hints=("steps go wrong only in the last row",)), "right"),
+        (PLACED, found(hints=("steps go wrong only in reverse",)), "silent"),
     ],
 )  # fmt: skip
-def test_marks(wrong: WrongGru, what: Said, expected: Mark) -> None:
+def test_marks(wrong: WrongGru, what: Findings, expected: Mark) -> None:
     assert mark(what, wrong) == expected

@@ -48,7 +48,7 @@ class TanhFromSigmoid(Kernel):
     also=r"argument of hard-sigmoid multiplied by 1\.25\b|pre-activations of both gates multiplied by 1\.25.*where activations has Sigmoid",
 )
 class LinearSigmoid(Kernel):
-    """Sigmoid is its tangent at 0, v/4 + 1/2, held to [0, 1]."""
+    """Sigmoid is its tangent at 0, v/4 + 1/2, within [0, 1]."""
 
     def sigmoid(self, v):
         return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
@@ -238,7 +238,7 @@ class ClipFromBelow(Kernel):
 
 @wrong(SEQUENCE, r"clip multiplied by 0\.5\b")
 class ClipAsWidth(Kernel):
-    """Clip is taken as the width of the interval: pre-activations are held to ±clip/2."""
+    """Clip is taken as the width of the interval: pre-activations are limited to ±clip/2."""
 
     def clipped(self, v, clip):
         return super().clipped(v, clip / 2)
@@ -509,7 +509,7 @@ class FirstStateAndGeluSigmoid(Kernel):
 
 @wrong(CELL, r"update gate's part of B multiplied by 2(?!\.)", "tanh computed as the hard tanh")
 class UpdateBiasTwiceAndHardTanh(Kernel):
-    """The update gate's bias is added twice; tanh is v held to [-1, 1]."""
+    """The update gate's bias is added twice; tanh is v within [-1, 1]."""
 
     def update_gate(self, x, h, p):
         return super().update_gate(x, h, p._replace(wb=2 * p.wb))

@@ -18,7 +18,7 @@ CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU
 GONE = r"(left out|ignored|multiplied by 0(?!\.)|limited to ±0(?!\.)|taken as zeros?)"
 """A quantity, or an input, is not there."""
 EACH = "(every pre-activation|candidate's pre-activation|pre-activations of both gates|gate's pre-activation)"
-"""What a function is taken of: the same may be said of it as of the function's argument."""
+"""The argument of a function, by its other names."""
 EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before|not cleared|stale"
 """What a runtime remembers of earlier questions."""
 

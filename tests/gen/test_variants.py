@@ -39,7 +39,7 @@ CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU
 
 @cache
 def stacked(widest: bool) -> tuple[tuple[Block, list[Stack]], ...]:
-    """The core blocks in float32, or in each operator's widest dtype, with stacks that cannot be written to."""
+    """Stack the core blocks in float32, or in each operator's widest dtype; arrays are read-only."""
     wide = {n: "float64" if "float64" in o.dtypes() else "float32" for n, o in OPERATORS.items()}
     blocks = [b for b in core_blocks() if b.dtype == (wide[b.operator] if widest else "float32")]
     found = tuple((block, stacks_of(block)) for block in blocks)
@@ -54,7 +54,7 @@ def stacked(widest: bool) -> tuple[tuple[Block, list[Stack]], ...]:
 def outputs_of(
     block: Block, stacks: list[Stack], variants: Sequence[Variant]
 ) -> Iterator[tuple[Variant, Arrays]]:
-    """The outputs of a block under each of some variants that mean something for it."""
+    """Compute the outputs of a block under each variant that means something for it."""
     meant = [one for one in variants if one.means_something_for(OPERATORS[block.operator])]
     for batch in batches(block, [[variant] for variant in meant]):
         together = variant_outputs(block, stacks, batch)
@@ -116,13 +116,13 @@ NEUTRAL = {"scaled": 1.0, "shifted": 0.0, "limited": 1e30, "leaky": 1.0, "satura
 
 
 def numbers(family: Family) -> list[float]:
-    """The numbers that are tried of a family, and the neutral one, if it has one."""
+    """List the numbers that are tried of a family, and its neutral one."""
     neutral = 0.0 if family.name.endswith("-with-h") else NEUTRAL.get(family.form.name)
     return [*family.form.tried, *([] if neutral is None else [neutral])]
 
 
 def changing(stack: Stack, left: dict[str, list[float]]) -> Iterator[tuple[str, float]]:
-    """The families and numbers that change some state of a stack, of those that can."""
+    """Find the families and numbers that change some state of a stack."""
     both = (*stack.semantics.f, *stack.semantics.g)
     asked = {one.name for functions in both for one in functions}
     some = {
