@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..cases.console import format_own_error
-from ..cases.errors import GrucibleError, several, texts
+from ..cases.errors import GrucibleError, VectorFileError, several, texts
 from ..cases.selection import nothing_selected
 from ..vectors.vector_set import VectorSet, open_set
 from .diagnosis.contradictions import Passed, Passing
@@ -30,6 +32,9 @@ from .observed.source import FromRuntime, Source
 from .refusals import Refusal
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
+
+_KEY = secrets.token_bytes(16)
+"""The key of the choice: whoever writes a file must not know which cases are evaluated anew."""
 
 
 @dataclass(frozen=True)
@@ -193,10 +198,8 @@ class _Seen:
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, by answers of which some are evaluated anew first."""
         if self.demand.recompute:
-            from .judging.recompute import recompute  # the exact evaluation, slow to import
-
             first = not self.recomputed
-            self.recomputed += recompute(part, self.demand.recompute, one_at_least=first)
+            self.recomputed += _recompute(part, self.demand.recompute, one_at_least=first)
         file, block = part.file, part.block
         if file.relative not in self.origins:
             self.origins[file.relative] = origin(file)
@@ -209,7 +212,7 @@ class _Seen:
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
             replace(one, traits=traits, must_support=must_support(one.id, self.demand.require))
-            for one, traits in zip(found, self.traits.of(part.stored, part.rows), strict=True)
+            for one, traits in zip(found, self.traits.of(block, part.stored.operator), strict=True)
         ]
         if self.demand.diagnose:
             self._keep(part, found, criterion)
@@ -247,3 +250,28 @@ class _Seen:
             growth=self.growth,
             refusals=self.refusals,
         )
+
+
+def _recompute(part: Slice, share: float, *, one_at_least: bool) -> int:
+    """Evaluate `share` of the cases of a slice anew, chosen at random; return how many.
+
+    Raises VectorFileError for the first one whose answer is not what the evaluation gives.
+    """
+    from ..gen.posed import differing  # the exact evaluation, slow to import
+
+    rows = np.array([row for row, one in enumerate(part.block.ids) if _chosen(one, share)], int)
+    if not rows.size and one_at_least:
+        rows = np.zeros(1, int)
+    if not rows.size:
+        return 0
+    block = part.block.rows(rows)
+    for row, why in sorted(differing(block).items()):
+        raise VectorFileError(
+            f"{part.file.path}: {block.ids[row]}: {why}; do not judge by this file, generate it again"
+        )
+    return len(block)
+
+
+def _chosen(case_id: str, share: float) -> bool:
+    drawn = hashlib.blake2b(case_id.encode(), digest_size=8, key=_KEY).digest()
+    return int.from_bytes(drawn, "big") < share * 2**64

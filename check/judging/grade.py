@@ -18,7 +18,7 @@ from .criterion import Criterion
 
 @dataclass
 class Grade:
-    """What was seen of the deciding cases of one dtype.
+    """The deciding cases of one dtype, summed up.
 
     `compared` counts them, `holds` those within the tolerances of each class. `worst` is the
     largest ratio to the `required` tolerance, `worst_id` and `worst_where` its case and element.
@@ -55,19 +55,19 @@ class Grade:
                 implied.update(names[names.index(self.observed) :])
         found: list[str] = []
         for chain in CHAINS[self.dtype] if self.observed else ():
-            held = [one.name for one in chain if self.holds[one.name] == self.compared]
-            found += [name for name in held[:1] if name not in implied]
+            names = [one.name for one in chain if self.holds[one.name] == self.compared]
+            found += [name for name in names[:1] if name not in implied]
         return found
 
     @property
     def vacuous_share(self) -> float:
-        """How much of the required tolerances says nothing, of 1."""
+        """How much of the required tolerances says nothing, from 0 to 1."""
         return sum(self.vacuous.values()) / max(1, sum(self.elements.values()))
 
-    def see_cases(self, compared: int, held: Mapping[str, Array]) -> None:
+    def see_cases(self, compared: int, holding: Mapping[str, Array]) -> None:
         """Count the cases of a block that were compared, and those that hold each class."""
         self.compared += compared
-        self.holds.update({name: int(cases.sum()) for name, cases in held.items()})
+        self.holds.update({name: int(cases.sum()) for name, cases in holding.items()})
 
     def see_worst(self, ratio: float, case_id: str, where: str) -> None:
         """Remember the case and its element if its ratio is the largest so far."""
@@ -75,8 +75,10 @@ class Grade:
             self.worst, self.worst_id, self.worst_where = ratio, case_id, where
 
     def see_limits(self, relative: str, block: Block, ok: Array) -> None:
-        """Count the elements of a block of the file `relative`, and which of the rows that are `ok` say
-        too little, under whatever reading."""
+        """Count the elements of a block of the file `relative`, and the `ok` rows that say too little.
+
+        A row does where it says too little under any reading.
+        """
         too_little = np.zeros(len(block), bool)
         for reading, answer in block.answers.items():
             limits = self.required.admitted(block, reading)
@@ -88,19 +90,19 @@ class Grade:
         self.undeciding[relative] += int((ok & too_little).sum())
 
 
-def holding(dtype: str, compared: Array, passed: Callable[[str], Array]) -> dict[str, Array]:
-    """By class of the dtype, which of n cases hold it; `passed(class)` compares them all.
+def classes_held(dtype: str, compared: Array, passed: Callable[[str], Array]) -> dict[str, Array]:
+    """Find which of n cases hold each class of the dtype; `passed(class)` compares them all.
 
     Each tolerance is at least that of the class before it in its chain, so a class further down
-    is looked at only where some case is `compared` and not held yet.
+    is looked at only where some case is `compared` and does not hold yet.
     """
-    held: dict[str, Array] = {}
+    holding: dict[str, Array] = {}
     for chain in CHAINS[dtype]:
         so_far = np.zeros(len(compared), bool)
         for one in chain:
-            if one.name in held:
-                so_far = held[one.name]
+            if one.name in holding:
+                so_far = holding[one.name]
             elif (compared & ~so_far).any():
                 so_far = so_far | (compared & passed(one.name))
-            held[one.name] = so_far
-    return held
+            holding[one.name] = so_far
+    return holding

@@ -14,52 +14,38 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
-from .compare import Comparison, Differences
+from .compare import Differences
 from .criterion import Criterion, Demanded
-from .grade import Grade, holding
-
-_NOTHING: Mapping[str, ReadingNames] = {}
-
-
-class _Compared:
-    """What was observed of a block, compared with the answers of each reading."""
-
-    def __init__(self, block: Block, observed: Observed) -> None:
-        self.block, self.observed = block, observed
-        self._off = {
-            reading: Differences(
-                answer.outputs,
-                observed.outputs,
-                block.dtype,
-                signed_zero=block.tier == "nonportable",
-            )
-            for reading, answer in block.answers.items()
-        }
-
-    def under(self, reading: ReadingNames, criterion: Criterion) -> Comparison:
-        """The comparison with the answers of `reading`."""
-        return self._off[reading].worst(criterion.admitted(self.block, reading))
-
-    def passed(self, criterion: Criterion) -> Array:
-        """(n,) whether each case passes under some reading."""
-        under = [
-            off.within(criterion.admitted(self.block, reading))
-            for reading, off in self._off.items()
-        ]
-        return np.asarray(np.any(under, axis=0))
+from .grade import Grade, classes_held
 
 
 def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
-    """The results of the cases of a block of the file `relative`, which has the tolerances of every class;
-    counts them in `grade`."""
-    compared = _Compared(block, observed)
-    under = [_Rows(compared, reading, grade.required) for reading in block.answers]
-    told = [status == "ok" for status in observed.status]
-    ok = np.array(told)
-    held = holding(block.dtype, ok, lambda name: compared.passed(Demanded(name)))
-    classes = _classes_held(block, held)
+    """Judge the cases of a block of the file `relative`, and count them in `grade`.
+
+    The block has the tolerances of every class.
+    """
+    off = {
+        reading: Differences(
+            answer.outputs, observed.outputs, block.dtype, signed_zero=block.tier == "nonportable"
+        )
+        for reading, answer in block.answers.items()
+    }
+
+    def passed(name: str) -> Array:
+        """(n,) whether each case holds a class under some reading."""
+        criterion = Demanded(name)
+        under = [one.within(criterion.admitted(block, reading)) for reading, one in off.items()]
+        return np.asarray(np.any(under, axis=0))
+
+    under = [_Rows(block, observed, reading, one, grade.required) for reading, one in off.items()]
+    ok = np.array([status == "ok" for status in observed.status])
+    held = classes_held(block.dtype, ok, passed)
+    names = tuple(one.name for one in CLASSES[block.dtype])
+    holds = np.stack([held[name] for name in names], axis=-1).tolist()
     results = [
-        _judged(under, row, classes[row]) if told[row] else _not_judged(block, observed, row)
+        _judged(under, row, _of_these(names, tuple(holds[row])))
+        if ok[row]
+        else _not_judged(block, observed, row)
         for row in range(len(block))
     ]
     if block.tier in DECIDING:
@@ -71,16 +57,9 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
 
 def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:
-    """The result of the case of a block of one."""
+    """Judge the case of a block of one."""
     [result] = judge_block("", block, observed, Grade(block.dtype, criterion))
     return result
-
-
-def _classes_held(block: Block, held: Mapping[str, Array]) -> list[tuple[str, ...]]:
-    """For each case of a block the classes that it holds, the best first."""
-    names = [one.name for one in CLASSES[block.dtype]]
-    rows = np.stack([held[name] for name in names], axis=-1).tolist()
-    return [_of_these(tuple(names), tuple(row)) for row in rows]
 
 
 @lru_cache(maxsize=256)
@@ -91,10 +70,17 @@ def _of_these(names: tuple[str, ...], which: tuple[bool, ...]) -> tuple[str, ...
 class _Rows:
     """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
 
-    def __init__(self, compared: _Compared, reading: ReadingNames, criterion: Criterion) -> None:
-        self.reading, self.block, self.observed = reading, compared.block, compared.observed
-        self.expected = compared.block.answers[reading].outputs
-        found = compared.under(reading, criterion)
+    def __init__(
+        self,
+        block: Block,
+        observed: Observed,
+        reading: ReadingNames,
+        off: Differences,
+        criterion: Criterion,
+    ) -> None:
+        self.reading, self.block, self.observed = reading, block, observed
+        self.expected = block.answers[reading].outputs
+        found = off.worst(criterion.admitted(block, reading))
         self.passed: list[bool] = found.passed.tolist()
         worst = (found.ratio, found.difference, found.ulps)
         self.worst: list[tuple[float, float, float]] = list(
@@ -107,11 +93,11 @@ class _Rows:
     def result(
         self,
         row: int,
-        readings: tuple[ReadingNames, ...],
-        followed: Mapping[str, ReadingNames],
         holds: tuple[str, ...],
+        readings: tuple[ReadingNames, ...] = (),
+        followed: Mapping[str, ReadingNames] | None = None,
     ) -> CaseResult:
-        """What was found of the case of a row under this reading."""
+        """Make the result of the case of a row under this reading."""
         passed, name = self.passed[row], self.output[row]
         index, where = _place(name, self.expected[name].shape[1:], self.element[row])
         message = ""
@@ -131,7 +117,7 @@ class _Rows:
             worst_ulp=ulps,
             where=where,
             readings=readings,
-            followed=followed,
+            followed=followed or {},
             arithmetic=holds[0] if holds else "",
             holds=holds,
             message=message,
@@ -139,30 +125,25 @@ class _Rows:
 
 
 def _judged(under: Sequence[_Rows], row: int, holds: tuple[str, ...]) -> CaseResult:
-    """The result of a case that gave outputs: under a reading that it passes, or the nearest one."""
+    """Judge a case that gave outputs: under a reading that it passes, or the nearest one."""
     if len(under) == 1:
-        return under[0].result(row, (), _NOTHING, holds)
+        return under[0].result(row, holds)
     passing = [one for one in under if one.passed[row]]
     nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
     readings = tuple(one.reading for one in passing)
-    return nearest.result(row, readings, _followed(readings, under), holds)
+    return nearest.result(row, holds, readings, _followed(readings, under))
 
 
 def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
     status: Any = observed.status[row]
     return CaseResult(
-        id=block.ids[row],
-        operator=block.operator,
-        tier=block.tier,
-        dtype=block.dtype,
-        verdict=status,
-        message=observed.messages[row],
-        fault=observed.faults.get(row),
-    )
+        block.ids[row], block.operator, block.tier, block.dtype, status,
+        message=observed.messages[row], fault=observed.faults.get(row),
+    )  # fmt: skip
 
 
 def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[str, ReadingNames]:
-    """Of each ledger entry that the case touches, the reading that all of `passing` agree on."""
+    """Find, for each ledger entry that the case touches, the reading that all of `passing` agree on."""
     found: dict[str, ReadingNames] = {}
     for name in (one.reading[0] for one in under if len(one.reading) == 1):
         taken = {name in names for names in passing}
@@ -173,6 +154,6 @@ def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[s
 
 @lru_cache(maxsize=4096)
 def _place(name: str, shape: tuple[int, ...], element: int) -> tuple[tuple[int, ...], str]:
-    """The index of a flat element, and what a report calls it."""
+    """Find the index of a flat element, and what a report calls it."""
     index = tuple(int(i) for i in np.unravel_index(element, shape))
     return index, f"{name}[{', '.join(map(str, index))}]"

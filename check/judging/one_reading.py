@@ -1,4 +1,4 @@
-"""Readings must be one: where a text is ambiguous, a runtime follows one reading of it, in every case.
+"""Require one consistent reading per runtime: where a text is ambiguous, every case must follow the same.
 
 Each case alone passes under any accepted reading. A runtime that takes one here and another there reads
 the text in no way at all, so the cases that deviate from what most follow fail.
@@ -7,7 +7,7 @@ the text in no way at all, so the cases that deviate from what most follow fail.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
@@ -35,40 +35,39 @@ class Mixed:
 
 
 def one_reading(results: Sequence[CaseResult]) -> tuple[list[CaseResult], list[Mixed]]:
-    """The results, in which cases that follow another reading than most have failed; and how many did.
+    """Fail the cases that follow another reading than most; list the entries of which there are such.
 
     Of equally many, the stored reading counts as what most follow. Readings of the owners are taken by
     themselves: what a runtime takes OpenVINO's text to say, it need not take ONNX's to.
     """
-    followed: dict[tuple[str, str], Counter[ReadingNames]] = {}
+    counted: dict[tuple[str, str], Counter[ReadingNames]] = {}
+    operators: dict[tuple[str, str], str] = {}
     for result in results:
-        for ledger, reading in _decided(result):
-            followed.setdefault((_owner(result), ledger), Counter())[reading] += 1
-    most = {point: _most(counts) for point, counts in followed.items() if len(counts) > 1}
-    if not most:
-        return list(results), []
-    judged = [_held_to(result, most) for result in results]
-    mixed = [_mixed(point, most[point], counts, results) for point, counts in followed.items()
-             if point in most]  # fmt: skip
-    return judged, mixed
+        if result.decides and result.verdict == "passed":
+            for ledger, reading in result.followed.items():
+                point = (_owner(result), ledger)
+                counted.setdefault(point, Counter())[reading] += 1
+                operators.setdefault(point, result.operator)
+    most, mixed = {}, []
+    for point, counts in counted.items():
+        if len(counts) > 1:
+            most[point] = max(counts, key=lambda reading: (counts[reading], reading == STORED))
+            [other] = counts.keys() - {most[point]}
+            mixed.append(
+                Mixed(point[1], most[point], other, counts[other], counts.total(), operators[point])
+            )
+    return ([_deviating(result, most) for result in results] if most else list(results)), mixed
 
 
 def _owner(result: CaseResult) -> str:
     return result.operator.partition(".")[0]
 
 
-def _decided(result: CaseResult) -> Iterator[tuple[str, ReadingNames]]:
-    """By ledger entry, the reading that a case followed which passed and decides."""
-    if result.decides and result.verdict == "passed":
-        yield from result.followed.items()
-
-
-def _most(counts: Counter[ReadingNames]) -> ReadingNames:
-    return max(counts, key=lambda reading: (counts[reading], reading == STORED))
-
-
-def _held_to(result: CaseResult, most: Mapping[tuple[str, str], ReadingNames]) -> CaseResult:
-    for ledger, reading in _decided(result):
+def _deviating(result: CaseResult, most: dict[tuple[str, str], ReadingNames]) -> CaseResult:
+    """Fail a case that passed and follows another reading than most."""
+    if not (result.decides and result.verdict == "passed"):
+        return result
+    for ledger, reading in result.followed.items():
         wanted = most.get((_owner(result), ledger), reading)
         if reading != wanted:
             return replace(
@@ -81,20 +80,8 @@ def _held_to(result: CaseResult, most: Mapping[tuple[str, str], ReadingNames]) -
     return result
 
 
-def _mixed(
-    point: tuple[str, str],
-    most: ReadingNames,
-    counts: Counter[ReadingNames],
-    results: Sequence[CaseResult],
-) -> Mixed:
-    owner, ledger = point
-    [other] = [reading for reading in counts if reading != most]
-    operator = next(r.operator for r in results if _owner(r) == owner and ledger in r.followed)
-    return Mixed(ledger, most, other, counts[other], sum(counts.values()), operator)
-
-
 def _named(reading: ReadingNames, ledger: str) -> str:
-    """A reading of a ledger entry, in words."""
+    """Name a reading of a ledger entry in words."""
     if reading:
         return f"{' and '.join(reading)} ({about(reading)})"
     [other] = [one for one in READINGS.values() if one.ledger == ledger]
