@@ -28,7 +28,6 @@ CAMPAIGNS = {
     "bombs": "Bombs: check, show and score of a file; cases, gen and --expect of a text",
     "kills": "Kills",
     "hostile": "Hostile runtimes",
-    "surroundings": "Odd paths and environments",
 }
 HEAD = """# What was tried to break it
 
