@@ -13,38 +13,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .cases.errors import GrucibleError
-    from .cases.question import Question
-    from .check.judging.expectations import Expectation
-    from .check.one_case import Judgment, judge
+    from .cases.errors import GrucibleError as GrucibleError
+    from .cases.question import Question as Question
+    from .check.judging.expectations import Expectation as Expectation
+    from .check.one_case import Judgment as Judgment
+    from .check.one_case import judge as judge
     from .check.pytest_plugin import suite as pytest  # noqa: F401
-    from .check.report import Report
-    from .check.reports.terminal import report_text
-    from .check.runtimes.runtime import Unsupported
-    from .check.tracing.trace import Trace, trace
-    from .check.verdict import verify
-    from .vectors.case import Answer, Case
-    from .vectors.hdf5 import CORE
-    from .vectors.vector_set import load_vectors
+    from .check.report import Report as Report
+    from .check.reports.terminal import report_text as report_text
+    from .check.runtimes.runtime import Unsupported as Unsupported
+    from .check.tracing.trace import Trace as Trace
+    from .check.tracing.trace import trace as trace
+    from .check.verdict import verify as verify
+    from .vectors.case import Answer as Answer
+    from .vectors.case import Case as Case
+    from .vectors.hdf5 import CORE as CORE
+    from .vectors.vector_set import load_vectors as load_vectors
 
 __version__ = "0.1.0"
-__all__ = [
-    "CORE",
-    "Answer",
-    "Case",
-    "Expectation",
-    "GrucibleError",
-    "Judgment",
-    "Question",
-    "Report",
-    "Trace",
-    "Unsupported",
-    "judge",
-    "load_vectors",
-    "report_text",
-    "trace",
-    "verify",
-]
 
 _HOMES = {
     "CORE": ".vectors.hdf5",
@@ -63,8 +49,8 @@ _HOMES = {
     "trace": ".check.tracing.trace",
     "verify": ".check.verdict",
 }
-_PYTEST = ".check.pytest_plugin.suite"
-"""What `grucible.pytest` is; pytest is imported when it is first used."""
+"""The module of each name."""
+__all__ = [*_HOMES]  # noqa: PLE0604
 
 
 def __dir__() -> list[str]:
@@ -72,10 +58,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES and name != "pytest":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name == "pytest":
-        return import_module(_PYTEST, __name__)
+    if name == "pytest":  # the library pytest is imported when this is first used
+        return import_module(".check.pytest_plugin.suite", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name], __name__), name)
