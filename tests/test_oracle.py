@@ -208,42 +208,6 @@ def test_sequence_of_one_is_the_cell(B: list[float], clip: float, expected: Frac
     assert out == {"Y": [[[[expected]]]], "Ho": [[[expected]]]}
 
 
-def test_refusals() -> None:
-    for name in ("sigmoid", "tanh"):
-        with pytest.raises(ValueError, match="no exact fraction"):
-            cell(3, BEFORE, activations=["relu", name])
-    for given in (
-        {"activations": ["relu"]},
-        {"activations": ["relu", "Relu"], "numbers": MPMATH},
-        {"clip": 0.0},
-        {"clip": NAN},
-        {"hidden_size": 2},
-        {"B": AFTER},  # four biases with linear_before_reset false
-        {"B": BEFORE, "linear_before_reset": True},
-        {"h": INF},
-    ):
-        with pytest.raises(ValueError):
-            cell(**{"h": 3, **given})
-    row = floats(X=[[2]], initial_hidden_state=[[3]], W=[[1]] * 3, R=[[1]] * 3)
-    for wrong in (
-        floats(numpy.float64, W=[[1]] * 3),  # not X's type
-        floats(R=[[1]] * 6),
-        {name: tensor.astype(numpy.int32) for name, tensor in row.items()},
-    ):
-        with pytest.raises(ValueError, match=r"must be|X is"):
-            evaluate("GRUCell-3", attributes(), {**row, **wrong}, numbers=FRACTIONS)
-    without = {name: tensor for name, tensor in row.items() if name != "W"}
-    with pytest.raises(ValueError, match="W must be"):
-        evaluate("GRUCell-3", attributes(), without, numbers=FRACTIONS)
-    for lengths in ([2, 4], [2, -1], [2]):
-        with pytest.raises(ValueError, match="sequence_lengths"):
-            sequence("forward", lengths)
-    with pytest.raises(ValueError, match="reading of len_zero"):
-        sequence("forward", [2, 3], len_zero="h0")
-    with pytest.raises(ValueError, match="unknown operator"):
-        evaluate("GRUCell-1", attributes(), {}, numbers=FRACTIONS)
-
-
 # rounding
 
 
