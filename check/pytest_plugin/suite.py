@@ -111,10 +111,11 @@ def load(
     atol: float | None = None,
     ulp: float | None = None,
 ) -> Vectors:
-    """Load the vectors at a path, or `core`, to make tests of; `select` has globs of case ids, or is one.
+    """Load the vectors at a path, or `core`, to make tests of.
 
-    `expect` names a file as for `grucible check --expect`, or has expectations: tests of their cases are
-    strict xfails. What is required of outputs can be changed as for `grucible.verify`.
+    `select` has globs of case ids, or is one. `expect` names a file as for `grucible check --expect`, or has
+    expectations: tests of their cases are strict xfails. What is required of outputs can be changed as for
+    `grucible.verify`.
     Raises GrucibleError for what cannot be used, and where nothing is selected.
     """
     known = (

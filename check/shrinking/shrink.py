@@ -75,7 +75,7 @@ def shrink(
     *,
     interruptible: bool = False,
 ) -> Shrunk:
-    """Leave out of the case of a block of one all that it does not need to fail the same way.
+    """Leave out of a case all that it does not need to fail the same way; `block` has it alone.
 
     Every smaller question gets its exact answer, and is judged by that; `advance` sees those that are kept.
     Where it is `interruptible`, Ctrl-C gives the smallest case so far, if anything was left out.
