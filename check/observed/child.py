@@ -147,18 +147,19 @@ class Child:
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    if sys.platform != "linux":
-        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
-    import resource
+    if sys.platform == "linux":
+        import resource
 
-    try:
-        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-    except ProcessLookupError:
-        pass
-    except (OSError, ValueError):
-        raise GrucibleError(
-            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
-        ) from None
+        try:
+            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+        except ProcessLookupError:
+            pass
+        except (OSError, ValueError):
+            raise GrucibleError(
+                f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+            ) from None
+    else:
+        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
 
 
 def _signal_name(number: int) -> str:
