@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from oracle import FORMATS, Array, Matrix, Vector, dot
+from oracle import Array, Matrix, Vector, dot
 
 Function = Callable[[Any], Any]
 
@@ -47,22 +47,13 @@ def evaluate(
     activation_alpha and activation_beta only where given.
     `len_zero`: Y_h of a row of length 0: "zeros" or "initial_hidden_state".
     """
-    if len_zero not in ("zeros", "initial_hidden_state"):
-        raise ValueError(f"unknown reading of len_zero: {len_zero!r}")
-    if attributes["layout"] not in (0, 1):
-        raise ValueError(f"layout {attributes['layout']}")
-    if attributes["direction"] not in DIRECTIONS:
-        raise ValueError(f"direction {attributes['direction']!r}")
     batch_first = attributes["layout"] == 1
     reversals = DIRECTIONS[attributes["direction"]]
     functions = _functions(attributes, len(reversals), numbers)
     X = inputs["X"]
-    if X.ndim != 3:
-        raise ValueError(f"X is {X.shape}")
     batch, seq_length = X.shape[:2] if batch_first else (X.shape[1], X.shape[0])
     hidden = attributes["hidden_size"]
-    _check(inputs, hidden, len(reversals), batch, batch_first)
-    lengths = _lengths(inputs, batch, seq_length)
+    lengths = inputs.get("sequence_lens", [seq_length] * batch)
 
     zeros = [numbers.exact(0.0)] * hidden
     steps = [[[zeros] * seq_length for _ in range(batch)] for _ in reversals]  # [d][n][t]
@@ -124,11 +115,7 @@ def _step(
 def _functions(attributes: Mapping[str, Any], directions: int, numbers: Any) -> list[Function]:
     """f and g of each direction, each with its parameters and the clip in it."""
     names = attributes["activations"]
-    if len(names) != 2 * directions:
-        raise ValueError(f"activations {names} for {directions} directions")
     clip = _float32(attributes["clip"])
-    if not clip > 0:
-        raise ValueError(f"clip {attributes['clip']}")
     alphas = iter(attributes.get("activation_alpha", []))
     betas = iter(attributes.get("activation_beta", []))
     functions = [
@@ -195,36 +182,3 @@ def _vector(row: Array, numbers: Any) -> Vector:
     if not all(math.isfinite(entry) for entry in row):
         raise ValueError(f"not finite: {row}")
     return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly
-
-
-def _lengths(inputs: Mapping[str, Array], batch: int, seq_length: int) -> list[int]:
-    if "sequence_lens" not in inputs:
-        return [seq_length] * batch
-    given = inputs["sequence_lens"]
-    lengths = [int(length) for length in given]
-    in_range = all(0 <= length <= seq_length for length in lengths)
-    if given.dtype != numpy.int32 or len(lengths) != batch or not in_range:
-        raise ValueError(f"sequence_lens {given!r} for batch {batch}, seq_length {seq_length}")
-    return lengths
-
-
-def _check(
-    inputs: Mapping[str, Array], hidden: int, directions: int, batch: int, batch_first: bool
-) -> None:
-    X = inputs["X"]
-    if X.dtype.name not in FORMATS:
-        raise ValueError(f"X is {X.dtype}")
-    shapes = {
-        "W": (directions, 3 * hidden, X.shape[2]),
-        "R": (directions, 3 * hidden, hidden),
-        "B": (directions, 6 * hidden),
-        "initial_h": (batch, directions, hidden) if batch_first else (directions, batch, hidden),
-    }
-    unknown = set(inputs) - set(shapes) - {"X", "sequence_lens"}
-    if unknown:
-        raise ValueError(f"unknown inputs {sorted(unknown)}")
-    for name, shape in shapes.items():
-        if name in ("B", "initial_h") and name not in inputs:
-            continue
-        if name not in inputs or inputs[name].shape != shape or inputs[name].dtype != X.dtype:
-            raise ValueError(f"{name} must be {X.dtype} {shape}")

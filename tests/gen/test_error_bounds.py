@@ -190,7 +190,6 @@ def _curves(function: Activation, clip: float) -> Curves:
     return Curves((function,), np.full((1, 1, 1), clip), Units([FLOAT32]))
 
 
-@pytest.mark.rows(4)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
 def test_remainder_bounds_the_remainder(function: Activation, clip: float) -> None:

