@@ -97,7 +97,7 @@ class _Server:
                 raise
             if not reply:
                 self._end()
-                return -signal.SIGKILL
+                return -9  # SIGKILL, which Windows does not have
             return int(reply)
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -49,7 +49,7 @@ def evaluate(
     """
     batch_first = attributes["layout"] == 1
     reversals = DIRECTIONS[attributes["direction"]]
-    functions = _functions(attributes, len(reversals), numbers)
+    functions = _functions(attributes, numbers)
     X = inputs["X"]
     batch, seq_length = X.shape[:2] if batch_first else (X.shape[1], X.shape[0])
     hidden = attributes["hidden_size"]
@@ -112,7 +112,7 @@ def _step(
 # the attributes
 
 
-def _functions(attributes: Mapping[str, Any], directions: int, numbers: Any) -> list[Function]:
+def _functions(attributes: Mapping[str, Any], numbers: Any) -> list[Function]:
     """f and g of each direction, each with its parameters and the clip in it."""
     names = attributes["activations"]
     clip = _float32(attributes["clip"])
