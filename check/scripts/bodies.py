@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from keyword import iskeyword
+from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
@@ -52,129 +56,87 @@ def body_of(case: Case, question: Question, name: str) -> ScriptBody:
     return _function_body(question, name)
 
 
-_OPENVINO_RUN = """\
-request = compiled.create_infer_request()
-for index, array in enumerate(arrays):
-    tensor = request.get_input_tensor(index)
-    if tuple(tensor.shape) != array.shape:
-        tensor.shape = array.shape  # of a dynamic model
+_FILL = """\
+def fill(tensor, array):
     tensor.data.view(array.dtype)[...] = array
-request.infer()
-outputs = [np.array(tensor.data) for tensor in request.output_tensors]
 """
-_ONNX_RUNS = {
-    "onnxruntime": (
-        "onnxruntime",
-        """\
-        import onnxruntime as ort
-        print("onnxruntime", ort.__version__)
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = ort.InferenceSession(CONTENT, options, providers=["CPUExecutionProvider"])
-        outputs = session.run(names, feeds)
-        """,
-    ),
-    "onnx": (
-        "onnx",
-        """\
-        from onnx.reference import ReferenceEvaluator
-        print("onnx", onnx.__version__)
-        with np.errstate(over="ignore"):
-            outputs = ReferenceEvaluator(model).run(names, feeds)
-        """,
-    ),
-    "opencv": (
-        "opencv-python-headless and onnx",
-        """\
-        import cv2
-        print("OpenCV", cv2.__version__)
-        net = cv2.dnn.readNetFromONNX(np.frombuffer(CONTENT, np.uint8))
-        for name, array in feeds.items():
-            net.setInput(array, name)
-        outputs = net.forward(names)
-        """,
-    ),
-    "openvino": (
-        "openvino",
-        """\
-        import openvino as ov
-        print("openvino", ov.get_version())
-        core, arrays = ov.Core(), list(feeds.values())
-        compiled = core.compile_model(core.read_model(CONTENT, b""), "CPU", EXACT)
-        """,
-    ),
-    "mnn": (
-        "MNN",
-        """\
-        import ctypes
-        import tempfile
-        import _tools
-        import MNN
-        print("MNN", MNN.version())
-        folder = tempfile.mkdtemp()
-        words = ["mnnconvert", "-f", "ONNX", "--modelFile", f"{folder}/onnx", "--MNNModel", f"{folder}/mnn"]
-        with open(f"{folder}/onnx", "wb") as file:
-            file.write(CONTENT)
-        _tools.mnnconvert([*words, "--bizCode", "gru", *OPTIONS])
-        net = MNN.nn.load_module_from_file(f"{folder}/mnn", list(feeds), names)
-        kinds = {name: MNN.expr.int if a.dtype == "int32" else MNN.expr.float for name, a in feeds.items()}
-        given = [MNN.expr.const(a, list(a.shape), MNN.expr.NCHW, kinds[name]) for name, a in feeds.items()]
-        outputs = [np.array(one.read()) for one in net.forward(given)]
-        ctypes.CDLL(None).fflush(None)  # so that what MNN prints stands before the verdict
-        """,
-    ),
-    "tract": (
-        "tract",
-        """\
-        import tempfile
-        import tract
-        print("tract", tract.version())
-        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-            file.write(CONTENT)
-            file.flush()
-            runnable = tract.onnx().load(file.name).into_model().into_runnable()
-        outputs = [tensor.to_numpy() for tensor in runnable.run(list(feeds.values()))]
-        """,
-    ),
-    "iree": (
-        "iree-base-compiler, iree-base-runtime",
-        """\
-        from iree import runtime
-        from iree.compiler import ir, tools, version
-        from iree.compiler.extras import onnx_importer
-        print("IREE", version.VERSION)
-        info = onnx_importer.ModelInfo(onnx.shape_inference.infer_shapes(model))
-        module = info.create_module(context=ir.Context()).operation
-        onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
-        options = ["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]
-        how = {"target_backends": ["llvm-cpu"], "input_type": "onnx", "extra_args": options}
-        made = tools.compile_str(str(module), **how)
-        context = runtime.SystemContext(config=runtime.Config("local-sync"))
-        context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, made))
-        outputs = context.modules.module["gru"](*feeds.values())
-        outputs = [one.to_host().copy() for one in (outputs if isinstance(outputs, tuple) else [outputs])]
-        """,
-    ),
+
+
+class _Run(NamedTuple):
+    """How a runtime runs a model: its package, its module of `check/runtimes`, and names to take of that.
+
+    `version` and `outputs` are expressions; the file of the model is in `content`.
+    """
+
+    needs: str
+    module: str
+    names: str
+    version: str
+    outputs: str
+
+
+_OPENVINO_NAMES = "request_of infer copied"
+_OPENVINO = (
+    "infer(request_of(ov.Core(), ov.Core().read_model(content, b''), EXACT), list(feeds.values()))"
+)
+_RUNS = {
+    "onnxruntime": _Run("onnxruntime", "onnxruntime", "session_of", "ort.__version__",
+                        "session_of(content).run(names, feeds)"),
+    "onnx": _Run("onnx", "onnx_reference", "ReferenceEvaluator evaluated", "onnx.__version__",
+                 "evaluated(ReferenceEvaluator(model), names, feeds)"),
+    "opencv": _Run("opencv-python-headless", "opencv", "run_file", "cv2.__version__",
+                   "run_file(content, feeds, names)"),
+    "openvino": _Run("openvino", "openvino", _OPENVINO_NAMES, "ov.get_version()", _OPENVINO),
+    "mnn": _Run("MNN", "mnn", "run_file variable", "MNN.version()",
+                "run_file(content, feeds, names, OPTIONS)"),
+    "tract": _Run("tract", "tract", "run_file", "tract.version()", "run_file(content, feeds)"),
+    "iree": _Run("iree-base-compiler, iree-base-runtime", "iree", "_ARGUMENTS compiled_file run_file",
+                 "version.VERSION", "run_file(content, feeds)"),
 }  # fmt: skip
-"""By the first word of a runtime's name: the package, and lines that run the file of a `model`."""
+"""By the first word of a runtime's name."""
+
+
+@cache
+def take(module: str, names: str) -> list[str]:
+    """Return the lines that define these names in a module of `check/runtimes`, with the imports they use.
+
+    They are read from the source, so that no runtime need be installed.
+    """
+    text = (Path(__file__).parents[1] / "runtimes" / f"{module}.py").read_text(encoding="utf-8")
+    parts, imports = [], []
+    for node in ast.walk(ast.parse(text)):
+        binds = [one.id for one in getattr(node, "targets", []) if isinstance(one, ast.Name)]
+        if isinstance(node, ast.FunctionDef):
+            binds = [node.name]
+        if {*binds} & {*names.split()}:
+            parts.append(ast.get_source_segment(text, node) or "")
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
+            bound = {(one.asname or one.name).split(".")[0] for one in node.names}
+            imports.append((bound, ast.get_source_segment(text, node) or ""))
+    used = {*re.findall(r"\w+", "\n".join([*parts, names]))}
+    return "\n".join([*(line for bound, line in imports if used & bound), *parts]).splitlines()
 
 
 def _onnx_body(question: Question, name: str) -> ScriptBody:
     """Return the body for the file of a model of one ONNX GRU."""
     node = one_node(question, ONNX_FILES[name])
-    family = name.partition("-")[0]
-    needs, run = _ONNX_RUNS[family]
-    options = OWN_KERNEL if name == "mnn-kernel" else []
-    run = dedent(run).replace("OPTIONS", literal(options)).replace("EXACT", literal(EXACT))
-    run = run.replace("CONTENT", "model.SerializeToString()")
+    run = _RUNS[name.partition("-")[0]]
+    options = literal(OWN_KERNEL if name == "mnn-kernel" else [])
+    outputs = run.outputs.replace("OPTIONS", options).replace("EXACT", literal(EXACT))
     lines = [
+        *take(run.module, run.names),
+        *(_FILL.splitlines() if run.module == "openvino" else []),
         *model_lines(question, name),
+        f'print("{run.module}", {run.version})',
+        "content = model.SerializeToString()",
         f"names = {literal(list(node.asked.asked))}",
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
-        *(run + _OPENVINO_RUN * (family == "openvino")).splitlines(),
-        *_named(question),
+        f"outputs = {outputs}",
     ]
-    return ScriptBody(needs if needs == "onnx" else f"{needs}, onnx", lines)
+    if run.module == "mnn":  # what it prints stands before the verdict
+        lines.append("__import__('ctypes').CDLL(None).fflush(None)")
+    needs = dict.fromkeys([run.needs, "onnx"])
+    return ScriptBody(", ".join(needs), [*lines, *_named(question)])
 
 
 def _named(question: Question) -> Iterator[str]:
@@ -236,9 +198,10 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
         t.name for t in operator.inputs if posing.constant_weights and t.role in ("w", "r", "b")
     ]
     node = node.dynamic() if posing.dynamic else node
-    shapes = {port: list(shape) for port, _, shape in node.ports}
+    shapes = {
+        port: [n if isinstance(n, int) else -1 for n in shape] for port, _, shape in node.ports
+    }
     lines = f"""\
-    import openvino as ov
     from openvino.op import Constant, Parameter
     from openvino.utils.node_factory import NodeFactory
     print("openvino", ov.get_version())
@@ -248,7 +211,7 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
         kind = ov.Type.bf16 if array.dtype == "bfloat16" else ov.Type(array.dtype)
         if name in {literal(constants)}:
             tensor = ov.Tensor(kind, ov.Shape(array.shape))
-            tensor.data.view(array.dtype)[...] = array
+            fill(tensor, array)
             ports.append(Constant(tensor))
         else:
             ports.append(Parameter(kind, ov.PartialShape(shape)))
@@ -256,12 +219,12 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
     attributes = {literal(json.loads(node.attributes))}
     node = NodeFactory("{node.opset}").create("{node.kind}", ports, attributes)
     model = ov.Model(node.outputs(), ports[: len(parameters)], "gru")
-    compiled = ov.Core().compile_model(model, "CPU", {literal(posing.properties)})
-    arrays = [inputs[name] for name in parameters]
+    request = request_of(ov.Core(), model, {literal(posing.properties)})
+    outputs = infer(request, [inputs[name] for name in parameters])
     names = {literal([t.name for t in operator.outputs])}
     """
-    whole = dedent(lines) + _OPENVINO_RUN
-    return ScriptBody("openvino", [*whole.splitlines(), *_named(question)])
+    whole = [*take("openvino", _OPENVINO_NAMES), *_FILL.splitlines(), *dedent(lines).splitlines()]
+    return ScriptBody("openvino", [*whole, *_named(question)])
 
 
 def _program_body(question: Question, name: str) -> ScriptBody:

@@ -109,7 +109,7 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
         parts.append("\n".join(body.lines))
     program = "\n\n\n".join(part.strip("\n") for part in parts)
     head = "\n".join(f"# {line}".rstrip() for line in _head(posed, body, observed, made_by))
-    imports = "import sys\n"
+    imports = "from __future__ import annotations\n\nimport sys\n"
     if body.judge:
         imports += "import traceback\nfrom typing import Any\n"
     imports += "\nimport numpy as np\n" + "import ml_dtypes\n" * (case.dtype == "bfloat16")
