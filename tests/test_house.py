@@ -16,16 +16,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 350,
-    "cases": 6_200,
-    "vectors": 3_200,
-    "gen": 4_200,
+    "cases": 5_900,
+    "vectors": 3_050,
+    "gen": 4_150,
     "gen/variants": 3_200,
-    "check": 15_400,
+    "check": 14_900,
     "check/diagnosis": 4_200,
-    "tests": 34_300,
+    "tests": 31_000,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 28_800, 260, 22_300
+PACKAGE, MODULES, WORDS = 27_900, 236, 22_300
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
@@ -44,9 +44,9 @@ SENTENCE = 20
 NEXT = ("check/diagnosis", "gen/variants")
 """Folders that are rewritten next; the rules of words do not bind them yet."""
 
-SAME_NAMES_STILL, FRAGMENTS_STILL = 8, 0
-BANNED_STILL = {"top": 0, "cases": 8, "vectors": 16, "gen": 8, "check": 180, "pages": 20}
-LONG_STILL = {"top": 1, "cases": 22, "vectors": 20, "gen": 45, "check": 70}
+SAME_NAMES_STILL, FRAGMENTS_STILL = 6, 0
+BANNED_STILL = {"top": 0, "cases": 0, "vectors": 11, "gen": 4, "check": 125, "pages": 20}
+LONG_STILL = {"top": 0, "cases": 6, "vectors": 16, "gen": 42, "check": 45}
 
 
 def files() -> dict[str, Path]:
