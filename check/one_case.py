@@ -17,7 +17,7 @@ from ..vectors.case import Answer, Case
 from .judging.case_result import CaseResult, CaseVerdict
 from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.judge import judge_one
-from .observed.source import Reply, returned, stacked
+from .observed.source import Reply, ask_runtime, stack_replies
 from .reports.findings import how_far_off
 from .reports.text import wrap
 from .runtimes.runtime import Runtime
@@ -28,7 +28,7 @@ class Judgment:
     """What was found of the outputs of one case.
 
     `verdict` is `passed`, `failed`, or `error` for outputs of other names, shapes or dtypes. `grade` is
-    the best class of arithmetic whose tolerances hold, "" where none does, whatever was `required`.
+    the best class of arithmetic whose tolerances hold, "" where none does, for any `required`.
     `where` names the element that is worst, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected|
     there, `ulps` the same in units in the last place, and `ratio` the same by what is admitted. `readings`
     are those that an ambiguous case passes under. `message` says what is wrong, and `show` is the command
@@ -57,8 +57,10 @@ class Judgment:
 
     @property
     def reading(self) -> ReadingNames | None:
-        """The reading that is followed, by its names: none of them for the stored one. None where no
-        accepted reading gives the outputs."""
+        """The reading that is followed, by its names: none of them for the stored one.
+
+        None where no accepted reading gives the outputs.
+        """
         if not self.passed:
             return None
         return next(iter(self.readings), STORED)
@@ -72,7 +74,7 @@ class Judgment:
         return f"holds {self.grade or 'no class'}{worst}, {self.ratio:.2f} × tolerance"
 
     def text(self) -> str:
-        """The case and what was found of it, as `grucible check` says it, in the width of the terminal."""
+        """Format the case and what was found of it, as `grucible check` does, for the terminal."""
         lines = [self.id, *wrap(self.sentence, indent=2)]
         return "\n".join(map(escape, [*lines, f"  see: {self.show}"] if self.show else lines))
 
@@ -103,7 +105,7 @@ def judge(
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     _check_answers(case)
     criterion = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)[case.dtype]
-    reply = returned(Runtime("", "", lambda _: outputs), case.question)
+    reply = ask_runtime(Runtime("", "", lambda _: outputs), case.question)
     return judged_reply(block_of(case), reply, criterion)
 
 
@@ -124,10 +126,10 @@ def _check_answers(case: Case) -> None:
 
 
 def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:
-    """The judgment of what a runtime said to the question of a case, by the block of it alone."""
+    """Judge what a runtime answered to the question of a case, by the block of it alone."""
     check_classes(Path(block.path), block)
     with np.errstate(all="ignore"):  # what the user set is not for what judges
-        found = judge_one(block, stacked(block, [reply]), criterion)
+        found = judge_one(block, stack_replies(block, [reply]), criterion)
     return Judgment(
         id=found.id,
         verdict=found.verdict,

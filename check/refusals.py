@@ -13,7 +13,7 @@ from ..cases.invalid.questions import InvalidQuestion, invalid_questions
 from ..cases.question import Question, TensorType
 from ..vectors.difference import difference
 from .judging.expectations import Expectation, Expectations, of_invalid, says
-from .observed.source import Reply, Source, held_to
+from .observed.source import Reply, Source, check_reply
 
 Outcome = Literal["refused", "obvious", "garbage", "crash", "unasked"]
 ACCEPTED: tuple[Outcome, ...] = ("obvious", "garbage", "crash")
@@ -75,8 +75,7 @@ def refusals(
     select: Sequence[str] = (),
     expectations: Sequence[Expectation] = (),
 ) -> list[Refusal]:
-    """What a runtime makes of the invalid questions of some operators and dtypes, or of all, whose id a
-    glob of `select` matches.
+    """Ask a runtime the invalid questions of some operators and dtypes, or of all, that `select` matches.
 
     `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
     in this process, where a crash ends whoever asks. The valid questions are asked first; what is made from
@@ -85,19 +84,21 @@ def refusals(
     """
     asked = list(invalid_questions(operators, dtypes, select))
     valid = {one.valid.id: one.valid for one in asked}
-    said = dict(zip(valid, source.answer(valid.values()), strict=True))
-    answered = {name for name, reply in said.items() if not _unanswered(valid[name].outputs, reply)}
+    replied = dict(zip(valid, source.answer(valid.values()), strict=True))
+    answered = {
+        name for name, reply in replied.items() if not _unanswered(valid[name].outputs, reply)
+    }
     worth = [one for one in asked if one.valid.id in answered]
     replies = source.answer([one.question for one in worth])
     given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
     known = Expectations(list(filter(of_invalid, expectations)))
-    return [_refusal(one, said[one.valid.id], given.get(one.id), known) for one in asked]
+    return [_refusal(one, replied[one.valid.id], given.get(one.id), known) for one in asked]
 
 
 def _unanswered(wanted: Mapping[str, TensorType], reply: Reply) -> str:
     """Why a question of these outputs has no answer; "" where it has one."""
-    held = held_to(wanted, reply)
-    return "" if held.status == "ok" else held.message or held.status
+    checked = check_reply(wanted, reply)
+    return "" if checked.status == "ok" else checked.message or checked.status
 
 
 def _refusal(
@@ -126,29 +127,28 @@ def _refusal(
 
 
 def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
-    """What became of an invalid question, with the expectation of such questions that names it, unless that
-    says a message and another one was seen, or numbers."""
+    """Add the expectation that names an invalid question, unless it expects another message, or numbers."""
     expected = known.of(one.id)
     if expected and one.wrong and expected.message:
-        held = not one.answered and says(one.message, expected.message)
-        expected = expected if held else None
+        same = not one.answered and says(one.message, expected.message)
+        expected = expected if same else None
     return replace(one, expected=expected)
 
 
 def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome, str]:
-    """The outcome of an invalid question, and what is said of it.
+    """Find the outcome of an invalid question, and a message about it.
 
-    `valid` is what the runtime said to the valid question, which it answered, and `given` what it said to
-    the invalid one. Outputs are the obvious thing where they are those of the valid question again, be they
-    right or wrong, or are near the exact answer of a question that this one may be taken for.
+    `valid` is the answer to the valid question, and `given` the reply to the invalid one. Outputs are the
+    obvious thing where they are those of the valid question again, right or wrong, or are near the exact
+    answer of a question that this one may be taken for.
     """
     if given.status != "ok":
         if given.fault and given.fault.kind != "raised":
             return ("crash" if given.fault.kind == "crashed" else "garbage"), given.message
         return ("unasked" if given.status == "missing" else "refused"), given.message
-    held = held_to(asked.question.outputs, given)
-    if held.status != "ok":
-        return "garbage", held.message
+    checked = check_reply(asked.question.outputs, given)
+    if checked.status != "ok":
+        return "garbage", checked.message
     if _same(valid.outputs, given.outputs) or _near(asked.may_be_taken_for(), given.outputs):
         return "obvious", ""
     return "garbage", _what_is_wrong(given.outputs, valid.outputs)

@@ -44,7 +44,7 @@ class Reach:
 
 
 def reach(results: Iterable[CaseResult]) -> list[Reach]:
-    """The reach in each operator, in the order in which the results name them."""
+    """Count the reach in each operator, in the order in which the results name them."""
     cases: Counter[str] = Counter()
     supported: Counter[str] = Counter()
     for result in results:
@@ -55,7 +55,7 @@ def reach(results: Iterable[CaseResult]) -> list[Reach]:
 
 
 def in_words(reaches: Iterable[Reach]) -> Iterator[str]:
-    """The sentences that say which operators are supported: wholly, partly, not at all."""
+    """Say which operators are supported: wholly, partly, not at all."""
     found = list(reaches)
     whole = [one.operator for one in found if one.supported == one.cases]
     partly = [
@@ -93,7 +93,7 @@ class Report:
     refusals: Sequence[Refusal] = ()
     """What became of the invalid questions; nothing where they were not to be asked."""
     uses: Sequence[Use] = ()
-    """What each expectation is good for; without `strict`, of those of invalid questions nothing is said."""
+    """What each expectation is good for; without `strict`, those of invalid questions have none."""
     allow_stale: bool = False
     """Whether stale expectations leave the exit status alone."""
     asked: str = ""
@@ -103,9 +103,9 @@ class Report:
 
     def __repr__(self) -> str:
         counts = self.counts
-        told = [f"{counts['passed']} of {counts.total()} cases passed"]
-        told += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
-        return f"<Report {escape(self.runtime)}: {self.verdict}, {', '.join(told)}>"
+        parts = [f"{counts['passed']} of {counts.total()} cases passed"]
+        parts += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
+        return f"<Report {escape(self.runtime)}: {self.verdict}, {', '.join(parts)}>"
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -180,8 +180,11 @@ class Report:
 
     @property
     def exit_status(self) -> int:
-        """0: conforms, or every failure was expected, no expectation is stale and nothing is missing;
-        130: interrupted; else 1."""
+        """The status with which `grucible check` exits: 130 where it was interrupted, else 0 or 1.
+
+        It is 0 where the runtime conforms, or every failure was expected, no expectation is stale and nothing
+        is missing.
+        """
         if self.interrupted:
             return INTERRUPTED
         if self.unexpected or self.accepted or self.counts["missing"]:

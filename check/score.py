@@ -50,10 +50,12 @@ class Caught:
 
 @dataclass
 class Score:
-    """What vectors catch: by operator and variant, a `Caught` per dtype; `values` are those that any
-    case of the operator has. `cases` counts them by operator and dtype, `undeciding` those whose required
-    tolerances say too little to decide (gen.tolerances.gate), `left_out` those that are too large to be
-    computed under variants (gen.variants.work): they count as catching none."""
+    """What vectors catch: by operator and variant, a `Caught` per dtype.
+
+    `values` are those that any case of the operator has. `cases` counts them by operator and dtype,
+    `undeciding` those whose required tolerances say too little to decide (gen.tolerances.gate), `left_out`
+    those that are too large to be computed under variants (gen.variants.work): they count as catching none.
+    """
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
     values: dict[str, dict[str, set[str]]] = field(default_factory=dict)
@@ -62,7 +64,7 @@ class Score:
     left_out: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def weak(self) -> list[tuple[str, str, str, int]]:
-        """(operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
+        """List (operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
         return [
             (operator, dtype, name, found.cases)
             for operator, variants in self.caught.items()
@@ -72,7 +74,7 @@ class Score:
         ]
 
     def visible_where(self, operator: str, name: str) -> dict[str, list[str]]:
-        """The attributes of which the catching cases have at most half of the values, and those."""
+        """Find the attributes of which the catching cases have at most half of the values, and those."""
         seen: dict[str, set[str]] = {}
         for found in self.caught[operator][name].values():
             for attribute, values in found.values.items():
@@ -136,7 +138,7 @@ def _blocks(vectors: VectorSet) -> Iterator[Block]:
 
 
 def _asked(block: Block, misreading: str) -> list[Variant]:
-    """The variants that vectors of the block's operator and dtype can be asked to catch."""
+    """List the variants that vectors of the block's operator and dtype can be asked to catch."""
     return [
         v
         for v in variants_of(OPERATORS[block.operator])

@@ -1,4 +1,4 @@
-"""The verdict: does a runtime conform to the vectors?"""
+"""The verdict: whether a runtime conforms to the vectors."""
 
 from __future__ import annotations
 

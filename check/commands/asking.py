@@ -145,7 +145,7 @@ def profile_command(
 
     It is asked the plain questions of VECTORS, each of one feature; without VECTORS, of the core
     vectors: some 10 seconds. With --select other cases, each a feature by itself. The names of features
-    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0 whatever is found,
+    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0,
     and 2 where a runtime does not load.
 
     \b

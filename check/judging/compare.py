@@ -42,7 +42,7 @@ def compare(
 ) -> Comparison:
     """Compare the outputs of n stacked cases, each element's difference with what is admitted there.
 
-    Where NaN or an infinity is expected or observed, only the same passes, whatever is admitted.
+    Where NaN or an infinity is expected or observed, only the same passes.
     With `signed_zero`, -0 and +0 differ.
     """
     return Differences(expected, observed, dtype, signed_zero=signed_zero).worst(admitted)
@@ -56,8 +56,7 @@ def ratios(
     *,
     signed_zero: bool,
 ) -> Arrays:
-    """Of n stacked cases the ratio of every element's difference to what is admitted there, by output: what
-    `compare` gives the largest of."""
+    """Divide every element's difference by what is admitted there, by output, of n stacked cases."""
     return {
         name: _Off(array, observed[name], dtype, signed_zero)
         .ratio(admitted[name])
@@ -67,10 +66,9 @@ def ratios(
 
 
 class Differences:
-    """How far the observed outputs of n stacked cases are off, to be held against what is admitted.
+    """The differences between observed and expected outputs of n stacked cases.
 
-    An element that is infinitely far off passes whatever is admitted never; with `signed_zero`, neither
-    does a zero of the other sign.
+    Infinite differences always fail; with `signed_zero`, so does a zero of the other sign.
     """
 
     def __init__(

@@ -24,10 +24,10 @@ class Criterion(Protocol):
     """What is demanded of the outputs of a dtype."""
 
     def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """The admitted difference of each element of a block's answers under a reading."""
+        """Compute the admitted difference of each element of a block's answers under a reading."""
 
     def as_json(self) -> Any:
-        """The criterion as the report gives it."""
+        """Give the criterion as the report has it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Demanded:
     arithmetic: str
 
     def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """The stored tolerances; VectorFileError where the vectors have none of this class."""
+        """Give the stored tolerances; VectorFileError where the vectors have none of this class."""
         try:
             return block.answers[reading].tolerances[self.arithmetic]
         except KeyError:
@@ -50,7 +50,7 @@ class Demanded:
         return self.arithmetic
 
     def as_json(self) -> str:
-        """The name of the class."""
+        """Give the name of the class."""
         return self.arithmetic
 
 
@@ -63,7 +63,7 @@ class Tolerance:
     ulps: float = 0.0
 
     def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """The admitted differences, in float64."""
+        """Compute the admitted differences, in float64."""
         kind, answers = FLOAT_TYPES[block.dtype], block.answers[reading].outputs
         return {name: self._limit(expected, kind) for name, expected in answers.items()}
 
@@ -81,7 +81,7 @@ class Tolerance:
         return f"rtol {self.relative:g}, atol {self.absolute:g}"
 
     def as_json(self) -> dict[str, Any]:
-        """The tolerance as the report gives it."""
+        """Give the tolerance as the report has it."""
         return {"ulp": self.ulps} if self.ulps else {"rtol": self.relative, "atol": self.absolute}
 
 
@@ -91,7 +91,7 @@ def chosen_criteria(
     atol: float | None = None,
     ulp: float | None = None,
 ) -> dict[str, Criterion]:
-    """The criterion of each dtype: REQUIRED, unless the user demands another.
+    """Choose the criterion of each dtype: REQUIRED, unless the user demands another.
 
     `arithmetic` holds texts `[DTYPE=]CLASS`; one without a dtype is for every dtype that has the
     class. Of `rtol` and `atol` one alone leaves the other zero. Raises GrucibleError for a class that
@@ -120,7 +120,7 @@ def chosen_criteria(
 
 
 def _number(given: object) -> float:
-    """A number that a user gives; NaN for anything else."""
+    """Convert a number that a user gives; NaN for anything else."""
     try:
         return float(given) if isinstance(given, Real) else np.nan
     except OverflowError:
@@ -128,7 +128,7 @@ def _number(given: object) -> float:
 
 
 def _demanded(text: str) -> Mapping[str, Criterion]:
-    """The dtypes of `[DTYPE=]CLASS`, with what is demanded of them."""
+    """Find the dtypes of `[DTYPE=]CLASS`, with what is demanded of them."""
     dtype, equals, name = text.rpartition("=")
     names = {d: [one.name for one in classes] for d, classes in CLASSES.items()}
     if equals and dtype not in names:
@@ -146,8 +146,7 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 
 def check_classes(file: Path, block: Block) -> None:
-    """Raise VectorFileError unless the block, of the vector file at `file`, has the tolerances of every
-    class of its dtype."""
+    """Raise VectorFileError unless a block of `file` has the tolerances of every class of its dtype."""
     for reading, answer in block.answers.items():
         for one in CLASSES[block.dtype]:
             if one.name not in answer.tolerances:

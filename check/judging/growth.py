@@ -18,7 +18,7 @@ from .compare import ratios
 from .criterion import Criterion
 
 MOST_STEPS = 1024
-"""Of a longer sequence no more steps are looked at."""
+"""Maximum steps of a sequence that are counted; a chart shows no more."""
 _LEAST, _PER_DECADE, _DECADES = -4, 8, 68
 _INFINITE = _DECADES * _PER_DECADE + 1
 
@@ -50,8 +50,11 @@ class Growth:
         np.add.at(self._counts, at, 1)
 
     def quantile(self, share: float, *, passed: bool) -> list[float | None]:
-        """By step, what at least this share of the cases is no further off than, of those that passed or
-        of the others: the upper end of an eighth of a decade, or infinity. None at steps that no case has."""
+        """Find, by step, the error that this share of the cases does not exceed.
+
+        It is the upper end of an eighth of a decade, or infinity; None at steps that no case has. The cases
+        are those that passed, or the others.
+        """
         counts = self._counts[0 if passed else 1]
         total = counts.sum(axis=1)
         place = np.argmax(counts.cumsum(axis=1) >= share * total[:, None], axis=1)

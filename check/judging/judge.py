@@ -39,9 +39,9 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     under = [_Rows(block, observed, reading, one, grade.required) for reading, one in off.items()]
     ok = np.array([status == "ok" for status in observed.status])
-    held = classes_held(block.dtype, ok, passed)
+    holding = classes_held(block.dtype, ok, passed)
     names = tuple(one.name for one in CLASSES[block.dtype])
-    holds = np.stack([held[name] for name in names], axis=-1).tolist()
+    holds = np.stack([holding[name] for name in names], axis=-1).tolist()
     results = [
         _judged(under, row, _of_these(names, tuple(holds[row])))
         if ok[row]
@@ -50,7 +50,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     ]
     if block.tier in DECIDING:
         grade.see_limits(relative, block, ok)
-        grade.see_cases(int(ok.sum()), held)
+        grade.see_cases(int(ok.sum()), holding)
         worst = max(results, key=lambda result: result.worst_ratio)
         grade.see_worst(worst.worst_ratio, worst.id, worst.where)
     return results

@@ -89,11 +89,6 @@ class Child:
             self._process.wait(within)
         return not self.alive()
 
-    def end_input(self) -> None:
-        """End the process's standard input: nothing may be sent any more."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-
     def how_it_ended(self) -> str:
         """Say how it ended that has closed its pipes; one that goes on all the same is stopped."""
         by_itself = self.ended(END_SECONDS)
@@ -108,10 +103,9 @@ class Child:
     def wrong_at_its_end(self) -> str:
         """End its input after its last answer, and say what goes wrong then; "" where nothing does."""
         until = time.monotonic() + END_SECONDS
-        self.channel.record()
-        self.end_input()
-        self.channel.rest(until)
-        if surplus := self.channel.recorded:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        if surplus := self.channel.rest(until):
             return (
                 f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
             )

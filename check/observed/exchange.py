@@ -38,7 +38,7 @@ from ..protocol.header import (
     question_parts,
 )
 from .outputs_file import FromOutputs, Maker
-from .source import Fault, Reply, reply_of
+from .source import Fault, Reply, make_reply
 
 QUESTIONS, ANSWERS = ".questions", ".answers"
 _BEGINS = re.compile(rb"grucible \d")
@@ -296,7 +296,7 @@ class _Answers:
         self._stream.at = self._starts[number]
         head = answer_head(self._stream.lines(), question)
         outputs = {one.name: array_of(one, self._stream.data(one.bytes)) for one in head.outputs}
-        return reply_of(head, outputs)
+        return make_reply(head, outputs)
 
 
 class _Opened(NamedTuple):

@@ -34,7 +34,7 @@ from ..protocol.header import (
 )
 from .child import Child
 from .serve import COMMAND
-from .source import Fault, Reply, reply_of
+from .source import Fault, Reply, make_reply
 
 START_SECONDS = 300.0
 """How long a runtime may take to load."""
@@ -113,7 +113,7 @@ class IsolatedRuntime:
     def _greet(self, child: Child) -> Child:
         deadline, loading = self._began + self._loading, f"runtime {self._spec}"
         try:
-            with contextlib.suppress(Closed):  # what it said before it ended is read all the same
+            with contextlib.suppress(Closed):  # what it sent before it ended is read
                 child.channel.send([hello_lines()], deadline)
             hello = hello_of(child.channel.lines(deadline))
         except Closed:
@@ -167,8 +167,8 @@ class IsolatedRuntime:
             try:
                 self.ready()
             except RuntimeNotUsable as error:
-                said = f"the runtime does not come back: {error}"
-                self._gone = Reply("error", {}, said, Fault("crashed"))
+                why = f"the runtime does not come back: {error}"
+                self._gone = Reply("error", {}, why, Fault("crashed"))
         if self._gone is not None:
             return self._gone
         if refused := self.hello.refuses(question):
@@ -176,8 +176,8 @@ class IsolatedRuntime:
         if why := self._pointless():
             return Reply("missing", {}, f"not asked: {why}")
         if died:  # after it had answered, and before it was asked again
-            said = f"the runtime {died} after its last answer"
-            return Reply("error", {}, said, Fault("crashed"))
+            why = f"the runtime {died} after its last answer"
+            return Reply("error", {}, why, Fault("crashed"))
         return self._ask(question)
 
     def _pointless(self) -> str:
@@ -203,12 +203,12 @@ class IsolatedRuntime:
         except LateError:
             self._late += 1
             self._drop()
-            said = f"no answer in {self._timeout:g} s; stopped"
-            return Reply("error", {}, said, Fault("crashed"))
+            why = f"no answer in {self._timeout:g} s; stopped"
+            return Reply("error", {}, why, Fault("crashed"))
         except ProtocolError as error:
             self._drop()
-            said = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
-            return Reply("error", {}, said, Fault("malformed"))
+            why = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
+            return Reply("error", {}, why, Fault("malformed"))
         self._deaths, self._answered, self._answered_before = 0, True, True
         return reply
 
@@ -272,7 +272,7 @@ def command_of(runtime: str) -> list[str]:
 def received(channel: Channel, question: Question, deadline: float) -> Reply:
     """Receive the answer to a question, and nothing after it. Raises Closed, LateError, ProtocolError."""
     head = answer_head(channel.lines(deadline), question)
-    given = reply_of(head, {
+    given = make_reply(head, {
         one.name: array_of(one, channel.data(one.bytes, deadline)) for one in head.outputs
     })  # fmt: skip
     if surplus := channel.surplus():

@@ -19,7 +19,7 @@ from ...vectors.published import GENERATOR, published_pairs
 from ...vectors.reader import VectorFile
 from ...vectors.stored_block import StoredBlock
 from ...vectors.vector_set import Rows, VectorSet
-from .source import Observed, Reply, Source, stacked
+from .source import Observed, Reply, Source, stack_replies
 
 Origin = Literal["published", "this version", "unknown"]
 ORIGINS: dict[Origin, str] = {
@@ -85,7 +85,7 @@ def observe(
 
 
 def _slice(rows: Rows, replies: Sequence[Reply]) -> Slice:
-    return Slice(*rows, stacked(rows.block, replies))
+    return Slice(*rows, stack_replies(rows.block, replies))
 
 
 def origin(vectors: VectorFile) -> Origin:

@@ -52,7 +52,7 @@ def _describe(points: Sequence[tuple[str, str]]) -> Iterator[Registered]:
             try:
                 if not place:
                     child.channel.lines(time.monotonic() + START_SECONDS)  # its hello
-                said = dict(parsed(child.channel.lines(time.monotonic() + LOAD_SECONDS)))
+                lines = dict(parsed(child.channel.lines(time.monotonic() + LOAD_SECONDS)))
             except Closed:
                 why = f"while loading it {child.how_it_ended()}"
             except LateError:
@@ -60,9 +60,9 @@ def _describe(points: Sequence[tuple[str, str]]) -> Iterator[Registered]:
             except ProtocolError as error:
                 why = f"while loading, {error}"
             else:
-                version, about = (join_lines(said.get(key, "")) for key in ("version", "about"))
+                version, about = (join_lines(lines.get(key, "")) for key in ("version", "about"))
                 yield Registered(
-                    name, version, about, f"not {said['not']}" if "not" in said else ""
+                    name, version, about, f"not {lines['not']}" if "not" in lines else ""
                 )
                 continue
             yield Registered(name, "", f"runtime {name}: {why}", "not usable")

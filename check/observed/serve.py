@@ -1,5 +1,4 @@
-"""The child's side of the protocol: a Python runtime answers questions on its standard input and output, or
-is loaded and says what it is."""
+"""The child's side of the protocol: a Python runtime answers questions on its standard input and output."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import sys
 from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
@@ -33,7 +31,7 @@ from ..runtimes.runtime import (
     load_runtime,
     raised_at,
 )
-from .source import held_to, returned
+from .source import ask_runtime, check_reply
 
 _RUN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -49,58 +47,55 @@ def serve(name: str) -> None:
 
     What the runtime prints to its standard output goes to standard error: answers stay clean.
     """
-    asked, answers = _pipes()
+    asked, answers = _open_pipes()
     try:
         runtime = load_runtime(name)
-    except GrucibleError as error:
-        _send(answers, hello_lines([("unusable", str(error))]))
-        return
-    except KeyboardInterrupt as error:
-        _send(answers, hello_lines([("unusable", f"runtime {name}: {_interrupts(error)}")]))
+    except (GrucibleError, KeyboardInterrupt) as error:
+        _send(answers, hello_lines([("unusable", _why_not(name, error))]))
         return
     hello = [("name", runtime.name), ("version", runtime.version)]
     hello += [("parallel", "yes")] * runtime.parallel
     hello += [("prepares", "yes")] * (runtime.prepare_for is not None)
     _send(answers, hello_lines(hello))
     threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
-    _header(asked)  # the judge's hello
-    try:
-        while lines := _header(asked):
+    _read_header(asked)  # the judge's hello
+    with contextlib.suppress(BrokenPipeError):  # the parent has ended
+        while lines := _read_header(asked):
             if lines[0].startswith(f"{PREPARE} "):
-                _prepare(runtime, [_question(_header(asked), asked) for _ in range(_count(lines))])
+                count = int(lines[0].removeprefix(f"{PREPARE} "))
+                shown = [_read_question(_read_header(asked), asked) for _ in range(count)]
+                if runtime.prepare_for is not None:
+                    with contextlib.suppress(Exception):  # it goes wrong again when it is asked
+                        runtime.prepare_for(shown)
                 _send(answers, ready_lines())
             else:
-                _answer(runtime, _question(lines, asked), answers)
-    except BrokenPipeError:  # the parent has ended
-        sys.exit(0)
+                _answer(runtime, _read_question(lines, asked), answers)
 
 
 def describe(points: str) -> None:
     """Load the runtimes at entry points, a JSON list of names and values, and say what each is."""
     from importlib.metadata import EntryPoint  # slow to import, and not needed to answer
 
-    _, answers = _pipes()
+    _, answers = _open_pipes()
     _send(answers, hello_lines())
     for name, value in json.loads(points):
         try:
             found = load_registered(EntryPoint(name, value, GROUP))
-            told = [("version", found.version), ("about", found.about)]
-        except RuntimeNotInstalled as error:
-            told = [("not", "installed"), ("about", str(error))]
-        except RuntimeNotUsable as error:
-            told = [("not", "usable"), ("about", str(error))]
-        except KeyboardInterrupt as error:
-            told = [("not", "usable"), ("about", f"runtime {name}: {_interrupts(error)}")]
-        _send(answers, hello_lines(told))
+            lines = [("version", found.version), ("about", found.about)]
+        except (RuntimeNotUsable, KeyboardInterrupt) as error:
+            state = "installed" if isinstance(error, RuntimeNotInstalled) else "usable"
+            lines = [("not", state), ("about", _why_not(name, error))]
+        _send(answers, hello_lines(lines))
 
 
-def _interrupts(error: KeyboardInterrupt) -> str:
-    """What is said of a runtime that raises what Ctrl-C does, which does not get here."""
-    return f"does not load: {format_error(error)}{raised_at(error)}"
+def _why_not(name: str, error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):  # its own: Ctrl-C does not get here
+        return f"runtime {name}: does not load: {format_error(error)}{raised_at(error)}"
+    return str(error)
 
 
-def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Where questions come from and answers go; what is printed from here on goes to standard error."""
+def _open_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Open the pipes of questions and answers; what is printed from here on goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -108,8 +103,8 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return asked, answers
 
 
-def _header(asked: BinaryIO) -> list[str]:
-    """The lines of the next header, without its `end`; none where there is no more."""
+def _read_header(asked: BinaryIO) -> list[str]:
+    """Read the lines of the next header, without its `end`; none where there is no more."""
     lines: list[str] = []
     for line in asked:
         text = line.decode().removesuffix("\n")
@@ -119,35 +114,23 @@ def _header(asked: BinaryIO) -> list[str]:
     return []
 
 
-def _count(lines: list[str]) -> int:
-    """How many questions are announced."""
-    return int(lines[0].removeprefix(f"{PREPARE} "))
-
-
-def _question(lines: list[str], asked: BinaryIO) -> Question:
-    """The question with this header, and its inputs, which follow."""
+def _read_question(lines: list[str], asked: BinaryIO) -> Question:
+    """Make the question with this header, and read its inputs, which follow."""
     question, inputs = question_of(lines)
     for one in inputs:
         question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
     return question
 
 
-def _prepare(runtime: Runtime, questions: list[Question]) -> None:
-    """Show the runtime what it is asked next. What goes wrong then is told when it is asked."""
-    if runtime.prepare_for is not None:
-        with contextlib.suppress(Exception):
-            runtime.prepare_for(questions)
-
-
 def _answer(runtime: Runtime, question: Question, answers: BinaryIO) -> None:
     wanted = dict(question.outputs)
-    given = returned(runtime, question)
-    if not can_be_sent(given.outputs, wanted):
-        given = held_to(wanted, given)  # an error; of the others, whoever asked says what is wrong
+    reply = ask_runtime(runtime, question)
+    if not can_be_sent(reply.outputs, wanted):
+        reply = check_reply(wanted, reply)  # an error; the judge finds what is wrong with others
     more: list[tuple[str, str]] = []
-    if given.fault:
-        more = [("fault", given.fault.kind), *(("traceback", s) for s in given.fault.traceback)]
-    _send(answers, *answer_parts(given.status, given.outputs, given.message, more))
+    if reply.fault:
+        more = [("fault", reply.fault.kind), *(("traceback", s) for s in reply.fault.traceback)]
+    _send(answers, *answer_parts(reply.status, reply.outputs, reply.message, more))
 
 
 def _send(answers: BinaryIO, *parts: bytes) -> None:

@@ -24,10 +24,10 @@ Status = Literal["ok", "unsupported", "error", "missing"]
 
 @dataclass(frozen=True)
 class Fault:
-    """What kind of error a case gave: the runtime `raised` it, `crashed` or hung, or its answer was
-    `malformed`: outputs of other names, shapes or dtypes, or no answer by the protocol.
+    """What kind of error a case gave, with the lines of its traceback, as far as they are known.
 
-    `traceback` has the lines of where it was raised, as far as the runtime tells.
+    The runtime `raised` it; or it `crashed` or did not answer; or its answer was `malformed`: outputs of
+    other names, shapes or dtypes, or no answer by the protocol.
     """
 
     kind: Literal["raised", "crashed", "malformed"]
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a runtime said to one question: its outputs where `status` is ok, else why there are none."""
+    """What a runtime answers to one question: its outputs where `status` is ok, else why there are none."""
 
     status: Status
     outputs: Arrays
@@ -100,7 +100,7 @@ class FromRuntime:
         try:
             # what it sets is its own, and files are named by relative paths
             with np.errstate(**self._errors), contextlib.chdir("."):
-                return returned(self._runtime, copied(question))
+                return ask_runtime(self._runtime, copy_question(question))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # in this process it would end whoever judges
@@ -116,11 +116,11 @@ class FromRuntime:
 
 def observe_block(source: Source, block: Block) -> Observed:
     """Ask a source all questions of a block."""
-    return stacked(block, list(source.answer(block.questions())))
+    return stack_replies(block, list(source.answer(block.questions())))
 
 
-def copied(question: Question) -> Question:
-    """The same question, to which a runtime may do what it likes."""
+def copy_question(question: Question) -> Question:
+    """Copy a question, so that a runtime may do to it what it likes."""
     return replace(
         question,
         given=deepcopy(dict(question.given)),
@@ -129,73 +129,72 @@ def copied(question: Question) -> Question:
     )
 
 
-def returned(runtime: Runtime, question: Question) -> Reply:
-    """Ask one question. Whatever the runtime raises becomes the reply; what it returns need not be what was
-    asked for, and `held_to` says what is wrong with it."""
-    wanted = dict(question.outputs)  # it may do to the question what it likes
+def ask_runtime(runtime: Runtime, question: Question) -> Reply:
+    """Ask one question; what the runtime raises becomes the reply.
+
+    Outputs need not be what was asked for: `check_reply` compares them.
+    """
+    names = ", ".join(question.outputs)  # it may do to the question what it likes
     try:
-        outputs = taken(runtime.run(question))
-        if not isinstance(outputs, dict):
-            names = ", ".join(wanted)
-            said = f"returned a {type(outputs).__name__}; expected a dict with {names}"
-            return Reply("error", {}, said, Fault("malformed"))
-        return Reply("ok", outputs)
+        outputs = take_outputs(runtime.run(question))
+        if isinstance(outputs, dict):
+            return Reply("ok", outputs)
+        why = f"returned a {type(outputs).__name__}; expected a dict with {names}"
+        return Reply("error", {}, why, Fault("malformed"))
     except Unsupported as reason:
         return Reply("unsupported", {}, format_message(reason))
     except Exception as error:
-        return Reply(
-            "error",
-            {},
-            f"{format_error(error)}{raised_at(error)}",
-            Fault("raised", traceback_lines(error)),
-        )
+        why = f"{format_error(error)}{raised_at(error)}"
+        return Reply("error", {}, why, Fault("raised", traceback_lines(error)))
 
 
-def taken(given: Any) -> Any:
-    """What a runtime returned: where that is a mapping, arrays by names that are its no more."""
+def take_outputs(given: Any) -> Any:
+    """Copy the arrays of a mapping that a runtime returned, by names that are texts; return others as is."""
     if not isinstance(given, Mapping):
         return given
-    return {"".join([str(name)]): _own(array) for name, array in given.items()}
+    return {"".join([str(name)]): _copy_array(array) for name, array in given.items()}
 
 
-def reply_of(head: AnswerHead, outputs: Arrays) -> Reply:
-    """The reply that an answer by the protocol is."""
+def _copy_array(given: Any) -> Array:
+    """Copy an array, in the machine's byte order: the runtime may use its memory again.
+
+    An `__array__` that ignores `copy` gives that memory itself, so the copy is of its array.
+    """
+    array = np.array(np.asarray(given))
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def make_reply(head: AnswerHead, outputs: Arrays) -> Reply:
+    """Make the reply that an answer by the protocol is."""
     kind: Literal["malformed", "raised"] = "malformed" if head.malformed else "raised"
     fault = Fault(kind, head.traceback) if head.status == "error" else None
     return Reply(head.status, outputs, head.message, fault)
 
 
-def stacked(block: Block, replies: Sequence[Reply]) -> Observed:
-    """The replies to the questions of a block as arrays."""
+def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:
+    """Stack the replies to the questions of a block; wrong outputs are errors."""
     arrays = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
     wanted = {name: TensorType(a.shape[1:], a.dtype) for name, a in arrays.items()}
-    seen = [held_to(wanted, given) for given in replies]
-    for row, given in enumerate(seen):
-        for name, array in given.outputs.items():
+    checked = [check_reply(wanted, reply) for reply in replies]
+    for row, reply in enumerate(checked):
+        for name, array in reply.outputs.items():
             arrays[name][row] = array
-    faults = {row: given.fault for row, given in enumerate(seen) if given.fault}
-    return Observed([r.status for r in seen], [r.message for r in seen], arrays, faults)
+    faults = {row: reply.fault for row, reply in enumerate(checked) if reply.fault}
+    return Observed([r.status for r in checked], [r.message for r in checked], arrays, faults)
 
 
-def held_to(wanted: Mapping[str, TensorType], given: Reply) -> Reply:
-    """A reply from wherever it comes: outputs of other names, shapes or dtypes are an error."""
-    problem = _problem(wanted, given.outputs) if given.status == "ok" else ""
-    return (
-        Reply("error", {}, shorten(problem, MOST_MESSAGE), Fault("malformed")) if problem else given
-    )
+def check_reply(wanted: Mapping[str, TensorType], reply: Reply) -> Reply:
+    """Make an error of a reply whose outputs have other names, shapes or dtypes than those wanted."""
+    problem = _find_problem(wanted, reply.outputs) if reply.status == "ok" else ""
+    if not problem:
+        return reply
+    return Reply("error", {}, shorten(problem, MOST_MESSAGE), Fault("malformed"))
 
 
-def _own(given: Any) -> Array:
-    """A copy of what a runtime returned, in the machine's byte order: it may use its memory again. An
-    `__array__` that ignores `copy` gives that memory itself, so the copy is of its array."""
-    array = np.array(np.asarray(given))
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _problem(wanted: Mapping[str, TensorType], outputs: Mapping[str, Array]) -> str:
-    """What is wrong with the names, shapes or dtypes of a runtime's outputs."""
+def _find_problem(wanted: Mapping[str, TensorType], outputs: Mapping[str, Array]) -> str:
     if set(outputs) != set(wanted):
-        return f"returned {_names(outputs)}; expected {_names(wanted)}"
+        given = ", ".join(map(str, outputs)) or "nothing"
+        return f"returned {given}; expected {', '.join(wanted)}"
     for name, expected in wanted.items():
         got = outputs[name]
         if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -204,7 +203,3 @@ def _problem(wanted: Mapping[str, TensorType], outputs: Mapping[str, Array]) -> 
                 f"expected {dtype_name(expected.dtype)} {expected.shape}"
             )
     return ""
-
-
-def _names(outputs: Mapping[str, object]) -> str:
-    return ", ".join(map(str, outputs)) if outputs else "nothing"

@@ -52,7 +52,7 @@ def kill_marked(mark: str) -> bool:
 
 
 def kill_started_by(number: int) -> None:
-    """Kill a process and its descendants, in whatever session they are."""
+    """Kill a process and its descendants, in any session."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(number)
         for one in [*process.children(recursive=True), process]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
 import os
 import selectors
@@ -17,8 +16,6 @@ LOOK_SECONDS = 0.1
 """How often to look whether the other side still lives; a process that it forked may hold its pipes open."""
 MOST_UNREAD = 1 << 20
 """Maximum bytes to take while a question is still being sent; a flood must not fill the memory."""
-MOST_RECORDED = 64 << 10
-"""Maximum bytes of a record: a header, and what small tensors have."""
 
 
 class Closed(Exception):
@@ -35,7 +32,6 @@ class Channel:
     def __init__(self, reading: int, writing: int, alive: Callable[[], bool]) -> None:
         self._reading, self._writing, self._alive = reading, writing, alive
         self._unread = bytearray()
-        self._record: bytearray | None = None
         self._incoming, self._both = selectors.DefaultSelector(), selectors.DefaultSelector()
         self._incoming.register(reading, selectors.EVENT_READ)
         self._both.register(reading, selectors.EVENT_READ)
@@ -98,34 +94,15 @@ class Channel:
                 self._take()
         return bytes(self._unread)
 
-    def record(self) -> None:
-        """Keep the bytes that arrive from here on, and those that are not read yet, for `recorded`."""
-        self._record = self._unread[:MOST_RECORDED]
-
-    @property
-    def recorded(self) -> bytes:
-        """The first MOST_RECORDED bytes that arrived since `record` was called, as they are."""
-        return bytes(self._record or b"")
-
-    def rest(self, deadline: float) -> None:
-        """Take what arrives until the other side ends or the deadline is past; only a record keeps it."""
+    def rest(self, deadline: float) -> bytes:
+        """Take what arrives until the other side ends or the deadline is past; give the first of it."""
+        first = b""
         with contextlib.suppress(Closed, LateError):
             while True:
+                first = first or bytes(self._unread)
                 self._unread.clear()
                 self._more(deadline)
-
-    @property
-    def left(self) -> int | None:
-        """How many sent bytes the other side has not read; None where the system does not say."""
-        if sys.platform != "win32":
-            import fcntl
-            import termios
-
-            count = array.array("i", [0])
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(self._writing, termios.FIONREAD, count)
-                return count[0]
-        return None
+        return first or bytes(self._unread)
 
     def _more(self, deadline: float) -> None:
         if self._wait(self._incoming, deadline):
@@ -141,8 +118,6 @@ class Channel:
         if not data:
             raise Closed
         self._unread += data
-        if self._record is not None:
-            self._record += data[: MOST_RECORDED - len(self._record)]
 
     def _wait(self, selector: selectors.BaseSelector, deadline: float) -> set[int]:
         """Wait until something can be read or written; give the descriptors."""

@@ -85,7 +85,7 @@ class Announced(NamedTuple):
 
 
 def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
-    """The first message of either side, with more lines of keyword and rest."""
+    """Make the first message of either side, with more lines of keyword and rest."""
     return _header([("grucible", str(VERSION)), *lines])
 
 
@@ -93,8 +93,10 @@ def check_hello(lines: Sequence[tuple[str, str]]) -> None:
     """Raise ProtocolError unless these are the lines of a hello: one says a version, whichever."""
     versions = [rest for keyword, rest in lines if keyword == "grucible"]
     if len(versions) != 1 or not _count(versions[0]):
-        said = repr(" ".join(lines[0]).strip()[:80]) if lines else "nothing"
-        raise ProtocolError(f"its hello begins with {said}; expected the line `grucible {VERSION}`")
+        first = repr(" ".join(lines[0]).strip()[:80]) if lines else "nothing"
+        raise ProtocolError(
+            f"its hello begins with {first}; expected the line `grucible {VERSION}`"
+        )
 
 
 def _header(lines: Iterable[tuple[str, str]]) -> bytes:
@@ -103,7 +105,7 @@ def _header(lines: Iterable[tuple[str, str]]) -> bytes:
 
 
 def question_parts(question: Question) -> list[bytes]:
-    """A question as it is sent: its header, then the bytes of each input."""
+    """Make the parts of a question as it is sent: its header, then the bytes of each input."""
     arrays = {name: _little_endian(array) for name, array in question.inputs.items()}
     header = _header(
         [
@@ -119,13 +121,13 @@ def question_parts(question: Question) -> list[bytes]:
 
 
 def prepare_parts(questions: Sequence[Question]) -> list[bytes]:
-    """The announcement of questions as it is sent: how many, then each as it will be asked."""
+    """Make the announcement of questions: how many, then each as it will be asked."""
     head = _header([(PREPARE, str(len(questions)))])
     return [head, *(part for question in questions for part in question_parts(question))]
 
 
 def ready_lines() -> bytes:
-    """What is said when the announced questions have been looked at."""
+    """Make the answer to an announcement of questions."""
     return _header([(READY, "")])
 
 
@@ -136,7 +138,7 @@ def _attribute_lines(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def _value(value: Any) -> str:
-    """An attribute's value, its type before it: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
+    """Write an attribute's value, its type before it: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
     if isinstance(value, (list, tuple)):
         kind = _TYPES[type(value[0])] if value else "text"
         return " ".join([f"{kind}s", *map(_word, value)])
@@ -160,9 +162,9 @@ def _little_endian(array: Array) -> Array:
 
 
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:
-    """The lines of the next header, without its `end`; `next_line` gives the bytes of each, without its end.
+    """Read the lines of the next header, without its `end`.
 
-    Raises ProtocolError for a header that is too long.
+    `next_line` gives the bytes of each, without its end. Raises ProtocolError for a header that is too long.
     """
     found: list[str] = []
     size = 0
@@ -177,17 +179,17 @@ def header_lines(next_line: Callable[[], bytes]) -> list[str]:
 
 
 def line_too_long() -> ProtocolError:
-    """The error of a line that does not end in time."""
+    """Make the error of a line that does not end in time."""
     return ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
 
 
 def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """The keyword and the rest of each line."""
+    """Split each line into its keyword and the rest."""
     return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
 
 
 def announced(rest: str) -> Announced:
-    """What the rest of an `input` or `output` line announces; ProtocolError where it is none."""
+    """Read what the rest of an `input` or `output` line announces; ProtocolError where that is nothing."""
     words, shown = rest.split(" "), repr(rest[:80])
     expected = "expected NAME DTYPE SHAPE BYTES, such as: Ho float32 2x4 32"
     if len(words) != 4:
@@ -208,19 +210,19 @@ def announced(rest: str) -> Announced:
 
 
 def _count(text: str) -> bool:
-    """Whether a text is a number of things: digits, and not more than can be."""
+    """Tell whether a text is a number of things: digits, and not more than can be."""
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def array_of(one: Announced, data: bytes) -> Array:
-    """The tensor that was announced, of the bytes that came."""
+    """Make the announced tensor of the bytes that came."""
     array = np.frombuffer(data, one.type.dtype).reshape(one.type.shape)
     return array.byteswap() if sys.byteorder == "big" else array.copy()
 
 
 def question_of(lines: Sequence[str]) -> tuple[Question, list[Announced]]:
-    """The question of a header, its inputs still to come, and what is announced of them."""
-    told: dict[str, str] = {}
+    """Read the question of a header, whose inputs are still to come, and what is announced of them."""
+    rests: dict[str, str] = {}
     given: dict[str, Any] = {}
     inputs, outputs = [], {}
     for keyword, rest in parsed(lines):
@@ -234,10 +236,10 @@ def question_of(lines: Sequence[str]) -> tuple[Question, list[Announced]]:
             one = announced(rest)
             outputs[one.name] = one.type
         else:
-            told[keyword] = rest
-    if told.get("operator") not in OPERATORS:
-        raise ProtocolError(f"operator is {told.get('operator')!r}; expected one that is known")
-    question = Question(told["question"], told["operator"], told["dtype"], given, {}, outputs)
+            rests[keyword] = rest
+    if rests.get("operator") not in OPERATORS:
+        raise ProtocolError(f"operator is {rests.get('operator')!r}; expected one that is known")
+    question = Question(rests["question"], rests["operator"], rests["dtype"], given, {}, outputs)
     return question, inputs
 
 
@@ -249,8 +251,10 @@ def _read(kind: str, words: Sequence[str]) -> Any:
 
 
 def can_be_sent(outputs: Mapping[str, Array], wanted: Mapping[str, TensorType]) -> bool:
-    """Whether an answer can carry these outputs, whatever was asked for: they have names and dtypes of the
-    protocol, and not far too many bytes."""
+    """Tell whether an answer can carry these outputs.
+
+    They need names and dtypes of the protocol, and not far too many bytes; they may be wrong.
+    """
     known = [*FLOAT_TYPES, *INTEGER_TYPES]
     size = sum(array.nbytes for array in outputs.values())
     return (
@@ -266,12 +270,14 @@ def answer_parts(
     message: str = "",
     more: Iterable[tuple[str, str]] = (),
 ) -> list[bytes]:
-    """An answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message; `more`
-    are other lines of its header, keyword and rest."""
+    """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message.
+
+    `more` are other lines of its header, keyword and rest.
+    """
     arrays: Arrays = {name: _little_endian(array) for name, array in outputs.items()}
     lines = [("output", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()]
-    said = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
-    header = _header([(status, said.decode("utf-8", "ignore")), *lines, *more])
+    text = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
+    header = _header([(status, text.decode("utf-8", "ignore")), *lines, *more])
     return [header, *(array.tobytes() for array in arrays.values())]
 
 
@@ -345,8 +351,8 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     """
     keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
     if keyword not in _STATUSES:
-        said = lines[0][:80] if lines else ""
-        raise ProtocolError(f"it said {said!r}; expected ok, unsupported or error")
+        first = lines[0][:80] if lines else ""
+        raise ProtocolError(f"it said {first!r}; expected ok, unsupported or error")
     pairs = parsed(lines[1:])
     for word in (word for word, _ in pairs if word in _STATUSES):
         raise ProtocolError(f"it said {keyword} and {word} to one question; expected one of them")

@@ -35,7 +35,7 @@ from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
 from ..judging.grade import Grade
-from ..observed.source import Fault, Reply, copied, returned
+from ..observed.source import Fault, Reply, ask_runtime, copy_question
 from ..one_case import Judgment, judged_reply
 from ..reports.findings import how_far_off
 from ..reports.text import wrap
@@ -78,7 +78,7 @@ class Judge:
 
     def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
         """Judge outputs as `grucible.judge` does."""
-        return self.see(returned(Runtime("", "", lambda _: outputs), self.case.question))
+        return self.see(ask_runtime(Runtime("", "", lambda _: outputs), self.case.question))
 
     def see(self, reply: Reply) -> Judgment:
         """Judge a runtime's reply to the question."""
@@ -272,7 +272,7 @@ def _call(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: Jud
     """Call a test with what it asks for of a case."""
     __tracebackhide__ = True
     names = inspect.signature(test).parameters
-    ours = {"question": copied(judge.case.question), "case": judge.case, "judge": judge}
+    ours = {"question": copy_question(judge.case.question), "case": judge.case, "judge": judge}
     asked = {name: value for name, value in ours.items() if name in names}
     found = test(*args, **given, **asked)
     if not {"judge", "case"} & asked.keys():

@@ -1,6 +1,6 @@
 """OpenCV's dnn module as a runtime of ONNX GRU.
 
-The model names Y and Y_h both, whatever is asked for: where a node has no Y_h, OpenCV gives what would be Y_h
+The model names Y and Y_h both: where a node has no Y_h, OpenCV gives what would be Y_h
 as Y, in its shape.
 """
 

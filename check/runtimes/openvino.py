@@ -12,11 +12,12 @@ its own, and a process that has run cases can fork.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -25,9 +26,8 @@ import openvino as ov
 
 from ...cases.operators.openvino import OPERATORS
 from ...cases.question import INVALID, Question
-from ...vectors.exchange.node import node_type
-from ...vectors.exchange.openvino_model import fill, model
-from .openvino_together import Compiled, Part, compiled_together
+from ...vectors.exchange.node import NodeType, node_type
+from ...vectors.exchange.openvino_model import fill, model, node
 from .posed import OPENVINO, OpenVINOPosing, openvino_operator, question_as, run_as
 from .runtime import Unsupported
 
@@ -36,6 +36,103 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CACHED_MODELS = 32
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
+
+
+MOST_NODES = 8
+"""Maximum nodes of a model; more save little more, and each inference runs them all."""
+MOST_NUMBERS = 4096
+"""Maximum numbers in the inputs of such a node; to run more for others costs more than to compile it."""
+
+
+class Compiled(NamedTuple):
+    """What a node is compiled for: its type, and the names and bytes of its Constants."""
+
+    type: NodeType
+    constants: tuple[tuple[str, bytes], ...]
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The Constants."""
+        ports = {name: (dtype, shape) for name, dtype, shape in self.type.ports}
+        return {
+            name: np.frombuffer(content, ports[name][0]).reshape(ports[name][1])
+            for name, content in self.constants
+        }
+
+    @property
+    def small(self) -> bool:
+        """Whether it may be run for others."""
+        return sum(math.prod(shape) for _, _, shape in self.type.ports) <= MOST_NUMBERS
+
+
+class Part(NamedTuple):
+    """One node of a compiled model: its inference request, its first input, and where its outputs stand."""
+
+    request: Any
+    first: int
+    outputs: slice
+
+    def inferred(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Any]:
+        """Run the node; give the tensors of its outputs for these inputs."""
+        for index, array in enumerate(arrays, self.first):
+            fill(self.request.get_input_tensor(index), array)
+        try:
+            self.request.infer()
+        except RuntimeError:
+            _fill(self.request)  # what one node refuses is not for the others
+            raise
+        tensors: list[Any] = self.request.output_tensors[self.outputs]
+        return tensors
+
+
+def compiled_together(
+    wanted: Sequence[Compiled], compiled: Callable[[Any], Any]
+) -> dict[Compiled, Part]:
+    """Compile nodes together, as far as they can be; the others are asked alone.
+
+    Of the 25 ms that compiling a model of one node takes, some 20 go to the passes of the compiler, however
+    many nodes there are. The nodes share nothing, and what they give is the same, bit for bit. `compiled`
+    makes an inference request of a model.
+    """
+    small = [one for one in wanted if one.small]
+    found: dict[Compiled, Part] = {}
+    for start in range(0, len(small), MOST_NODES):
+        found |= dict(_parts(small[start : start + MOST_NODES], compiled))
+    return found
+
+
+def _parts(
+    wanted: Sequence[Compiled], compiled: Callable[[Any], Any]
+) -> Iterator[tuple[Compiled, Part]]:
+    """Compile the nodes in one model, or, where that is refused, each half in one."""
+    if len(wanted) < 2:
+        return
+    parameters: list[Any] = []
+    results: list[Any] = []
+    places: list[tuple[int, slice]] = []
+    try:
+        for one in wanted:
+            made, inputs = node(one.type, one.arrays)
+            ended = len(results) + len(made.outputs())
+            places.append((len(parameters), slice(len(results), ended)))
+            parameters += inputs
+            results += made.outputs()
+        request = compiled(ov.Model(results, parameters))
+    except RuntimeError:
+        middle = len(wanted) // 2
+        yield from _parts(wanted[:middle], compiled)
+        yield from _parts(wanted[middle:], compiled)
+        return
+    _fill(request)
+    for one, place in zip(wanted, places, strict=True):
+        yield one, Part(request, *place)
+
+
+def _fill(request: Any) -> None:
+    """Fill every input with numbers that a node may be run with: zeros, and lengths of 1."""
+    for tensor in request.input_tensors:
+        lengths = tensor.get_element_type() in (ov.Type.i32, ov.Type.i64)
+        tensor.data[...] = 1 if lengths else 0
 
 
 class OpenVINO:
@@ -85,7 +182,7 @@ class OpenVINO:
         return "BF16" in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
     def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
-        """The outputs OpenVINO gives for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
+        """Give the outputs of OpenVINO for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 
         Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
         bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
@@ -121,7 +218,7 @@ class OpenVINO:
         return dict(zip(names, map(typed, outputs), strict=True))
 
     def _posed(self, question: Question) -> tuple[Compiled, list[Any]]:
-        """What a model is compiled for to run `question`, and what is fed to it."""
+        """Find what a model is compiled for to run `question`, and what is fed to it."""
         operator = _OPERATORS[question.operator]
         inputs = {
             t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
@@ -144,17 +241,17 @@ class OpenVINO:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
 
     def _compiled(self, made: Any) -> Any:
-        """An inference request of the model `made`."""
+        """Make an inference request of the model `made`."""
         return request_of(self._core, made, self._posing.properties)
 
 
 def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
-    """A request to infer the model `made`, compiled for the CPU."""
+    """Make a request to infer the model `made`, compiled for the CPU."""
     return core.compile_model(made, "CPU", properties).create_infer_request()
 
 
 def infer(request: Any, arrays: list[Any]) -> list[Any]:
-    """The outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
+    """Infer the outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
     for index, array in enumerate(arrays):
         tensor = request.get_input_tensor(index)
         if tuple(tensor.shape) != array.shape:
@@ -165,13 +262,13 @@ def infer(request: Any, arrays: list[Any]) -> list[Any]:
 
 
 def copied(tensor: Any) -> Any:
-    """A copy of `tensor`, whose memory belongs to its request."""
+    """Copy `tensor`, whose memory belongs to its request."""
     bits = tensor.get_element_type() == ov.Type.bf16
     return (tensor.data.view(np.uint16) if bits else tensor.data).copy()
 
 
 def typed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An output with the numbers that its bits mean."""
+    """Give an output the numbers that its bits mean."""
     return array.view(_BFLOAT16) if array.dtype == np.uint16 else array
 
 

@@ -72,7 +72,7 @@ OPENVINO = {
 
 
 def openvino_operator(question: Question) -> Operator:
-    """The operator of OpenVINO's that `question` is asked as: its own, or GRUSequence-5."""
+    """Find the operator of OpenVINO's that `question` is asked as: its own, or GRUSequence-5."""
     own = question.operator in {one.name for one in OPERATORS}
     return operator_named(question.operator) if own else GRU_SEQUENCE
 

@@ -169,9 +169,9 @@ def load_registered(point: EntryPoint) -> Runtime:
             f"runtime {point.name} is not installed ({format_error(error)}); {remedy}"
         ) from error
     except BaseException as error:
-        said = format_error(error)
+        why = format_error(error)
         raise RuntimeNotUsable(
-            f"runtime {point.name} does not load: {said}; reinstall its package"
+            f"runtime {point.name} does not load: {why}; reinstall its package"
         ) from error
 
 

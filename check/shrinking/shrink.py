@@ -23,7 +23,7 @@ from ..diagnosis.local import Local
 from ..judging.case_result import ANSWERED, CaseResult
 from ..judging.criterion import Criterion
 from ..judging.judge import judge_one
-from ..observed.source import Observed, Source, observe_block, stacked
+from ..observed.source import Observed, Source, observe_block, stack_replies
 from ..reports.text import mask
 from .reductions import reductions
 
@@ -225,7 +225,7 @@ class _Trials:
         """Judge the case again when the source has ended."""
         if result.verdict in ANSWERED:
             if wrong := self._source.finish():
-                observed = stacked(block, [wrong])
+                observed = stack_replies(block, [wrong])
             result = judge_one(block, observed, self._criteria[block.dtype])
         return result, observed
 

@@ -25,7 +25,7 @@ from ...vectors.vector_set import VectorSet
 from ..judging.criterion import Demanded
 from ..judging.judge import judge_one
 from ..observed.observations import observe
-from ..observed.source import Observed, Reply, Source, stacked
+from ..observed.source import Observed, Reply, Source, stack_replies
 from .deviation import Deviation, find_deviation, nearest_reading
 
 VERSION = 1
@@ -64,7 +64,7 @@ class Trace:
         shapes or dtypes stands in the deviation's `result`.
         """
         given = {name: np.asarray(array) for name, array in outputs.items()}
-        return self.against_observed(stacked(block_of(self.case), [Reply("ok", given)]))
+        return self.against_observed(stack_replies(block_of(self.case), [Reply("ok", given)]))
 
     def against_observed(self, observed: Observed) -> Deviation:
         """Find where what a source observed of the case leaves the exact steps.

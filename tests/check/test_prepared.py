@@ -135,7 +135,7 @@ def test_openvino_gives_the_same_bits_for_nodes_that_were_compiled_together(
 
 def test_what_one_node_refuses_is_not_left_to_the_others() -> None:
     together = pytest.importorskip(
-        "grucible.check.runtimes.openvino_together", reason="the extra [openvino] is not installed"
+        "grucible.check.runtimes.openvino", reason="the extra [openvino] is not installed"
     )
     import openvino as ov
 
