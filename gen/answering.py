@@ -146,7 +146,7 @@ def _answer(
 
 
 def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:
-    """The roles of the outputs that a block has: y, ho."""
+    """Find the roles of the outputs that a block has: y, ho."""
     present = stack.operator.present(stack.operator.outputs, key.absent)
     return frozenset(tensor.role_in(stack.attributes) for tensor in present)
 

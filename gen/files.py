@@ -97,7 +97,7 @@ def plan_files(
     dtypes: Sequence[str],
     select: Sequence[str],
 ) -> list[Plan]:
-    """A plan for each spec that has cases; GrucibleError for a case that is too large to be answered."""
+    """Plan a file for each spec that has cases. Raises GrucibleError for a case too large to be answered."""
     plans = []
     for spec, cases in expanded:
         check_sizes(cases)

@@ -33,19 +33,19 @@ class Arithmetic(Protocol):
     """The operations of a GRU that are more than `+`, `-` and `*` of arrays."""
 
     def numbers(self, array: Array) -> Array:
-        """An input array as numbers of this arithmetic."""
+        """Take an input array as numbers of this arithmetic."""
 
     def bias(self, array: Array) -> Any:
-        """A bias as the inputs have it, (…, 1, m), as sums take it."""
+        """Take a bias as the inputs have it, (…, 1, m), as sums need it."""
 
     def weight(self, matrix: Array) -> Any:
-        """A weight (…, m, n) as it is in the inputs, made ready to be the right operand of products."""
+        """Make a weight of the inputs, (…, m, n), ready to be the right operand of products."""
 
     def product(self, x: Any, weight: Any) -> Any:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
 
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
-        """The activation `function` of a pre-activation that is first clipped to [-clip, clip].
+        """Apply the activation `function` to a pre-activation that is first clipped to [-clip, clip].
 
         Both are one for all, or, in an arithmetic of stacked cases, one per case.
         """
@@ -87,8 +87,11 @@ class DirectionWeights:
 
 
 class Step(NamedTuple):
-    """One step of each row, (…, rows, hidden): pre-activations `a_z`, `a_r`, `a_h`, gates `z`, `r`,
-    candidate `t`, `u` what the reset gate multiplies (Ht-1, or Ht-1*(Rh^T) + Rbh), and the state."""
+    """One step of each row; all are (…, rows, hidden).
+
+    Pre-activations `a_z`, `a_r`, `a_h`, gates `z`, `r`, candidate `t`, `u` what the reset gate multiplies
+    (Ht-1, or Ht-1*(Rh^T) + Rbh), and the state.
+    """
 
     a_z: Any
     a_r: Any
@@ -106,8 +109,10 @@ it as the blend takes it; `x_h` and `p_h`, the input's and the recurrent part of
 the sums of products before a bias is added. See gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
-"""What takes a step of a direction: from its number in processing order, the rows that are not over in
-every stacked case, W·x of each gate and the state of these rows, their state after it."""
+"""A function that takes a step of a direction and returns the state after it.
+
+Its arguments: the number of the step in processing order, the rows that are not over in every stacked case,
+W·x of each gate, and the state of these rows."""
 
 
 def step(
@@ -198,7 +203,7 @@ def gru(
 
 
 def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
-    """The inputs with biases that are what they are called, whatever `semantics.biases` says.
+    """Split biases into the parts that they are named after; see `semantics.biases`.
 
     The difference that a sum of biases needs is exact in float64: both are drawn on one grid.
     """
@@ -240,7 +245,7 @@ def in_order(values: Array, order: Array | None) -> Array:
 
 
 def states_before(states: Array, h0: Array, order: Array | None) -> Array:
-    """The state before each step, where `states` (…, batch, time, hidden) has the state after it, in float64.
+    """Take the state before each step out of `states` (…, batch, time, hidden) after each, in float64.
 
     `h0` (…, batch, hidden) is the state before the first step, `order` the `processing_order` of the steps.
     """

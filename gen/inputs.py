@@ -31,12 +31,13 @@ from ..cases.operators.signature import Operator
 from ..cases.specs.factors import DRAWS
 
 SMALLER = 6
-"""From this attempt on, and at every third, W and R are halved once more: with the sums of products becomes
-smaller what their rounding may cost."""
+"""Attempt from which on, and at every third, W and R are halved once more.
+
+With the sums of products, what their rounding may cost becomes smaller."""
 
 
 def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
-    """The inputs of a case, named and shaped as its operator's specification has them."""
+    """Draw the inputs of a case, named and shaped as its operator's specification has them."""
     operator = OPERATORS[case.operator]
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
@@ -83,8 +84,10 @@ _START = _PHILOX.state
 
 
 def _raw_words(key: Array, count: int) -> Array:
-    """The first raw words of Philox(key); setting the state of one that is there is quicker than a new
-    one, which asks the system for random bytes first."""
+    """Take the first raw words of Philox(key).
+
+    To set the state of one that is there is quicker than a new one, which asks the system for random bytes.
+    """
     _PHILOX.state = {**_START, "state": {**_START["state"], "key": key}}
     return np.asarray(_PHILOX.random_raw(count))
 
@@ -92,8 +95,10 @@ def _raw_words(key: Array, count: int) -> Array:
 def _exponents(
     operator: Operator, case: CaseSpec, attributes: Mapping[str, Any], smaller: int
 ) -> dict[str, int]:
-    """For each role of an input, e such that its values are below 2^e in magnitude; W and R are
-    `smaller` by so many powers of two."""
+    """Find for each role of an input e such that its values are below 2^e in magnitude.
+
+    W and R are `smaller` by a number of powers of two.
+    """
     axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
     less = int(any(not FUNCTIONS[f.name].bounded for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]

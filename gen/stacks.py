@@ -115,7 +115,7 @@ class Float64:
     zero: Any = 0.0
 
     def numbers(self, array: Array) -> Array:
-        """The array as float64, exactly."""
+        """Take the array as float64, exactly."""
         return array.astype(np.float64)
 
     def bias(self, array: Array) -> Array:
@@ -123,7 +123,7 @@ class Float64:
         return self.numbers(array)
 
     def weight(self, matrix: Array) -> Array:
-        """The transpose of the last two axes, as float64."""
+        """Transpose the last two axes, as float64."""
         return matrix.astype(np.float64).swapaxes(-1, -2)
 
     def product(self, x: Array, weight: Array) -> Array:
@@ -132,11 +132,11 @@ class Float64:
         return result
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
-        """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
+        """Apply the activation to `a`, clipped first; `function` may have an entry per stacked case."""
         return self.unclipped(function, np.clip(a, -clip, clip))
 
     def unclipped(self, function: Any, a: Array) -> Array:
-        """The activation of `a` as it is."""
+        """Apply the activation to `a` as it is."""
         groups = {function: ...} if isinstance(function, Activation) else _groups(function)
         if len(groups) == 1:
             return self._of(next(iter(groups)), a)
@@ -173,7 +173,7 @@ class Float64:
         return np.asarray(0.5 * np.tanh(0.5 * v) + 0.5)
 
     def tanh(self, v: Array) -> Array:
-        """The hyperbolic tangent."""
+        """Tanh v."""
         return np.asarray(np.tanh(v))
 
     def expm1(self, v: Array) -> Array:

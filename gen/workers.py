@@ -93,7 +93,7 @@ def map_in_order(
     weigh: Callable[[Task], int],
     most: int,
 ) -> Iterator[Result]:
-    """The results of `function` for each task, in order.
+    """Apply `function` to each task; yield the results in order.
 
     Tasks are submitted ahead of the result that is waited for, as long as together they weigh at most `most`.
     """

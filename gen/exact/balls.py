@@ -31,7 +31,7 @@ MOST_PRODUCTS = 1 << 20
 
 
 def enlarged(radius: Array) -> Array:
-    """A radius, in place, made larger than the rounding of its own computation."""
+    """Make a radius, in place, larger than the rounding of its own computation."""
     radius *= 1.0 + 2.0**-30
     radius += TINY
     return radius
@@ -50,11 +50,11 @@ class Balls:
         return self.mid.shape
 
     def reshape(self, *shape: int) -> Balls:
-        """The array in another shape."""
+        """Take the array in another shape."""
         return Balls(self.mid.reshape(shape), self.rad.reshape(shape))
 
     def copy(self) -> Balls:
-        """A copy that can be assigned to."""
+        """Make a copy that can be assigned to."""
         return Balls(self.mid.copy(), self.rad.copy())
 
     def __getitem__(self, key: Any) -> Balls:
@@ -129,7 +129,7 @@ def _part(argument: Any, name: str) -> Any:
 
 
 def _smooth(of: Callable[[Array], Value], second: float) -> Callable[[Balls], Balls]:
-    """A function whose |f″| is at most `second`: |f(x) - f(m)| ≤ (|f′(m)| + second·r)·r."""
+    """Enclose a function whose |f″| is at most `second`: |f(x) - f(m)| ≤ (|f′(m)| + second·r)·r."""
 
     def over_balls(x: Balls) -> Balls:
         value, error, slope = of(x.mid)
@@ -146,12 +146,12 @@ class BallArithmetic(Float64):
     """Arithmetic on `Balls` with any number of leading (stacked) axes."""
 
     def numbers(self, array: Array) -> Any:
-        """The numbers as they are: balls of radius 0; not a number where one is not finite."""
+        """Make balls of radius 0; not a number where a number is not finite."""
         mid = array.astype(np.float64)
         return Balls(mid, mid - mid)
 
     def weight(self, matrix: Array) -> Any:
-        """The transpose, which is exact, and its absolute values."""
+        """Transpose a matrix, exactly; also take its absolute values."""
         transpose = super().weight(matrix)
         assert transpose.shape[-2] <= MOST_PRODUCTS
         return transpose, np.abs(transpose)
@@ -169,7 +169,7 @@ class BallArithmetic(Float64):
         return Balls(mid, enlarged(rad))
 
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
-        """The activation of `a`, clipped first; `function` may have an entry per stacked case."""
+        """Apply the activation to `a`, clipped first; `function` may have an entry per stacked case."""
         if not np.isinf(clip).all():
             a = a.at_least(-clip).at_most(clip)
         return self.unclipped(function, a)
@@ -178,7 +178,9 @@ class BallArithmetic(Float64):
         return FUNCTIONS[one.name].value(self, a, one.alpha, one.beta)
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
-        """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z, whose radius so meets |h - t|.
+        """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z.
+
+        So the radius of z meets |h - t|.
 
         1 - m, its product with t, m·h and their sum round: 4 u (|(1 - m) t| + |m h|) at most.
         """
@@ -220,7 +222,7 @@ class BallArithmetic(Float64):
 
 
 def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:
-    """The numbers of `dtype` that balls round to, and for which of them that is proven.
+    """Round balls to numbers of `dtype`, and say for which of them that is proven.
 
     Rounding is monotonic: where both ends of a ball round to one number, all of it does. The ends
     are computed in float64 and moved outwards by one number, which covers their own rounding. Zero

@@ -55,8 +55,10 @@ _TABLE = _table()
 
 
 class Value(NamedTuple):
-    """A function f at numbers x, float64 arrays of the shape of x: |value - f(x)| ≤ error, and
-    |f′(x)| ≤ slope."""
+    """A function f at numbers x: |value - f(x)| ≤ error, and |f′(x)| ≤ slope.
+
+    All are float64 arrays of the shape of x.
+    """
 
     value: Array
     error: Array
@@ -82,7 +84,9 @@ def exp(x: Array) -> Array:
 
 
 def sigmoid(v: Array) -> Value:
-    """1/(1 + e^-v), as 1/(1 + e) or e/(1 + e) with e = e^-|v|, so that no exponential is large.
+    """1/(1 + e^-v), as 1/(1 + e) or e/(1 + e) with e = e^-|v|.
+
+    So no exponential is large.
 
     Relative errors: of e 3 u, of 1 + e (u + 3 u e/(1 + e)), of the quotient u: 5 u at most where
     the numerator is e (the errors of e partly cancel), 3.5 u where it is 1. The slope is s·(1 - s):
@@ -118,7 +122,9 @@ def expm1(v: Array) -> Value:
 
 
 def softplus(v: Array) -> Value:
-    """log(1 + e^v) = max(v, 0) + log(1 + e), e = e^-|v|; log(1 + e) = 2 artanh(s), s = e/(2 + e).
+    """log(1 + e^v) = max(v, 0) + log(1 + e), with e = e^-|v|.
+
+    log(1 + e) = 2 artanh(s), s = e/(2 + e).
 
     s ≤ 1/3 is within a relative 5 u (3 u of e, u of 2 + e, u of the quotient), and artanh s within
     1.09 times that. Of the series s·(1 + s²/3 + s⁴/5 + …) 16 terms are taken: the rest is below

@@ -43,7 +43,7 @@ class Enclosures:
         return self.numbers(array)
 
     def weight(self, matrix: Array) -> arb_mat:
-        """A right weight: the transpose, as an Arb matrix."""
+        """Transpose a weight into a matrix of Arb's."""
         columns, rows = matrix.shape
         return arb_mat(rows, columns, _doubles(matrix.T))
 
@@ -54,7 +54,7 @@ class Enclosures:
         return _object_array(product.entries(), (x.shape[0], weight.ncols()))
 
     def activation(self, function: Activation, a: Array, clip: float) -> Array:
-        """The activation of every ball of `a`, clipped first where clip is finite."""
+        """Apply the activation to every ball of `a`, clipped first where clip is finite."""
         if not math.isinf(clip):
             a = self.at_most(self.at_least(a, -clip), clip)
         value = FUNCTIONS[function.name].value(self, a, function.alpha, function.beta)
@@ -95,7 +95,7 @@ class Enclosures:
         return _each(_sigmoid, v)
 
     def tanh(self, v: Array) -> Array:
-        """The hyperbolic tangent."""
+        """Tanh v."""
         return _each(arb.tanh, v)
 
     def expm1(self, v: Array) -> Array:
@@ -143,7 +143,7 @@ def _sigmoid(v: arb) -> arb:
 def outputs_by_arb(
     semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> Arrays:
-    """The exact `y` and `ho` (those `wanted`) rounded once to `dtype`.
+    """Evaluate the exact `y` and `ho` (those `wanted`), rounded once to `dtype`.
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
@@ -160,7 +160,7 @@ def outputs_by_arb(
 
 
 def at_enough_bits(rounded: Callable[[], Arrays], inputs: GruInputs) -> Arrays:
-    """What `rounded` gives at the first precision at which it does not raise Undecided.
+    """Call `rounded` at higher and higher precision until it does not raise Undecided.
 
     It evaluates over `Enclosures`. Raises Undecided where MOST_BITS are not enough.
     """

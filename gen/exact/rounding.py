@@ -18,7 +18,7 @@ class Undecided(Exception):
 
 
 def round_ball(ball: arb, dtype: FloatType) -> float:
-    """The number of `dtype` that every point of `ball` rounds to, ties to even, as a double.
+    """Find the number of `dtype` that every point of `ball` rounds to, ties to even, as a double.
 
     Zero is +0; overflow gives infinity. Raises Undecided where the ball's points round to
     different numbers. The rounding is of integers: with 2^e the spacing of `dtype` around the

@@ -25,7 +25,7 @@ from .classes import Units
 
 @lru_cache(maxsize=1024)
 def shape(function: Activation) -> Shape:
-    """The shape of a function with its parameters."""
+    """Describe the shape of a function with its parameters."""
     return FUNCTIONS[function.name].shape(function.alpha, function.beta)
 
 
@@ -35,8 +35,9 @@ def slopes(function: Activation, v: Array) -> tuple[Array, Array]:
 
 
 class Curves:
-    """The functions of n stacked cases, and the limits (n, 1, 1) each is clipped at, in the classes of
-    `units`. Arguments are (n, rows, m); how far off they may be, `reach`, (n, rows, classes, m).
+    """The functions of n stacked cases, in the classes of `units`, each clipped at a limit, (n, 1, 1).
+
+    Arguments are (n, rows, m); how far off they may be, `reach`, (n, rows, classes, m).
     """
 
     def __init__(self, functions: tuple[Activation, ...], clip: Array, units: Units) -> None:
@@ -81,12 +82,14 @@ class Curves:
         return slope, second
 
     def inside(self, a: Array) -> Array:
-        """What `a` is clipped to."""
+        """Clip `a`."""
         return np.clip(a, -self.clip, self.clip) if self._clips else a
 
     def slopes(self, a: Array, inside: Array) -> tuple[Array, Array]:
-        """φ′(a), and ½|φ″| at what `a` is clipped to, or a bound of it where φ″ jumps; at a kink φ′ is
-        one of the two one-sided slopes."""
+        """φ′(a), and ½|φ″| at what `a` is clipped to, or a bound of it where φ″ jumps.
+
+        At a kink φ′ is one of the two one-sided slopes.
+        """
         slope, second = self._of(inside)
         if self._clips:
             slope = np.where(np.abs(a) <= self.clip, slope, 0.0)
@@ -96,7 +99,7 @@ class Curves:
         return slope, half
 
     def remainder(self, a: Array, inside: Array, reach: Array, half_second: Array) -> Array:
-        """The bound above; `reach` is D, and `half_second` from `slopes`."""
+        """Evaluate the bound above; `reach` is D, and `half_second` from `slopes`."""
         if not self._clips and not self.breaks:
             return self._smooth(reach, half_second)
         way = reach = _widened(reach)
@@ -127,7 +130,7 @@ class Curves:
         return np.asarray(found.any(axis=-1))
 
     def rounding(self, a: Array, reach: Array, size: Array) -> Array:
-        """What a computed function loses itself, of arguments |a|, where |φ| is at most `size`."""
+        """Bound what a computed function loses itself, of arguments |a|, where |φ| is at most `size`."""
         lost = self._relative * size + self._absolute
         if self._grows:
             lost += self._growing * (np.minimum(a, self.clip)[..., None, :] + reach)
@@ -135,7 +138,7 @@ class Curves:
 
 
 def _padded(breaks: tuple[Break, ...], most: int) -> list[tuple[float, float, float]]:
-    """The breaks, (at, slope, height), and others that are never reached."""
+    """List the breaks, (at, slope, height), and others that are never reached."""
     real = [(one.at, one.slope, one.height) for one in breaks]
     return real + [(math.inf, 0.0, 0.0)] * (most - len(real))
 

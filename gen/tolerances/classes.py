@@ -1,5 +1,6 @@
-"""Classes of arithmetic: what is rounded, and to what unit. A new class is one more
-record, and its place in CHAINS; vector files hold every class, so all are made again.
+"""Classes of arithmetic: what is rounded, and to what unit.
+
+A new class is one more record, and its place in CHAINS; vector files hold every class, so all are made again.
 
 A class is a rounding model. An implementation belongs to it if each of its operations rounds at
 most as the record says; any order of summation, fused multiply-add or not, and any of three forms
@@ -107,8 +108,10 @@ BFLOAT16_OPERANDS = ArithmeticClass(
 
 
 def narrowed(arithmetic: ArithmeticClass, unit: float, tiny: float) -> ArithmeticClass:
-    """The class where it is narrower than the vectors: inputs, weights and h0 are rounded on the way
-    in, to `unit`, and may lose `tiny`."""
+    """Derive the class where it is narrower than the vectors.
+
+    Inputs, weights and h0 are rounded on the way in, to `unit`, and may lose `tiny`.
+    """
     return replace(
         arithmetic,
         operands=max(unit, arithmetic.operands),
@@ -127,8 +130,9 @@ CHAINS: dict[str, tuple[tuple[ArithmeticClass, ...], ...]] = {
     "float16": ((FLOAT32, FLOAT16_STATE, FLOAT16_GEMM, FLOAT16),),
     "bfloat16": ((FLOAT32, BFLOAT16_STATE, BFLOAT16_GEMM),),
 }
-"""Per dtype of the vectors, chains of classes, best first: each tolerance is at least the one before
-it in its chain, so that a better runtime never fails a looser class."""
+"""Chains of classes by dtype of the vectors, best first.
+
+Each tolerance is at least the one before it in its chain: a better runtime never fails a looser class."""
 
 CLASSES: dict[str, tuple[ArithmeticClass, ...]] = {
     dtype: tuple(dict.fromkeys(one for chain in chains for one in chain))
@@ -182,9 +186,11 @@ class Units:
         return np.asarray(np.where(used < 0.5, used / (1.0 - used), np.inf))
 
     def sums(self, n: int) -> tuple[Array, Array, Array]:
-        """The error of a sum of n products and biases, in any order, whose operands are cut before:
-        relative to the sum of the absolute values of the products, relative to that of the biases,
-        and absolute. What operands lose where they underflow comes to it."""
+        """Bound the error of a sum of n products and biases, in any order, whose operands are cut before.
+
+        It is relative to the sum of the absolute values of the products, relative to that of the biases,
+        and absolute. What operands lose where they underflow comes to it.
+        """
         if n not in self._sums:
             gamma, cut = self.gamma(n), 2.0 * self.operand + self.operand**2
             absolute = n * (self.tiny + self.operand_tiny**2)

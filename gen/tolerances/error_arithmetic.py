@@ -21,8 +21,10 @@ from .error_values import IDENTITY, NONE, Bound, Bounded, Product, Sum, wide
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A weight, transposed: itself, once more with an axis for the rows, its absolute values, and their
-    sums over what is summed."""
+    """A weight, transposed.
+
+    Itself, once more with an axis for the rows, its absolute values, and their sums over what is summed.
+    """
 
     matrix: Array
     of_rows: Array
@@ -45,23 +47,23 @@ class ErrorArithmetic:
         self._curves: dict[tuple[Activation, ...], Curves] = {}
 
     def numbers(self, array: Array) -> Array:
-        """The array as float64, exactly."""
+        """Take the array as float64, exactly."""
         return self.exact.numbers(array)
 
     def bias(self, array: Array) -> Sum:
-        """A bias: a sum of one, for now."""
+        """Make a sum of a bias alone."""
         value = self.exact.numbers(array)
         return Sum(self.units, value, biases=(np.abs(value),))
 
     def weight(self, matrix: Array) -> Weight:
-        """A weight, made ready."""
+        """Make a weight ready."""
         transposed = self.exact.weight(matrix)
         contiguous = np.ascontiguousarray(transposed)
         size = np.abs(contiguous)
         return Weight(transposed, contiguous[:, None], size, size.sum(-2, keepdims=True))
 
     def state(self, value: Array, total: Array) -> Bounded:
-        """The state before a step, off by at most `total`."""
+        """Take the state before a step, off by at most `total`."""
         return Bounded(self.units, value, np.abs(value), IDENTITY, NONE, total)
 
     def product(self, x: Array | Bounded, weight: Weight) -> Sum:
@@ -83,7 +85,7 @@ class ErrorArithmetic:
         return Sum(self.units, value, (one,))
 
     def activation(self, function: Any, a: Sum | Bounded, clip: Any) -> Bounded:
-        """The activation of a pre-activation, clipped first; both are one per stacked case."""
+        """Apply the activation to a pre-activation, clipped first; both are one per stacked case."""
         a = a.rounded()
         if function not in self._curves:
             self._curves[function] = Curves(function, clip, self.units)
@@ -131,8 +133,10 @@ def _through(bound: Bound, size: Array) -> Bound:
 
 
 def blend_rounding(z: Array, keep: Array, t: Array, h: Array) -> Array:
-    """What the blend may lose to rounding, in units: the most of (1-z)t + zh, t + z(h-t) and
-    h + (1-z)(t-h), given bounds of |z|, |1-z|, |t| and |h|."""
+    """Bound what the blend may lose to rounding, in units, given bounds of |z|, |1-z|, |t| and |h|.
+
+    It is the most of three forms: (1-z)t + zh, t + z(h-t) and h + (1-z)(t-h).
+    """
     both, kept_t, z_h = t + h, keep * t, z * h
     forms = (
         3.0 * kept_t + 2.0 * z_h + t,  # the last t: for (t - zt) + zh

@@ -4,7 +4,7 @@ Let ε be the error of the state before the step, a row vector, |ε| ≤ e. A qu
 as v̂ has v̂ - v = ε·L + ρ, L its signed linear part, |ρ| ≤ its `source`, |v̂ - v| ≤ its `total`. Values
 have the shape (n, rows, m); bounds have one more axis, (n, rows, classes, m).
 
-A sum is rounded as one: however many products and biases are added up, in whatever order. So it stays
+A sum is rounded as one: however many products and biases are added up, in any order. So it stays
 a `Sum` until something other than a sum is made of it.
 """
 
@@ -35,20 +35,22 @@ def wide(values: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear map of ε, (n, rows, hidden, m): the sum of its terms M·diag(c), each (c, M); no c is all
-    ones, and no M the identity. M may be one for all rows, (n, 1, hidden, m)."""
+    """A linear map of ε, (n, rows, hidden, m): the sum of its terms M·diag(c), each (c, M).
+
+    No c stands for ones, no M for the identity. M may be one for all rows, (n, 1, hidden, m).
+    """
 
     terms: tuple[Term, ...] = ()
 
     def scaled(self, c: Array) -> Linear:
-        """This map, then times c, element by element."""
+        """Multiply the map by c, element by element."""
         return Linear(tuple((c if old is None else old * c, m) for old, m in self.terms))
 
     def __add__(self, other: Linear) -> Linear:
         return Linear(self.terms + other.terms)
 
     def through(self, weight: Array) -> Linear:
-        """This map, then the product with a weight (n, 1, hidden, m)."""
+        """Multiply the map by a weight (n, 1, hidden, m)."""
         if not self.terms:
             return self
         if self is IDENTITY:
@@ -56,7 +58,7 @@ class Linear:
         return Linear(((None, self.matrix() @ weight),))
 
     def matrix(self, out: Array | None = None) -> Array:
-        """The map as matrices, written to `out` where that is given."""
+        """Write the map as matrices, to `out` where that is given."""
         shape = np.broadcast_shapes(
             *(m.shape for _, m in self.terms if m is not None),
             *((*c.shape[:2], c.shape[-1], c.shape[-1]) for c, m in self.terms if c is not None),
@@ -135,14 +137,16 @@ class Product:
     spread: Bound = NONE
 
     def each(self, change: Callable[[Array], Array]) -> Product:
-        """The product of numbers without errors, its arrays changed."""
+        """Change the arrays of a product of numbers without errors."""
         return Product(self.terms, change(self.size), change(self.magnitude), change(self.operands))
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Products of matrices and absolute values of biases, added up in any order, and at most one
-    rounded value that is added at the end."""
+    """Products of matrices and absolute values of biases, added up in any order.
+
+    At most one rounded value is added at the end.
+    """
 
     units: Units
     value: Array
@@ -164,11 +168,11 @@ class Sum:
         )
 
     def __getitem__(self, index: Any) -> Sum:
-        """Some elements of a sum of products without errors."""
+        """Take some elements of a sum of products without errors."""
         return self._each(lambda values: values[index])
 
     def reshape(self, *shape: int) -> Sum:
-        """A sum of products without errors, in another shape."""
+        """Take a sum of products without errors in another shape."""
         return self._each(lambda values: values.reshape(shape))
 
     def _each(self, change: Callable[[Array], Array]) -> Sum:
@@ -176,7 +180,7 @@ class Sum:
         return Sum(self.units, change(self.value), products)
 
     def rounded(self) -> Bounded:
-        """The sum as it is stored."""
+        """Round the sum, as it is stored."""
         size = np.abs(self.value)
         carried = _sum(product.carried for product in self.products)
         rounding = self._rounding(size, carried)
@@ -191,7 +195,7 @@ class Sum:
         return Bounded(self.units, self.value, size, linear, source, total)
 
     def _rounding(self, result: Array, carried: Bound) -> Array:
-        """What adding up all but the addend loses; the derivation is in TOLERANCES.md, "One step"."""
+        """Bound what adding up all but the addend loses; derived in TOLERANCES.md, "One step"."""
         units, products = self.units, self.products
         terms = sum(product.terms for product in products)
         of_products, of_biases, absolute = units.sums(terms + 4 - len(products))
@@ -213,6 +217,6 @@ class Sum:
 
 
 def _sum(bounds: Iterable[Bound]) -> Bound:
-    """The sum of those that are not NONE."""
+    """Add up those that are not NONE."""
     given = [bound for bound in bounds if bound is not NONE]
     return sum(given[1:], given[0]) if given else NONE

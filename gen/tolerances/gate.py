@@ -1,4 +1,4 @@
-"""The quality gate: a draw that no correct kernel can be held to, or that decides nothing, is not made.
+"""The quality gate: a draw that no correct kernel can be judged by, or that decides nothing, is not made.
 
 A draw is conditioned well enough if float32 arithmetic is proven to be near the exact value for most
 elements, and if no pre-activation may be on either side of where a guarded function breaks, in the class
@@ -21,8 +21,9 @@ from .march import ErrorBounds
 GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
 """The float32 bound is below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
 MOST_VACUOUS = 0.5
-"""Maximum share of elements in a deciding case whose required tolerance is no smaller than the value; and
-none has an infinite tolerance."""
+"""Maximum share of elements in a deciding case whose required tolerance is no smaller than the value.
+
+None has an infinite tolerance."""
 
 
 def objections(
@@ -117,8 +118,10 @@ def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterato
 def _vacuous_bounds(
     bounds: ErrorBounds, roles: Collection[str], dtype: str
 ) -> Iterator[tuple[int, str]]:
-    """Rows whose tolerances, which are no smaller than these bounds, will say nothing: they need no exact
-    answer to be refused."""
+    """Find rows whose tolerances will say nothing: these are no smaller than the bounds.
+
+    Such rows need no exact answer to be refused.
+    """
     nothing, elements = (np.zeros(len(bounds.y), int) for _ in range(2))
     for role in roles:
         values, computed, limit = _flat(bounds, role, _place(dtype, REQUIRED[dtype]))

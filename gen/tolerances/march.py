@@ -33,9 +33,11 @@ shrinks."""
 
 
 class ErrorBounds(NamedTuple):
-    """The values of y (n, direction, batch, time, hidden) and of ho, without the time axis, in
-    float64; the bounds e of their errors, with one more axis (classes) at the end; and `straddles`
-    (n, classes), whether a pre-activation may be on either side of a guarded break."""
+    """Values in float64, and bounds of their errors, with one more axis (classes) at the end.
+
+    y is (n, direction, batch, time, hidden); ho has no time axis. `straddles` (n, classes) says whether a
+    pre-activation may be on either side of a guarded break.
+    """
 
     y: Array
     ho: Array
@@ -44,14 +46,14 @@ class ErrorBounds(NamedTuple):
     straddles: Array
 
     def of(self, role: str) -> tuple[Array, Array]:
-        """The values of a role, y or ho, and the bounds of their errors."""
+        """Take the values of a role, y or ho, and the bounds of their errors."""
         return (self.y, self.y_bounds) if role == "y" else (self.ho, self.ho_bounds)
 
 
 def error_bounds(
     semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
 ) -> ErrorBounds:
-    """The values of stacked cases in float64 and how far off they may be in each class."""
+    """Evaluate stacked cases in float64, and how far off they may be in each class."""
     arithmetic = ErrorArithmetic(Units(classes))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
         marches = [
@@ -121,7 +123,7 @@ class March:
         return state.value
 
     def bounds(self) -> tuple[Array, Array]:
-        """The bounds of y, at the times of its inputs, and of ho; classes last."""
+        """Take the bounds of y, at the times of its inputs, and of ho; classes last."""
         n, batch, time, classes, hidden = self.y.shape
         y = self.y.reshape(n, batch, time, classes * hidden)
         if self.semantics.y_order == "time":
@@ -133,13 +135,15 @@ class March:
 
 
 def window(hidden: int) -> int:
-    """Over how many steps products of Jacobians reach back: 16, and less where hidden_size is more than
-    32, so that the products take time like hidden_size² in a step, as all else does; but at least 4."""
+    """Count the steps over which products of Jacobians reach back: 16, and less above hidden_size 32.
+
+    So the products take time like hidden_size² in a step, as all else does. It is at least 4.
+    """
     return min(LONGEST, max(SHORTEST, WIDEST // hidden))
 
 
 def chain_bytes(time: int, batch: int, hidden: int) -> int:
-    """The bytes that the products of Jacobians of one direction of a case take, twice over."""
+    """Count the bytes of the products of Jacobians of one direction of a case, twice over."""
     return 2 * 8 * min(time, window(hidden)) * batch * hidden**2
 
 
@@ -170,7 +174,7 @@ class Chains:
         self.spare = np.empty_like(self.products)
 
     def arrive(self, step: Linear) -> Array | float:
-        """What the errors so far have become after a step: a bound."""
+        """Bound what the errors so far have become after a step."""
         if not self.sources:
             return 0.0
         h, many = self.hidden, len(self.sources)
@@ -184,7 +188,7 @@ class Chains:
         return np.asarray(np.concatenate(self.sources, axis=-1) @ sizes)
 
     def add(self, source: Array, total: Array) -> None:
-        """A step's own addition, and the whole error after it."""
+        """Add a step's own source, and the whole error after it."""
         self.sources.append(source)
         self.totals.append(total)
         self.dropped = int(len(self.sources) > self.window)
@@ -214,7 +218,7 @@ def tolerances(x: Array, bounds: Array, answer: Array, dtype: str) -> dict[str, 
 def against_answer(
     x: Array, e: Array, answer: Array, one: ArithmeticClass, kind: FloatType
 ) -> Array:
-    """What |observed - answer| may be where |computed - x| ≤ e and `answer` is x, rounded once.
+    """Bound |observed - answer| where |computed - x| ≤ e and `answer` is x, rounded once.
 
     Where the class computes wider than the dtype and rounds its output once, the two ends of x ± e
     are rounded; elsewhere the answer's own rounding is added. An e of 0 (padding) admits nothing.
@@ -231,7 +235,7 @@ def against_answer(
 
 
 def round_up(limit: Array) -> Array:
-    """Rounded up to 8 significant bits and to at least 2^-149, as float32; 0 stays 0.
+    """Round up to 8 significant bits and to at least 2^-149, as float32; 0 stays 0.
 
     The last bits of a bound depend on the BLAS that computed it; rounded ones do not.
     """
