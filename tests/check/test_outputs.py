@@ -246,6 +246,7 @@ BAD: dict[str, tuple[Change, str]] = {
         HO, (5, 2, 2), "f4", external=[(f.filename + ".raw", 0, 80)])), "does not hold its data"),
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "rows; expected at most"),
     "output never written": (unwritten(rows=0, chunks=(5, 2, 2)), "Ho: was not written as a whole, and has no fill"),
+    "output never written, in one piece": (unwritten(rows=0), "Ho: was not written as a whole, and has no fill"),
     "output written in part": (unwritten(rows=4, chunks=(1, 2, 2)), "Ho: was not written as a whole, and has no"),
     "output in many chunks": (lambda f: (f.pop(HO), f.create_dataset(HO, (1 << 15, 2, 2), "f4", chunks=(1, 2, 2))),
                               r"Ho: is float32 \(32768, 2, 2\); expected float3"),
