@@ -117,10 +117,19 @@ class Folder:
 
 
 def open_attributes(path: Path, kind: str) -> Folder:
-    """The attributes of a file of `kind` (VECTORS or OUTPUTS); VectorFileError if it is none."""
+    """Read the attributes of a file of `kind` (VECTORS or OUTPUTS); VectorFileError if it is none."""
+    return _opened(read_attributes, path, kind)
+
+
+def open_file(path: Path, kind: str) -> Folder:
+    """Read a file of `kind` (VECTORS or OUTPUTS), with all in it; VectorFileError if it is none."""
+    return _opened(read_file, path, kind)
+
+
+def _opened(parser: Parser, path: Path, kind: str) -> Folder:
     if not path.is_file():
         raise VectorFileError(f"{path}: no such file; expected {kind} (HDF5)")
-    root = Folder(_parsed(read_attributes, path, kind), f"{path}: ")
+    root = Folder(_parsed(parser, path, kind), f"{path}: ")
     version = root.attribute("format_version")
     if (found := root.attribute("format")) != kind:
         raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
@@ -131,12 +140,6 @@ def open_attributes(path: Path, kind: str) -> Folder:
             f"{path}: format_version is {version}; this grucible reads {read}{again}"
         )
     return root
-
-
-def open_file(path: Path, kind: str) -> Folder:
-    """The root of a file of `kind` (VECTORS or OUTPUTS), with all in it; VectorFileError if it is none."""
-    open_attributes(path, kind)
-    return Folder(_parsed(read_file, path, kind), f"{path}: ")
 
 
 def _parsed(parser: Parser, path: Path, kind: str) -> Tree:
@@ -156,14 +159,14 @@ def _parsed(parser: Parser, path: Path, kind: str) -> Tree:
 
 def read_attributes(path: str, kind: str) -> Tree:
     """Parse the attributes of a file's root."""
-    with _opened(path, kind) as file:
+    with _hdf5_file(path, kind) as file:
         return {"attributes": _attributes(file.id), "members": {}}
 
 
 def read_file(path: str, kind: str) -> Tree:
     """Parse a file: groups as `attributes` and `members`, datasets as arrays, and as a text why a member was
     not read."""
-    with _opened(path, kind) as file:
+    with _hdf5_file(path, kind) as file:
         return tree_of(file, outputs=kind == OUTPUTS)
 
 
@@ -173,7 +176,7 @@ def tree_of(file: h5py.File, *, outputs: bool = False) -> Tree:
     return _Reading(MOST_BYTES + MOST_TIMES * file.id.get_filesize(), outputs).group(root, ())
 
 
-def _opened(path: str, kind: str) -> h5py.File:
+def _hdf5_file(path: str, kind: str) -> h5py.File:
     try:
         return h5py.File(path, "r")
     except OSError as error:

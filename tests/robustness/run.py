@@ -1,97 +1,426 @@
-"""All campaigns: python tests/robustness/run.py [NAME ...] writes what they found to tests/ROBUSTNESS.md.
+"""What was tried to break it: python tests/robustness/run.py [--share S] [NAME ...] prints a table.
 
-Without names all of them, which takes about an hour; with names those, and the rest of the page stays.
+A finding is a traceback, a hang, a crash, lost data, or a verdict on what was not compared. `--share` takes
+that part of the mutants and flips. The exit status is 1 where anything was found.
 """
 
 from __future__ import annotations
 
-import json
-import platform
+import argparse
+import contextlib
+import os
+import random
+import re
+import runpy
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import psutil
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 
-from robustness.measured import Row  # noqa: E402
+from judged import judge_outputs  # noqa: E402
+from robustness import structures  # noqa: E402
 
-PAGE, KEPT = TESTS / "ROBUSTNESS.md", TESTS / "robustness" / "results.json"
-CAMPAIGNS = {
-    "mutants": "Mutants of files: bytes changed, and objects, types, links and attributes",
-    "coverage_guided": "Coverage-guided fuzzing",
-    "flips": "Single flipped bytes",
-    "bombs": "Bombs: check, show and score of a file; cases, gen and --expect of a text",
-    "kills": "Kills",
-    "hostile": "Hostile runtimes",
-}
-HEAD = """# What was tried to break it
+from grucible import GrucibleError, load_vectors  # noqa: E402
+from grucible.cases.errors import VectorFileError  # noqa: E402
+from grucible.vectors.reader import open_vectors  # noqa: E402
+from grucible.vectors.vector_set import open_set  # noqa: E402
+from vectors import damage, handmade  # noqa: E402
 
-The promise: whatever a file, a runtime or a command line holds, `grucible` says one clear line, or judges rightly. No traceback, no hang, no crash, nothing lost.
-
-`python tests/robustness/run.py` makes this page; `python tests/robustness/run.py NAME` makes one part of it again. The tests run a sample of each
-(tests/vectors, tests/check). *Seconds* and *MB* are the largest of a row, of one input: of bombs, kills and environments the whole process, of mutants the reading alone.
-"""
+CHECK = TESTS / "check"
+GRUCIBLE = (sys.executable, "-m", "grucible")
+MOST_SECONDS = 10.0
+"""Maximum time of what is refused; a busy machine takes longer than an idle one."""
+MOST_MEGABYTES = 700.0
+MARK = "GRUCIBLE_ROBUSTNESS"
+"""The environment variable by which the processes of a command are found."""
 
 
-def main(names: Sequence[str]) -> None:
-    """Run the campaigns and write the page."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    for name in names or CAMPAIGNS:
+@dataclass
+class Row:
+    """What was tried, how often it ended how, and what should not have been."""
+
+    what: str
+    ended: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    findings: list[str] = field(default_factory=list)
+
+    def see(self, how: str, start: float, *findings: str) -> None:
+        """Count one that began at `start` and ended so."""
+        self.ended[how] += 1
+        self.seconds = max(self.seconds, time.monotonic() - start)
+        self.findings += findings
+
+
+# mutants
+
+
+def mutate_bytes(path: Path, seed: int) -> None:
+    """Change one to four bytes of a file: flip a bit, or put another value."""
+    draw, raw = random.Random(seed), bytearray(path.read_bytes())
+    for _ in range(draw.choice([1, 1, 2, 4])):
+        at = draw.randrange(len(raw))
+        raw[at] = draw.choice([raw[at] ^ 1 << draw.randrange(8), 0, 255, draw.randrange(256)])
+    path.write_bytes(raw)
+
+
+def write_outputs(vectors: Path, path: Path, **layout: Any) -> None:
+    """Write the expected outputs of handmade vectors; with h5py's own texts, and filtered as `layout` says."""
+    with h5py.File(vectors) as old, h5py.File(path, "w") as new:
+        new.attrs.update({"format": "grucible outputs", "format_version": 2, "runtime": "x"})
+        for block in handmade.BLOCKS:
+            new[f"{block.path}/id"] = old[f"{block.path}/id"][:]
+            handmade.put_texts(new, f"{block.path}/status", ["ok"] * len(block.cases))
+            for name, data in old[f"{block.path}/outputs"].items():
+                made = new.create_dataset(f"{block.path}/outputs/{name}", data=data[:], **layout)
+                made.attrs.update(dict(data.attrs))
+
+
+def outcome(vectors: Path, outputs: Path, right: Sequence[bytes]) -> str:
+    """Say whether a mutant was refused, or judged; anything else is a finding.
+
+    Its cases are those that were there before the change, or their digests were taken anew.
+    """
+    try:
+        for case in load_vectors(vectors):
+            assert case.inputs
+        report = judge_outputs(vectors, outputs, diagnose=False)
+    except VectorFileError as error:
+        return f"a message {error}" if "\n" in str(error) else "refused"
+    except GrucibleError as error:
+        return f"another error: {error}"
+    if report.exit_status == 0 and right and expected(vectors) != right:
+        return "conforms, with other answers"
+    return "judged"
+
+
+def expected(vectors: Path) -> list[bytes]:
+    """All answers in vectors."""
+    return [a.tobytes() for c in load_vectors(vectors) for a in c.answer.outputs.values()]
+
+
+def mutants(folder: Path, share: float) -> Iterator[Row]:
+    """Mutants of handmade vectors and of outputs: bytes, and structure."""
+    vectors = folder / "vectors.h5"
+    handmade.write_handmade(vectors)
+    layouts: dict[str, dict[str, Any]] = {
+        "outputs": {},
+        "outputs, gzip": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+        "outputs, lzf": {"compression": "lzf"},
+    }
+    sound = folder / "sound.h5"
+    write_outputs(vectors, sound)
+    right = expected(vectors)
+    for name in ("vectors", *layouts):
+        good = vectors if name == "vectors" else folder / "good.h5"
+        if name in layouts:
+            write_outputs(vectors, good, **layouts[name])
+        changed = folder / f"{name}-mutant.h5"
+        for how, count in (("bytes", 5000), ("structure", 1250)):
+            row = Row(f"mutants: {how} of {name}")
+            for seed in range(int(count * share)):
+                shutil.copy(good, changed)
+                if how == "bytes":
+                    mutate_bytes(changed, seed)
+                else:
+                    structures.mutate(changed, seed, handmade.sign if good == vectors else None)
+                pair = (changed, sound) if good == vectors else (vectors, changed)
+                start = time.monotonic()
+                found = outcome(*pair, right if how == "bytes" else ())
+                sound_end = found in ("refused", "judged")
+                row.see(
+                    found if sound_end else "otherwise",
+                    start,
+                    *([] if sound_end else [f"{seed}: {found}"]),
+                )
+            yield row
+
+
+def flips(folder: Path, share: float) -> Iterator[Row]:
+    """Flip one bit of each byte of a vector file: it is refused, or what is judged is the same."""
+    path = folder / "flipped.h5"
+    handmade.write_handmade(path)
+    raw = path.read_bytes()
+    whole = open_vectors(path)
+    digests = whole.content_sha256, whole.tolerance_sha256
+    row = Row("flips: a bit of each byte of a vector file")
+    for at in range(0, len(raw), max(1, round(1 / share))):
+        flipped = bytearray(raw)
+        flipped[at] ^= 1 << at % 8
+        path.write_bytes(flipped)
         start = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            found = [_told(row) for row in import_module(f"robustness.{name}").rows(Path(folder))]
-        kept[name] = {
-            "rows": [asdict(row) for row in found],
-            "minutes": (time.monotonic() - start) / 60,
-            "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-            "day": time.strftime("%Y-%m-%d"),
-        }
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-        PAGE.write_text(_page(kept))
+        try:
+            found = open_vectors(path)
+            found.verify_content()
+            same = (found.content_sha256, found.tolerance_sha256) == digests
+            row.see("the same", start, *([] if same else [f"byte {at}"]))
+        except VectorFileError:
+            row.see("refused", start)
+    yield row
 
 
-def _told(row: Row) -> Row:
-    print(
-        row.what, row.tried, row.ended, f"{row.seconds:.2f} s, {row.megabytes:.0f} MB", flush=True
-    )
-    for finding in row.findings:
-        print("   ", finding, flush=True)
-    return row
+# commands
 
 
-def _page(kept: dict[str, dict[str, object]]) -> str:
-    parts = [HEAD]
-    for name, title in CAMPAIGNS.items():
-        if name in kept:
-            parts.append(_section(name, title, kept[name]))
-    return "\n".join(parts)
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its status, what it wrote, and the megabytes that it took."""
+
+    status: int
+    out: str
+    err: str
+    megabytes: float
+    left: Sequence[str]
+
+    @property
+    def one_line(self) -> bool:
+        """Whether it was refused in one line."""
+        return self.status == 2 and self.err.startswith("grucible: ") and self.err.count("\n") == 1
 
 
-def _section(name: str, title: str, found: dict[str, object]) -> str:
-    rows = [Row(**row) for row in found["rows"]]  # type: ignore[attr-defined]
-    lines = [
-        f"## {title}",
-        "",
-        f"`python tests/robustness/run.py {name}`: {found['minutes']:.0f} min on {found['day']}, {found['machine']}.",
-        "",
-        "| | tried | ended | seconds | MB | findings |",
-        "| --- | ---: | --- | ---: | ---: | ---: |",
-    ]
-    for row in rows:
-        ended = ", ".join(f"{count:,} {how}" for how, count in sorted(row.ended.items()))
-        seconds, memory = f"{row.seconds:.3g}", f"{row.megabytes:.0f}" if row.megabytes else ""
-        lines.append(
-            f"| {row.what} | {row.tried:,} | {ended} | {seconds} | {memory} | {len(row.findings)} |"
+def run(
+    command: Sequence[str | Path], limit: float, kill: int = signal.SIGKILL, cwd: Path | None = None
+) -> Ended:
+    """Run a command, killed after `limit` seconds; what it leaves running is named, and killed."""
+    value = f"{os.getpid()}-{time.monotonic_ns()}"
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+            env={**os.environ, MARK: value}, start_new_session=True,
+        )  # fmt: skip
+        most, status, deadline = 0.0, None, time.monotonic() + limit
+        while status is None:
+            with contextlib.suppress(psutil.Error):
+                most = max(most, psutil.Process(process.pid).memory_info().rss / (1 << 20))
+            if time.monotonic() > deadline:
+                process.send_signal(kill)
+                deadline, kill = time.monotonic() + 20, signal.SIGKILL
+            time.sleep(0.01)
+            status = process.poll()
+        left = _left(value)
+        texts = [os.pread(stream.fileno(), 1 << 20, 0) for stream in (out, err)]
+    return Ended(status, *(text.decode("utf-8", "replace") for text in texts), most, left)
+
+
+def _left(value: str) -> list[str]:
+    """The processes of a command that are there 5 seconds after its end; they are killed."""
+    deadline = time.monotonic() + 5
+    while True:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == value:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        if not found or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    for process in found:
+        process.kill()
+    return [str(process) for process in found]
+
+
+FILE_BOMBS: dict[str, Callable[[Path], None]] = {
+    "a row of 8 GiB, compressed": damage.replace(damage.X, damage.zeros_bomb(8 << 30, 1, rows=1)),
+    "three rows of 250 MiB": damage.replace(damage.X, damage.zeros_bomb(250 << 20, 1, rows=3)),
+    "512 million ids": damage.replace(f"{damage.BLOCK}/id", damage.zeros_bomb(1 << 30, 1, "S2")),
+    "10^12 ids": damage.replace(
+        f"{damage.BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9")
+    ),
+    "20,000 blocks": damage.edit(
+        lambda file: [file.create_group(f"float32/{number:05}") for number in range(20_000)]
+    ),
+    "2,000 attributes of 30 KiB": damage.edit(
+        lambda file: [
+            file.attrs.create(f"x{n}", np.zeros(30 << 10, "u1")) for n in range(2_000)
+        ]
+    ),
+}  # fmt: skip
+_SPEC = (
+    "operator: openvino.GRUSequence-5\nabout: a bomb\ndtypes: [float32]\n"
+    "sizes: {{batch_size: 1, input_size: 1, hidden_size: 1, seq_length: 1}}\ncases:\n  - {}\n"
+)
+_HUNDRED = "[" + ", ".join(map(str, range(1, 101))) + "]"
+TEXT_BOMBS: dict[str, str] = {
+    "a product of 10^8": _SPEC.format(
+        "product: {direction: [forward], "
+        + ", ".join(f"{n}: {_HUNDRED}" for n in ("batch_size", "input_size", "hidden_size", "seq_length"))
+        + "}"
+    ),
+    "a list of 100,000": _SPEC.format("list: [" + "{direction: forward}, " * 100_000 + "]"),
+    "an integer of a million digits": _SPEC.format(f"list: [{{clip: {'9' * 1_000_000}}}]"),
+    "lists 100,000 deep": "operator: " + "[" * 100_000,
+    "a billion laughs": "a: &a [x, x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]\n",
+    "4 MB of colons": ":" * (4 << 20),
+    "200,000 duplicate keys": "a: 1\n" * 200_000,
+}  # fmt: skip
+
+
+def bombs(folder: Path, _: float) -> Iterator[Row]:
+    """Small inputs that would take gigabytes or minutes if what they claim were believed."""
+    path, spec, none = folder / "bomb.h5", folder / "spec.yaml", folder / "none"
+    none.mkdir()
+    tried: list[tuple[str, list[list[str | Path]]]] = []
+    for what in FILE_BOMBS:
+        tried.append(
+            (what, [["check", path, "--outputs", none], ["show", path, "*"], ["score", path]])
         )
-    lines += ["", f"In all {sum(row.tried for row in rows):,}.", ""]
-    lines += [f"- {finding}" for row in rows for finding in row.findings]
-    return "\n".join(lines)
+    for what in TEXT_BOMBS:
+        expect: list[str | Path] = ["check", "--runtime", "x", "--expect", spec]
+        tried.append((what, [["cases", spec], ["gen", spec, "-o", folder / "out"], expect]))
+    for what, commands in tried:
+        row = Row(f"bombs: {what}")
+        if what in FILE_BOMBS:
+            handmade.write_handmade(path)
+            FILE_BOMBS[what](path)
+        else:
+            spec.write_text(TEXT_BOMBS[what])
+        for command in commands:
+            start = time.monotonic()
+            found = run([*GRUCIBLE, *command], 60)
+            row.see("refused" if found.one_line else f"status {found.status}", start)
+            if not found.one_line and found.status != 0:
+                row.findings.append(f"{command[0]}: status {found.status}: {found.err[-200:]}")
+            took = time.monotonic() - start
+            if took > MOST_SECONDS or found.megabytes > MOST_MEGABYTES:
+                row.findings.append(f"{command[0]}: {took:.1f} s, {found.megabytes:.0f} MB")
+        yield row
+
+
+def kills(folder: Path, _: float) -> Iterator[Row]:
+    """Kill commands at random moments: no file is torn, nothing runs on, and a later run makes all whole."""
+    draw = random.Random(14)
+    select = ["--select", "openvino.GRUCell-3/core/*"]
+    (folder / "slow.py").write_text(
+        "import time\ndef run(q):\n    time.sleep(0.01)\n    return {}\n"
+    )
+    commands: dict[str, list[str | Path]] = {
+        "gen": ["gen", *select, "--jobs", "2", "-o"],
+        "run": ["run", "--runtime", f"{folder / 'slow.py'}:run", *select, "-o"],
+    }
+    for name, command in commands.items():
+        row = Row(f"kills: {name}")
+        for turn in range(16):
+            number = (signal.SIGTERM, signal.SIGKILL, signal.SIGINT)[turn % 3]
+            out, start = folder / f"{name}{turn // 4}", time.monotonic()
+            found = run([*GRUCIBLE, *command, out], draw.uniform(0.3, 3), number)
+            torn = _torn(out) if name == "gen" else []
+            traceback = ["a traceback"] if "Traceback" in found.err else []
+            row.see(f"status {found.status}", start, *torn, *traceback, *found.left)
+        if name == "gen" and run([*GRUCIBLE, *command, out], 300).status:
+            row.findings.append("a later run fails")
+        yield row
+
+
+def _torn(folder: Path) -> list[str]:
+    try:
+        for file in open_set(folder).files if list(folder.rglob("*.h5")) else ():
+            file.verify_content()
+    except GrucibleError as error:
+        return [f"torn: {error}"]
+    return []
+
+
+ZERO = "return {'Ho': __import__('numpy').zeros((2, 2), 'f4')}"
+MODULES = {
+    "syntax": "def run(:",
+    "raises": "raise ValueError('no\\n\\x1b[2Jmodule')",
+    "interrupts": "raise KeyboardInterrupt",
+    "exits": "import sys; sys.exit(0)",
+    "exits_hard": "import os; os._exit(0)",
+    "aborts": "import os; os.abort()",
+    "shouts": "import os\nwhile True: os.write(2, b'x' * 4096)",
+    "no_run": "walk = 3",
+    "a_number": "run = 3",
+    "imports_itself": "from grucible.check.observed.serve import serve; serve(__file__ + ':run')",
+    "speaks": "import os\nfor n in range(3, 64):\n    try: os.write(n, b'grucible 1\\nend\\nok\\nend\\n' * 9)\n"
+    f"    except OSError: pass\ndef run(q): {ZERO}",
+    "closes": f"import os; os.closerange(3, 999)\ndef run(q): {ZERO}",
+    "no_arguments": "def run(): pass",
+    "generates": "def run(q): yield q",
+    "version_raises": f"class R:\n    version = property(lambda s: 1 / 0)\n    def __call__(self, q): {ZERO}\nrun = R()",
+    "all_attributes": "class R:\n    def __getattr__(self, name): raise SystemExit(0)\nrun = R()",
+    "no_modules": f"import sys\nsys.modules.clear()\ndef run(q): {ZERO}",
+    "hangs_at_exit": f"import atexit, time\natexit.register(time.sleep, 600)\ndef run(q): {ZERO}",
+    "no_memory": f"import resource\nresource.setrlimit(resource.RLIMIT_AS, (1, 1))\ndef run(q): {ZERO}",
+    "forks": f"import os\nfor _ in range(4): os.fork()\ndef run(q): {ZERO}",
+}  # fmt: skip
+"""Modules that misbehave when they are imported or called; no answer of theirs is right."""
+HONEST = ("prints", "big_endian", "returns_less", "flood_of_complaints")
+"""Those whose answers are right, or of one output the one that is asked for."""
+
+
+def hostile(folder: Path, _: float) -> Iterator[Row]:
+    """Runtimes that crash, hang and lie: none of them conforms, and the judge ends in time."""
+    package = types.ModuleType("grucible_check_tests")  # of a package without a name
+    package.__path__ = [str(CHECK)]
+    sys.modules[package.__name__] = package
+    made = import_module(f"{package.__name__}.made")
+    cell = folder / "cell.h5"
+    made.write_vectors(cell, made.make_block(made.NAMES))
+    runtimes: dict[str, list[tuple[str, str]]] = {"modules": [], "misbehaving": []}
+    for name, text in MODULES.items():
+        (folder / f"{name}.py").write_text(text)
+        runtimes["modules"].append((name, f"{folder / name}.py:run"))
+    for name, value in runpy.run_path(str(CHECK / "misbehaving.py")).items():
+        if getattr(value, "__qualname__", "").startswith("on_bad_cases.") or name == "prints":
+            runtimes["misbehaving"].append((name, f"{CHECK / 'misbehaving.py'}:{name}"))
+    for kind, several in runtimes.items():
+        row = Row(f"hostile: {kind}")
+        for name, runtime in several:
+            start = time.monotonic()
+            command = [*GRUCIBLE, "check", cell, "--runtime", runtime, "--timeout", "2"]
+            found = run(command, 60, cwd=folder)
+            wrong = [f"left running: {one}" for one in found.left]
+            if found.status not in (0, 1, 2) or "\nTraceback" in f"\n{found.err}":
+                wrong.append(f"status {found.status}: {found.err[-200:]}")
+            if re.match(r"conforms(?! where)", found.out) and name not in HONEST:
+                wrong.append("conforms")
+            row.see(f"status {found.status}", start, *(f"{name}: {one}" for one in wrong))
+        yield row
+
+
+CAMPAIGNS: dict[str, Callable[[Path, float], Iterator[Row]]] = {
+    "mutants": mutants, "flips": flips, "bombs": bombs, "kills": kills, "hostile": hostile,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run campaigns and print what they found."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
+    parser.add_argument("--share", type=float, default=1.0)
+    given = parser.parse_args()
+    print("| what | tried | ended | seconds | findings |\n| --- | ---: | --- | ---: | ---: |")
+    found: list[str] = []
+    for name in given.names or CAMPAIGNS:
+        with tempfile.TemporaryDirectory() as folder:
+            for row in CAMPAIGNS[name](Path(folder), given.share):
+                how = ", ".join(f"{count:,} {how}" for how, count in sorted(row.ended.items()))
+                print(
+                    f"| {row.what} | {row.ended.total():,} | {how} | {row.seconds:.2g} | {len(row.findings)} |",
+                    flush=True,
+                )
+                found += [f"{row.what}: {one}" for one in row.findings]
+    print("".join(f"\n- {one}" for one in found))
+    sys.exit(1 if found else 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
