@@ -118,7 +118,8 @@ def check_command(
                         opened, source(opened), demand, interruptible=True, advance=progress.advance
                     )
             report = replace(report, asked=runtime or "", outputs=str(outputs or ""))
-            found.append(finish(report, vectors, select))
+            found.append(report)  # which stands where the list cannot be written
+            found[-1] = finish(report, vectors, select)
             if report.interrupted:
                 raise SystemExit(interruption_status())
     raise SystemExit(max(report.exit_status for report in found))
