@@ -91,7 +91,7 @@ def is_coarse(row: Row) -> bool:
 
 
 def _section(title: str, rows: Sequence[Row], say: Callable[[Row], str]) -> Iterator[str]:
-    """Yield rows by operator, those together of which the same is said but for numbers and dtypes."""
+    """Yield rows by operator, like ones together but for numbers and dtypes."""
 
     def key(row: Row) -> str:
         return say(row) if row.status in ("right", "wrong") else mask(say(row))

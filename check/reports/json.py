@@ -20,12 +20,12 @@ _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
 
 def report_json(report: Report) -> str:
-    """The report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
+    """Return the report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
     return format_json(report_value(report))
 
 
 def report_value(report: Report) -> dict[str, Any]:
-    """The report as plain data."""
+    """Return the report as plain data."""
     deciding = [result for result in report.results if result.decides]
     return {
         "grucible_report": 3,
@@ -141,8 +141,8 @@ def _use(use: Use) -> dict[str, Any]:
 
 
 def refusal_value(one: Refusal) -> dict[str, Any]:
-    """What became of an invalid question, as JSON has it."""
-    told = asdict(one)
-    del told["answered"]  # the outcome says enough
-    told["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
-    return told
+    """Return an invalid question with its outcome, as JSON has it."""
+    value = asdict(one)
+    del value["answered"]  # the outcome says enough
+    value["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
+    return value

@@ -53,7 +53,7 @@ def _several(wanted: str, matching: Sequence[str]) -> GrucibleError:
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
-    """The lines of `grucible show`."""
+    """Yield the lines of `grucible show`."""
     if vectors is None and names_invalid(wanted):
         yield from _invalid_lines(_find_invalid(wanted), full)
         return
@@ -67,7 +67,7 @@ def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
 
 
 def _find_invalid(wanted: str) -> InvalidQuestion:
-    """The one invalid question whose id is, or matches, `wanted`."""
+    """Return the one invalid question whose id is, or matches, `wanted`."""
     found = list(invalid_questions(select=(wanted,)))
     if not found:
         raise GrucibleError(
@@ -79,7 +79,7 @@ def _find_invalid(wanted: str) -> InvalidQuestion:
 
 
 def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
-    """What an invalid question asks, and why it must be refused."""
+    """Yield what an invalid question asks, and why it must be refused."""
     question = one.question
     operator = OPERATORS[question.operator]
     yield one.id
@@ -95,7 +95,7 @@ def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
 
 
 def case_lines(case: Case, full: bool) -> Iterator[str]:
-    """What a case asks, and its answers."""
+    """Yield what a case asks, and its answers."""
     yield from asked_lines(case, full)
     yield from _arrays("expected outputs (exact, rounded once)", case.answer.outputs, full)
     yield from _tolerances(case)
@@ -106,7 +106,7 @@ def case_lines(case: Case, full: bool) -> Iterator[str]:
 
 
 def asked_lines(case: Case, full: bool) -> Iterator[str]:
-    """What a case asks."""
+    """Yield what a case asks."""
     operator = OPERATORS[case.operator]
     yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
     yield f"  {operator.source}"
@@ -142,7 +142,7 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
 
 
 def _tolerances(case: Case) -> Iterator[str]:
-    """The range of the tolerances in each class, where they are no padding."""
+    """Yield the range of the tolerances in each class, where they are no padding."""
     yield ""
     yield "tolerances, by class of arithmetic: least, median, largest"
     for one in CLASSES[case.dtype]:
@@ -154,7 +154,7 @@ def _tolerances(case: Case) -> Iterator[str]:
 
 
 def _caught(block: Block) -> Iterator[str]:
-    """The misreadings that the case of a block of one catches; why they are not there, if it is too large."""
+    """Yield the misreadings that the case of a block of one catches, if it is small enough."""
     if too_large(block.question(0)):
         yield ""
         yield "which misreadings it catches is not computed: it is too large for that"
