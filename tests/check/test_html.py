@@ -14,7 +14,7 @@ import pytest
 
 from grucible import verify
 from grucible.check.judging.criterion import Demanded
-from grucible.check.judging.growth import Growth, step_errors
+from grucible.check.judging.growth import step_errors
 from grucible.check.reports.findings import how_far_off
 from grucible.check.reports.html import data as details_module
 from grucible.check.reports.html.data import details, short_ratio
@@ -156,19 +156,6 @@ def test_a_failing_case_has_every_element() -> None:
     assert y["axes"] == ["batch_size", "num_directions", "seq_length", "hidden_size"]
 
 
-def test_of_many_failures_the_plainest_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = wrong_report()
-    monkeypatch.setattr(details_module, "TOGETHER", 1)
-    everything = details(report)
-    failed = [r for r in report.results if r.verdict == "failed" and r.decides]
-    assert (len(everything.places), everything.left_out) == (len(failed), 0)
-    most = sum(map(len, everything.chunks[:3]))
-    some = details(report, most)
-    assert (len(some.places), some.left_out) == (3, len(failed) - 3)
-    assert list(some.places) == list(everything.places)[:3]
-    assert {case.split("/")[2] for case in some.places} == {"float16", "float32", "float64"}
-
-
 def test_the_plainest_failing_cases_have_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(details_module, "MOST_TRACED", 2)
     monkeypatch.setattr(details_module, "TOGETHER", 1)
@@ -295,20 +282,3 @@ def test_steps_are_counted_in_the_order_of_processing() -> None:
     assert np.isnan(errors[:, 2]).all()
     _, cell = make_block(["a"])
     assert step_errors(cell, cell.answer.outputs, criterion, None) is None
-
-
-def test_growth_counts_what_is_there() -> None:
-    growth = Growth()
-    nothing = np.nan
-    errors = np.array([[0.5, 2.0, nothing], [0.01, 0.02, 3e4], [0.02, 200.0, np.inf]])
-    growth.see(errors, np.array([True, True, False]))
-    growth.see(np.array([[0.0, 0.0, 0.0, 0.0]]), np.array([True]))
-    assert growth.cases(passed=True) == [3, 3, 2, 1]
-    assert growth.cases(passed=False) == [1, 1, 1, 0]
-    worst = growth.quantile(1.0, passed=True)
-    step = 10 ** (1 / 8)
-    for told, true in zip(worst, (0.5, 2.0, 3e4), strict=False):
-        assert true <= told <= true * step * 1.0001  # type: ignore[operator]
-    assert worst[3] == 1e-4  # and less
-    assert 0.01 <= growth.quantile(0.5, passed=True)[0] <= 0.01 * step  # type: ignore[operator]
-    assert growth.quantile(0.5, passed=False)[3] is None
