@@ -32,7 +32,7 @@ AREAS = {
     "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate vacuity error_bounds clips exact"
     " readings trace tolerances oracle onnx_oracle bnnsgraph_oracle format_page",
     "reading": "vectors vectors/hdf5: writer reader digest between hostile seal selected each_case_once not_read"
-    " format_2 format_page links odd_ids large_files",
+    " format_2 format_page links odd_ids large_files outputs",
     "judging": "check/judging check/judging.py check/verdict.py: compare tolerance holding nonportable"
     " impossible_expectations reach infinite_tolerances verdict demanded expecting expectations one_reading"
     " one_case grade",
