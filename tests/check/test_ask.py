@@ -75,7 +75,6 @@ def found(command: Command, vectors: Path, answered: Path) -> dict[str, tuple[st
     return {name_of(case["id"]): (case["verdict"], case["message"]) for case in cases}
 
 
-@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("name", "select"), [("gru.mjs", "openvino.GRU*/core/float??/*"), ("gru.c", "")]
 )

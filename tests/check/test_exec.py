@@ -51,7 +51,6 @@ def in_c(tmp_path: Path) -> str:
     return built("gru.c", (EXAMPLES / "gru.c").read_text(), tmp_path)
 
 
-@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_conforms(name: str, tmp_path: Path, command: Command) -> None:
     runtime = built(name, (EXAMPLES / name).read_text(), tmp_path)
@@ -105,7 +104,6 @@ SAID = {
 }
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize(("name", "bug"), [*((name, "z") for name in NAMES), ("gru.c", "lbr")])
 def test_a_bug_in_one_is_diagnosed(name: str, bug: str, tmp_path: Path, command: Command) -> None:
     source, (right, wrong) = (EXAMPLES / name).read_text(), BUGS[name][bug]

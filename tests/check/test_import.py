@@ -32,7 +32,6 @@ def digests(path: Path) -> tuple[str, str]:
         return vectors.content_sha256, vectors.tolerance_sha256
 
 
-@pytest.mark.rows(2)
 @pytest.mark.parametrize("relative", [CELL, "bnnsgraph/gru/core.h5"])
 def test_what_was_exported_comes_back_whole(
     relative: str, tmp_path: Path, command: Command
@@ -47,7 +46,6 @@ def test_what_was_exported_comes_back_whole(
     assert line.startswith(digests(CORE / relative)[0][:16])
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("layout", "select"),
     [

@@ -63,7 +63,6 @@ def touched(mistake: str) -> set[str]:
     return found
 
 
-@pytest.mark.rows(3)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
     report = verify(runtime=MISTAKES[mistake], select=TWO, diagnosis=False)

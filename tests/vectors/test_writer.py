@@ -70,9 +70,10 @@ def written_again(source: Path, path: Path, rows: int) -> None:
                 writer.write(key, start, block.read(start, start + rows))
 
 
-@pytest.mark.rows(5)
-@pytest.mark.parametrize("rows", [1, 7, 1000])
-@pytest.mark.parametrize("relative", ["openvino/gru_cell/core.h5", "openvino/gru_sequence/core.h5"])
+@pytest.mark.parametrize(
+    ("relative", "rows"),
+    [("openvino/gru_cell/core.h5", 7), ("openvino/gru_sequence/core.h5", 1000)],
+)
 def test_read_and_written_again_is_the_same(relative: str, rows: int, tmp_path: Path) -> None:
     again = tmp_path / "again.h5"
     written_again(CORE / relative, again, rows)
