@@ -204,7 +204,7 @@ def _write(file: BinaryIO, tree: Tree) -> None:
 
 
 def _read(place: Path) -> Tree:
-    """The tree that was written to a file; its arrays stay in that."""
+    """Return the tree that was written to a file; its arrays stay in that."""
     data: np.ndarray[Any, np.dtype[np.uint8]] = (
         np.fromfile(place, np.uint8)  # what is mapped cannot be removed
         if sys.platform == "win32"

@@ -87,7 +87,7 @@ class Block:
         return frozenset(named - self.answer.outputs.keys())
 
     def question(self, row: int) -> Question:
-        """The question of case `row`; its inputs are views of the block's."""
+        """Return the question of case `row`; its inputs are views of the block's."""
         return Question(
             self.ids[row],
             self.operator,
@@ -98,7 +98,7 @@ class Block:
         )
 
     def questions(self) -> Iterator[Question]:
-        """The questions of the block, in order."""
+        """Return the questions of the block, in order."""
         return (self.question(row) for row in range(len(self)))
 
     def case(self, row: int) -> Case:
@@ -107,11 +107,11 @@ class Block:
         return Case(self.question(row), self.tier, answers)
 
     def cases(self) -> Iterator[Case]:
-        """The cases of the block, in order."""
+        """Return the cases of the block, in order."""
         return (self.case(row) for row in range(len(self)))
 
     def rows(self, keep: Array) -> Block:
-        """The block of the rows where `keep` (a boolean mask or an index array) says so."""
+        """Return the block of the rows where `keep` (a boolean mask or an index array) says so."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         return replace(
             self,
@@ -123,7 +123,7 @@ class Block:
 
 
 def block_of(case: Case) -> Block:
-    """The block of one case alone, by which it is judged; its arrays are views of the case's."""
+    """Return the block of one case alone, by which it is judged; its arrays are views of the case's."""
 
     def one(arrays: Mapping[str, Array]) -> Arrays:
         return {name: array[None] for name, array in arrays.items()}
@@ -139,7 +139,7 @@ def block_of(case: Case) -> Block:
 
 
 def canonical_json(given: Mapping[str, Any]) -> str:
-    """The attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
+    """Return the attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
     return json.dumps(
         {name: "inf" if value == math.inf else value for name, value in given.items()},
         sort_keys=True,
@@ -151,7 +151,7 @@ def canonical_json(given: Mapping[str, Any]) -> str:
 def attributes_from_json(
     text: str, operator: Operator, *, as_written: bool = False
 ) -> dict[str, Any]:
-    """The inverse of `canonical_json`; ValueError for anything else, in one sentence.
+    """Return the inverse of `canonical_json`; ValueError for anything else, in one sentence.
 
     `as_written` are attributes that people write: a value may stand there as its specification writes it too.
     """

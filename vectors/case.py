@@ -36,13 +36,13 @@ class Answer:
         return f"<Answer {shapes(self.outputs)}>"
 
     def copied(self) -> Answer:
-        """An answer of the same values in arrays of its own, which are to be read only."""
+        """Return an answer of the same values in arrays of its own, which are to be read only."""
         return Answer(
             _copies(self.outputs), {name: _copies(some) for name, some in self.tolerances.items()}
         )
 
     def rows(self, which: int | Array) -> Answer:
-        """The answer of one of the stacked cases, or of several."""
+        """Return the answer of one of the stacked cases, or of several."""
         return Answer(
             rows_of(self.outputs, which),
             {name: rows_of(limits, which) for name, limits in self.tolerances.items()},
@@ -57,7 +57,7 @@ def _copies(arrays: Arrays) -> Arrays:
 
 
 def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
-    """Some rows of stacked arrays."""
+    """Return some rows of stacked arrays."""
     return {name: array[which] for name, array in arrays.items()}
 
 

@@ -10,7 +10,7 @@ from ..cases.dtypes import Array
 def difference(observed: Array, expected: Array) -> Array:
     """|observed - expected| of each element, in float64.
 
-    There is none between NaN and NaN, nor between the same infinities; any other of theirs is infinite.
+    There is none between NaN and NaN, nor between the same infinities; any other is infinite.
     Both are float64 arrays, or broadcast.
     """
     with np.errstate(invalid="ignore", over="ignore"):

@@ -29,7 +29,7 @@ Datasets = Iterator[tuple[str, Stored]]
 
 
 def blocks_of(root: Folder) -> dict[str, Folder]:
-    """The blocks of a file by their paths `<dtype>/<block>`, ascending; nothing in them is looked at."""
+    """Return the blocks of a file by their paths `<dtype>/<block>`, ascending."""
     found = {
         f"{dtype}/{name}": block
         for dtype in root.names
@@ -40,7 +40,7 @@ def blocks_of(root: Folder) -> dict[str, Folder]:
 
 
 def content_datasets(block: Folder) -> Datasets:
-    """The datasets of a block that `content_sha256` covers, with their paths in it, in its order."""
+    """Return the datasets of a block that `content_sha256` covers, with their paths in it, in its order."""
     for name in ("attributes", "id"):
         yield name, block.dataset(name)
     for name in ("inputs", "outputs"):
@@ -53,7 +53,7 @@ def content_datasets(block: Folder) -> Datasets:
 
 
 def tolerance_datasets(block: Folder) -> Datasets:
-    """The datasets of a block that `tolerance_sha256` covers, with their paths in it, in its order."""
+    """Return the datasets of a block that `tolerance_sha256` covers, with their paths in it, in its order."""
     above = {"": block}
     if "readings" in block:
         for name, reading in block.group("readings").groups().items():

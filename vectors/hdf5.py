@@ -60,7 +60,7 @@ class Stored:
         return np.array(self.array[start:stop])
 
     def texts(self) -> list[str]:
-        """The rows of a list of texts. Raises VectorFileError for other data."""
+        """Return the rows of a list of texts. Raises VectorFileError for other data."""
         if self.dtype != "text" or len(self.shape) != 1:
             raise VectorFileError(f"{self.where}: is not a list of texts")
         rows = self.array.tolist()
@@ -85,12 +85,12 @@ class Folder:
         return name in self._members
 
     def attribute(self, name: str) -> Value:
-        """A scalar attribute of the group; None where there is none."""
+        """Return a scalar attribute of the group; None where there is none."""
         value: Value = self._attributes.get(name)
         return value
 
     def group(self, name: str) -> Folder:
-        """The group `name`; VectorFileError if there is none."""
+        """Return the group `name`; VectorFileError if there is none."""
         found = self._member(name)
         if not isinstance(found, dict):
             raise VectorFileError(f"{self.where}/{name}: is not a group")
@@ -101,7 +101,7 @@ class Folder:
         return {name: self.group(name) for name in self.names}
 
     def dataset(self, name: str) -> Stored:
-        """The dataset `name`; VectorFileError if there is none that can be read."""
+        """Return the dataset `name`; VectorFileError if there is none that can be read."""
         found = self._member(name)
         if not isinstance(found, np.ndarray):
             raise VectorFileError(f"{self.where}/{name}: is not a dataset")
@@ -143,7 +143,7 @@ def _opened(parser: Parser, path: Path, kind: str) -> Folder:
 
 
 def _parsed(parser: Parser, path: Path, kind: str) -> Tree:
-    """What a parser makes of a file; in this process of one that comes with the package."""
+    """Return what a parser makes of a file; in this process of one that comes with the package."""
     try:
         core = path.is_relative_to(CORE)
         place = str(path.absolute())  # the child has a working directory of its own
@@ -164,14 +164,16 @@ def read_attributes(path: str, kind: str) -> Tree:
 
 
 def read_file(path: str, kind: str) -> Tree:
-    """Parse a file: groups as `attributes` and `members`, datasets as arrays, and as a text why a member was
-    not read."""
+    """Parse a file: groups as `attributes` and `members`, datasets as arrays.
+
+    A text says why a member was not read.
+    """
     with _hdf5_file(path, kind) as file:
         return tree_of(file, outputs=kind == OUTPUTS)
 
 
 def tree_of(file: h5py.File, *, outputs: bool = False) -> Tree:
-    """The tree of an open file."""
+    """Return the tree of an open file."""
     root = h5py.h5o.open(file.id, b"/")
     return _Reading(MOST_BYTES + MOST_TIMES * file.id.get_filesize(), outputs).group(root, ())
 
@@ -208,7 +210,7 @@ class _Reading:
         self._left, self._outputs = left, outputs
 
     def group(self, group: Any, path: tuple[str, ...]) -> Tree:
-        """A group at a path, or why it is not read."""
+        """Return a group at a path, or why it is not read."""
         links: list[tuple[bytes, int]] = []
 
         def list_one(name: bytes, link: Any) -> bool | None:
@@ -244,7 +246,7 @@ class _Reading:
         return "is neither a group nor a dataset"
 
     def _dataset(self, data: Any) -> Array | str:
-        """The array of a dataset, in the machine's byte order, or why it is not read."""
+        """Return the array of a dataset, in the machine's byte order, or why it is not read."""
         if why := _not_whole(data):
             return why
         shape, dtype = data.shape, data.dtype
@@ -276,7 +278,7 @@ def _not_whole(data: Any) -> str:
     """Why a dataset does not hold all its data, in this file; "" where it does.
 
     What was never written reads as the fill value. Where there is none, the HDF5 library leaves in an array
-    what memory held.
+    what was in memory.
     """
     creation, space = data.get_create_plist(), data.get_space()
     layout = creation.get_layout()
@@ -298,20 +300,20 @@ def _not_whole(data: Any) -> str:
 
 
 def _attributes(node: Any) -> dict[str, Value]:
-    """The scalar attributes of something with a low-level id, texts and numbers."""
+    """Return the scalar attributes of something with a low-level id, texts and numbers."""
     found: dict[str, Value] = {}
     for index in range(min(_MOST_ATTRIBUTES, h5py.h5a.get_num_attrs(node))):
-        held = h5py.h5a.open(node, index=index)
-        space, kind = held.get_space(), held.get_type()
+        stored = h5py.h5a.open(node, index=index)
+        space, kind = stored.get_space(), stored.get_type()
         scalar = space.get_simple_extent_type() == h5py.h5s.SCALAR
         if not scalar or kind.get_size() > _MOST_ATTRIBUTE_BYTES:
             continue
-        dtype = held.dtype
+        dtype = stored.dtype
         array: Array = np.empty((), dtype)
         if dtype.kind in "fiuSO":
-            held.read(array)
+            stored.read(array)
             value = array.item()
             value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
             if isinstance(value, (str, int, float)):
-                found[held.name.decode("utf-8", "replace")] = value
+                found[stored.name.decode("utf-8", "replace")] = value
     return found

@@ -29,7 +29,7 @@ def published_tolerances() -> dict[str, str]:
 
 @cache
 def published_pairs() -> frozenset[tuple[str, str]]:
-    """The digests of content and of tolerances of each published file."""
+    """Return the digests of content and of tolerances of each published file."""
     tolerances = _digests(TOLERANCES)
     return frozenset((digest, tolerances[name]) for name, digest in published_digests().items())
 

@@ -67,7 +67,7 @@ class VectorFile:
         return found
 
     def ids(self, select: Sequence[str] = ()) -> dict[str, list[str]]:
-        """The ids of every block that holds one which `select` matches, by path, ascending.
+        """Return the ids of every block that holds one which `select` matches, by path, ascending.
 
         Only blocks of dtypes that `select` can match are looked at. Raises VectorFileError for an id that
         stands in two of them.
@@ -89,11 +89,11 @@ class VectorFile:
         return found
 
     def blocks(self, select: Sequence[str] = ()) -> Iterator[StoredBlock]:
-        """The blocks that hold a case which `select` matches, each checked whole."""
+        """Return the blocks that hold a case which `select` matches, each checked whole."""
         return (self.block(path) for path in self.ids(select))
 
     def block(self, path: str) -> StoredBlock:
-        """The block at `path`, checked against the operator's description."""
+        """Return the block at `path`, checked against the operator's description."""
         if path not in self._blocks:
             self._blocks[path] = open_block(
                 self.groups[path], path, OPERATORS[self.operator], self.theme, self._parsed

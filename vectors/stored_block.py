@@ -114,7 +114,7 @@ class StoredBlock:
                 yield rows, block if len(block) == len(rows) else block.rows(rows - first)
 
     def steps(self) -> Iterator[range]:
-        """The rows of each slice."""
+        """Return the rows of each slice."""
         row = sum(stored.row_bytes for stored in self.inputs.values())
         row += sum(stored.row_bytes for stored in self.answers.values())
         step = max(1, SLICE_BYTES // max(1, row))
@@ -207,7 +207,7 @@ def _sizes(group: Folder, operator: Operator) -> dict[str, int]:
 def _given(
     group: Folder, ids: Sequence[str], operator: Operator, parsed: Parsed
 ) -> list[dict[str, Any]]:
-    """The attributes that each case of a block writes out; equal ones are one object."""
+    """Return the attributes that each case of a block writes out; equal ones are one object."""
     texts = group.dataset("attributes").texts()
     if len(texts) != len(ids):
         raise VectorFileError(f"{group.where}: {_NOT_ROWS}")
@@ -221,7 +221,7 @@ def _given(
 
 
 def _reading(group_name: str, operator: Operator, where: str) -> ReadingNames:
-    """The readings that a group is named after, each of a point that the operator's owner leaves open."""
+    """Return the readings that a group is named after, each of a point that the owner leaves open."""
     names = tuple(group_name.split(TOGETHER))
     known = [name for name, one in READINGS.items() if operator.owner in one.owners]
     if names != tuple(name for name in known if name in names):
@@ -260,8 +260,10 @@ def _check_lengths(
 
 @dataclass(frozen=True)
 class _Tensors:
-    """What the tensors of a block must be: those of `operator`, in the forms that `attributes` ask for, of
-    these sizes, with `rows` rows."""
+    """What the tensors of a block must be.
+
+    They are those of `operator`, in the forms that `attributes` ask for, of these sizes, with `rows` rows.
+    """
 
     operator: Operator
     dtype: str
@@ -298,7 +300,7 @@ class _Tensors:
                 )
 
     def answer(self, group: Folder) -> StoredAnswer:
-        """The outputs and tolerances below `group`."""
+        """Return the outputs and tolerances below `group`."""
         outputs = self.folder(group, "outputs", self.operator.outputs)
         there = [tensor for tensor in self.operator.outputs if tensor.name in outputs]
         classes = group.group("tolerance").groups()
@@ -307,7 +309,7 @@ class _Tensors:
         )
 
     def folder(self, parent: Folder, name: str, wanted: Sequence[Tensor]) -> dict[str, Stored]:
-        """The tensors in the group `name`, those that must be there and those that are."""
+        """Return the tensors in the group `name`, those that must be there and those that are."""
         inside = parent.group(name)
         self._check_names(inside, wanted)
         stored = {}
@@ -320,7 +322,7 @@ class _Tensors:
         return stored
 
     def _limits(self, arrays: Folder, outputs: Sequence[Tensor]) -> dict[str, Stored]:
-        """The tolerances of one class, one dataset for each of the outputs."""
+        """Return the tolerances of one class, one dataset for each of the outputs."""
         self._check_names(arrays, self.operator.outputs)
         stored = {}
         for tensor in outputs:

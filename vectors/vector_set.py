@@ -99,20 +99,20 @@ class VectorSet:
         }
 
     def blocks(self) -> Iterator[tuple[VectorFile, StoredBlock]]:
-        """The blocks that hold a selected case, verified file by file against their digests."""
+        """Return the blocks that hold a selected case, verified file by file against their digests."""
         for file, blocks in self.wanted:
             file.verify_content(blocks)
             for path in blocks:
                 yield file, file.block(path)
 
     def slices(self, *, inputs: bool = True) -> Iterator[Rows]:
-        """The selected cases in slices of blocks, verified; without `inputs`, they have none."""
+        """Return the selected cases in slices of blocks, verified; without `inputs`, they have none."""
         for file, stored in self.blocks():
             for rows, block in stored.selected(self.select, inputs=inputs):
                 yield Rows(file, stored, rows, block)
 
     def one(self, case_id: str) -> Rows:
-        """A selected case, verified, as a block of its own. Raises KeyError for any other id."""
+        """Return a selected case, verified, as a block of its own. Raises KeyError for any other id."""
         file, path, row = self._places[case_id]
         file.verify_content([path])
         stored = file.block(path)
@@ -150,7 +150,7 @@ def load_vectors(
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
-    """The vector files at `root` with their relative paths, those of plain questions first."""
+    """Return the vector files at `root` with their relative paths, those of plain questions first."""
     try:
         root.stat()
     except PermissionError as error:

@@ -91,7 +91,7 @@ def new_vector_file(
     made_from: str,
     force: bool = False,
 ) -> Iterator[VectorWriter]:
-    """A vector file being written; it appears at `path`, whole, when the block ends without error.
+    """Return a vector file being written; it appears at `path`, whole, when the block ends without error.
 
     The ids of its cases begin with `<operator>/<theme>/`. `made_from` names everything the file was
     made from, so that a later `gen` can tell whether it

@@ -184,7 +184,7 @@ def write_suite(
 
 
 def _question(case: Tree) -> Question:
-    """The question of a case, in arrays of its own."""
+    """Return the question of a case, in arrays of its own."""
     operator = OPERATORS[case["operator"]]
     given = attributes_from_json(case["given"], operator)
     inputs = {name: np.array(array) for name, array in case["inputs"].items()}
@@ -192,8 +192,10 @@ def _question(case: Tree) -> Question:
 
 
 def _check_group(prefix: str, outputs: Path, *, expected: bool) -> None:
-    """Raise GrucibleError for a theme that is none, and where outputs stand beside vectors whose cases expect
-    nothing: they would be judged as if these cases expected them."""
+    """Raise GrucibleError for a theme that is none, and for outputs beside vectors that expect none.
+
+    They would be judged as if these cases expected them.
+    """
     if why := why_no_theme(prefix.rpartition("/")[2]):
         raise GrucibleError(f"{prefix}: {why}; rename the folder or file of the cases")
     if not expected and outputs.exists():
@@ -204,8 +206,10 @@ def _check_group(prefix: str, outputs: Path, *, expected: bool) -> None:
 
 
 def _check_each_once(out: Path, groups: Mapping[str, Sequence[Tree]]) -> None:
-    """Raise GrucibleError where vectors below the directory `out` hold one of the cases, but for those that
-    will be replaced: nothing could be done with both."""
+    """Raise GrucibleError where other vectors below the directory `out` hold one of the cases.
+
+    Files that will be replaced do not count.
+    """
     new = {case["id"] for cases in groups.values() for case in cases}
     replaced = {(out / f"{prefix}.h5").resolve() for prefix in groups}
     for file in files_below(out, ".h5"):
@@ -238,8 +242,10 @@ def check_place(out: Path) -> None:
 
 
 def outputs_place(out: Path) -> Path:
-    """Where the outputs that are expected of vectors at `out` stand: a file beside a file, a directory beside
-    a directory. Raises GrucibleError for the root directory."""
+    """Return the place of the outputs that are expected of vectors at `out`.
+
+    It is a file beside a file, a directory beside a directory. Raises GrucibleError for the root directory.
+    """
     if out.suffix == ".h5":
         return out.with_suffix(".outputs.h5")
     whole = out.resolve()
@@ -253,8 +259,7 @@ def _first(left_out: Counter[str]) -> str:
 
 
 def _write_expected(vectors: Path, outputs: Path, about: str, cases: Sequence[Tree]) -> None:
-    """Write what is expected of the cases as outputs: a case is an error where its expected outputs do not
-    fit, or are none."""
+    """Write what is expected of the cases as outputs; a case whose outputs do not fit is an error."""
     by_id: dict[str, Mapping[str, Array]] = {case["id"]: case["expected"] for case in cases}
     opened = open_vectors(vectors)
     with new_outputs_file(outputs, about, "") as writer:
@@ -267,7 +272,7 @@ def _write_expected(vectors: Path, outputs: Path, about: str, cases: Sequence[Tr
 
 
 def _observed(block: Block, expected: Iterable[Mapping[str, Array]]) -> Observed:
-    """What is expected of the cases of a block, as if a runtime had given it."""
+    """Return what is expected of the cases of a block, as if a runtime had given it."""
     status: list[Status] = []
     messages = []
     stacked = {name: np.zeros_like(array) for name, array in block.answer.outputs.items()}

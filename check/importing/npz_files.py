@@ -76,8 +76,10 @@ def read_npz(place: str) -> Tree:
 
 
 def question_of(file: Path, operator: str, attributes: str) -> Question:
-    """The question of the inputs in a file, which asks for all outputs. Raises GrucibleError where there is
-    none."""
+    """Return the question of the inputs in a file, which asks for all outputs.
+
+    Raises GrucibleError where there is none.
+    """
     asked = operator_named(operator)
     given = _given(f"--attributes {attributes}", asked, attributes)
     try:
@@ -97,7 +99,7 @@ def write_answer(path: Path, case: Case) -> None:
 def _asked(
     file: Path, operator: str | None, attributes: str | None
 ) -> tuple[Operator, dict[str, Any]]:
-    """The operator and attributes of a file: of the JSON beside it, else those given for all."""
+    """Return the operator and attributes of a file: of the JSON beside it, else those given for all."""
     beside, text = file.with_suffix(".json"), attributes or "{}"
     if beside.is_file():
         operator, text = _read_beside(beside)

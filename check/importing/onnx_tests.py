@@ -35,8 +35,10 @@ _SET = "test_data_set_"
 
 
 def read_onnx_tests(folder: str | None) -> Tree:
-    """Parse the GRU tests in and below a folder, or of the installed onnx package. Raises GrucibleError where
-    there is no model."""
+    """Parse the GRU tests in and below a folder, or of the installed onnx package.
+
+    Raises GrucibleError where there is no model.
+    """
     if folder is None:
         return collect(f"the node tests of onnx {onnx.__version__}", _of_package())
     root = Path(folder)
@@ -107,14 +109,14 @@ def _case(
 ) -> ForeignCase:
     """Make the case of a model and a data set. Raises NotAsked."""
     node = _gru(model)
-    held = _fed(model, node, inputs)
+    arrays = _fed(model, node, inputs)
     given: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.name in given:
             raise NotAsked(f"gives the attribute {attribute.name[:80]!r} twice")
         given[attribute.name] = _value(attribute)
     tensors = {
-        tensor.name: held[port]
+        tensor.name: arrays[port]
         for tensor, port in zip(GRU.inputs, node.input, strict=False)
         if port
     }
@@ -133,8 +135,8 @@ def _case(
     except QuestionError as error:
         raise NotAsked(str(error)) from None
     for port in model.graph.input:
-        if port.name in held:
-            _check_declared(port, held[port.name].shape, held[port.name].dtype)
+        if port.name in arrays:
+            _check_declared(port, arrays[port.name].shape, arrays[port.name].dtype)
     for port in model.graph.output:
         output = question.outputs[wanted[port.name]]
         _check_declared(port, output.shape, output.dtype)
@@ -147,11 +149,11 @@ def _case(
 
 
 def _fed(model: onnx.ModelProto, node: Any, inputs: Sequence[Array]) -> dict[str, Array]:
-    """The arrays of a model's inputs and initializers, by name. Raises NotAsked."""
+    """Return the arrays of a model's inputs and initializers, by name. Raises NotAsked."""
     for one in model.graph.initializer:
         _check_inside(one)
     known = {one.name for one in model.graph.initializer}
-    held = {
+    arrays = {
         one.name: numpy_helper.to_array(one)
         for one in model.graph.initializer
         if one.name in node.input
@@ -159,14 +161,14 @@ def _fed(model: onnx.ModelProto, node: Any, inputs: Sequence[Array]) -> dict[str
     fed = [port.name for port in model.graph.input if port.name not in known]
     if len(inputs) != len(fed):
         raise NotAsked(f"has {len(inputs)} inputs for {len(fed)} of the model")
-    held |= {port: _numbers(array) for port, array in zip(fed, inputs, strict=True)}
-    if any(port and port not in held for port in node.input):
+    arrays |= {port: _numbers(array) for port, array in zip(fed, inputs, strict=True)}
+    if any(port and port not in arrays for port in node.input):
         raise NotAsked("has an input that is neither fed nor an initializer")
-    return held
+    return arrays
 
 
 def _numbers(array: Any) -> Array:
-    """An array of a test. Raises NotAsked for one of texts, or for none."""
+    """Return an array of a test. Raises NotAsked for one of texts, or for none."""
     found = np.asarray(array)
     if found.dtype.kind not in "biufcV":
         raise NotAsked(f"has a tensor of {found.dtype}")
@@ -192,7 +194,7 @@ def _check_declared(port: Any, shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def _gru(model: onnx.ModelProto) -> Any:
-    """The one node of a model. Raises NotAsked."""
+    """Return the one node of a model. Raises NotAsked."""
     if model.functions:
         raise NotAsked("defines functions of its own")
     nodes = list(model.graph.node)
@@ -209,7 +211,7 @@ def _gru(model: onnx.ModelProto) -> Any:
 
 
 def _value(attribute: Any) -> Any:
-    """The value of an attribute, with texts in place of bytes."""
+    """Return the value of an attribute, with texts in place of bytes."""
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -219,7 +221,7 @@ def _value(attribute: Any) -> Any:
 
 
 def _tensors(folder: Path, kind: str) -> list[Array]:
-    """The tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set. Raises NotAsked for others."""
+    """Return the tensors `<kind>_0.pb`, `<kind>_1.pb` … of a data set. Raises NotAsked for others."""
     found = list(_numbered(folder, kind))
     if len(list(folder.glob(f"{kind}_*.pb"))) > len(found):
         raise NotAsked(f"has {kind}s that are not numbered from 0 on")

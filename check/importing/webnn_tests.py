@@ -167,14 +167,14 @@ def _read(found: Any, name: str, theme: str) -> ForeignCase:
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing that is wrong, with its place."""
+    """Return the first thing that is wrong, with its place."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))[:80] or "it"
     return f"{place}: {first['msg'].partition(' or instance of ')[0]}"
 
 
 def _case(test: Test, call: Call, theme: str) -> ForeignCase:
-    """The case of a call."""
+    """Return the case of a call."""
     taken, cell = _arguments(call), call.name == "gruCell"
     arrays = _arrays(test.graph.inputs, _names(call, taken))
     inputs = _inputs(arrays, taken.options.layout, cell=cell)
@@ -192,7 +192,7 @@ def _case(test: Test, call: Call, theme: str) -> ForeignCase:
 
 
 def _names(call: Call, taken: Arguments) -> dict[str, str]:
-    """What a call names the tensors that it takes, by their names in ONNX, its biases by W and R."""
+    """Return what a call names the tensors that it takes, by their names in ONNX, its biases by W and R."""
     options = taken.options
     names = {
         "X": taken.input,
@@ -206,7 +206,7 @@ def _names(call: Call, taken: Arguments) -> dict[str, str]:
 
 
 def _arguments(call: Call) -> Arguments:
-    """What is given to a call, each once. Raises NotAsked for what it does not take."""
+    """Return what is given to a call, each once. Raises NotAsked for what it does not take."""
     pairs = [pair for argument in call.arguments for pair in argument.items()]
     given = dict(pairs)
     if len(given) != len(pairs):
@@ -222,7 +222,7 @@ def _arguments(call: Call) -> Arguments:
 
 
 def _outputs(call: Call, taken: Arguments) -> dict[str, str]:
-    """What a call names its outputs, by their names in ONNX. Raises NotAsked for other than it has."""
+    """Return what a call names its outputs, by their names in ONNX. Raises NotAsked for other than it has."""
     names = ("Y_h", "Y") if taken.options.returnSequence else ("Y_h",)
     outputs = [call.outputs] if isinstance(call.outputs, str) else call.outputs
     if len(outputs) != len(names):
@@ -233,7 +233,7 @@ def _outputs(call: Call, taken: Arguments) -> dict[str, str]:
 
 
 def _given(taken: Arguments) -> dict[str, Any]:
-    """The attributes of ONNX GRU, all written out."""
+    """Return the attributes of ONNX GRU, all written out."""
     options = taken.options
     if unknown := set(options.activations) - set(_ONNX_ACTIVATIONS):
         raise NotAsked(f"has the activation {min(unknown)!r}")
@@ -247,7 +247,7 @@ def _given(taken: Arguments) -> dict[str, Any]:
 
 
 def _inputs(arrays: Arrays, layout: str, *, cell: bool) -> Arrays:
-    """The inputs of ONNX GRU; a cell is one step in one direction."""
+    """Return the inputs of ONNX GRU; a cell is one step in one direction."""
     axis = 0 if cell else 1
     found = {
         name: _gates(name, array, layout, axis) if name in _GATED else array
@@ -262,12 +262,12 @@ def _inputs(arrays: Arrays, layout: str, *, cell: bool) -> Arrays:
 
 
 def _of_one(arrays: Arrays) -> Arrays:
-    """The tensors of a cell with the axis that they have in a sequence."""
+    """Return the tensors of a cell with the axis that they have in a sequence."""
     return {name: array[None] for name, array in arrays.items()}
 
 
 def _gates(name: str, array: Array, layout: str, axis: int) -> Array:
-    """The parts z, r, n along `axis`, in this order."""
+    """Return the parts z, r, n along `axis`, in this order."""
     if array.ndim <= axis:
         raise ValueError(f"{_GATED[name]} of {array.ndim} axes; expected {axis + 1} or more")
     parts = np.split(array, 3, axis=axis)
@@ -275,7 +275,7 @@ def _gates(name: str, array: Array, layout: str, axis: int) -> Array:
 
 
 def _arrays(tensors: Mapping[str, WebnnTensor], names: Mapping[str, str]) -> Arrays:
-    """The tensors of these names; ValueError where their numbers do not fit."""
+    """Return the tensors of these names; ValueError where their numbers do not fit."""
     return {ours: _array(tensors[name]) for ours, name in names.items()}
 
 

@@ -41,8 +41,10 @@ SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class Exported:
-    """An export: the number of its cases, the SHA-256 of its SUMS, and by operator and reason the number of
-    cases that the format cannot say."""
+    """The number of cases of an export, and the SHA-256 of its SUMS.
+
+    `left_out` counts the cases that the format cannot say, by operator and reason.
+    """
 
     cases: int
     root_sha256: str
@@ -129,7 +131,7 @@ def check_place(out: Path) -> None:
 
 
 def _writer(layout: Layout) -> CaseLayout:
-    """The writer of a layout; those that need a runtime's package import it now."""
+    """Return the writer of a layout; those that need a runtime's package import it now."""
     if layout == "onnx":
         with needing("onnx", "onnx", "export --to onnx"):
             from . import onnx_model
@@ -148,7 +150,7 @@ def _writer(layout: Layout) -> CaseLayout:
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:
-    """The arrays of a case by the paths that vectors/FORMAT.md gives datasets in a block."""
+    """Return the arrays of a case by the paths that vectors/FORMAT.md gives datasets in a block."""
     found: dict[str, Array] = {}
     if contents != "answers":
         found |= {f"inputs/{name}": array for name, array in case.inputs.items()}

@@ -79,16 +79,22 @@ class Tensor(_Strict):
 
 
 class Place(Tensor):
-    """A tensor and where it is: in `file`, in C order and little-endian, from byte `offset` on (raw), under
-    its own path (npz), or as the file's format has it."""
+    """A tensor and where it is.
+
+    It is in `file`, in C order and little-endian, from byte `offset` on (raw), under its own path (npz), or
+    as the file's format has it.
+    """
 
     file: _File
     offset: Annotated[int, Field(ge=0, lt=2**60)] = 0
 
 
 class Entry(_Strict):
-    """A case. `attributes` are those written out, infinity as "inf"; `outputs` those that are asked for;
-    `tensors` are by the paths that vectors/FORMAT.md gives datasets in a block, such as `inputs/X`."""
+    """A case.
+
+    `attributes` are those written out, infinity as "inf"; `outputs` those that are asked for; `tensors` are
+    by the paths that vectors/FORMAT.md gives datasets in a block, such as `inputs/X`.
+    """
 
     id: Annotated[str, AfterValidator(_check_printable), Field(max_length=MOST_TEXT_WIDTH)]
     operator: Literal[tuple(OPERATORS)]  # type: ignore[valid-type]

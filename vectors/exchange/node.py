@@ -39,7 +39,7 @@ class Posing:
     """How a question becomes an ONNX model; by itself as an exporter writes one.
 
     `constants` names the inputs that are initializers: W, R and B. With `both_outputs` the model names Y and
-    Y_h whatever is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None is
+    Y_h, also where only one is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None is
     the first that has all of GRU for the dtype.
     """
 
@@ -82,7 +82,7 @@ class NodeType(NamedTuple):
         return f"opset{self.operator.rpartition('-')[2]}"
 
     def dynamic(self) -> NodeType:
-        """The same for any batch and number of steps: these dimensions are symbols."""
+        """Return the same for any batch and number of steps: these dimensions are symbols."""
         operator = OPERATORS[self.operator]
         attributes = operator.with_defaults(json.loads(self.attributes))
         axes = {t.name: t.form(attributes).axes for t in (*operator.inputs, *operator.outputs)}
@@ -124,7 +124,7 @@ class OneNode(NamedTuple):
 
 
 def opset_for(dtype: str) -> int:
-    """The first opset that has all of GRU for `dtype`: 14, which has layout, or for bfloat16 22."""
+    """Return the first opset that has all of GRU for `dtype`: 14, which has layout, or for bfloat16 22."""
     return 22 if dtype == "bfloat16" else 14
 
 
@@ -143,7 +143,7 @@ def one_node(question: Question, posing: Posing) -> OneNode:
 
 
 def _both(question: Question) -> tuple[tuple[str, Shape], ...]:
-    """The names and shapes of Y and Y_h."""
+    """Return the names and shapes of Y and Y_h."""
     x, r = question.inputs["X"].shape, question.inputs["R"].shape
     directions, hidden_size = r[0], r[2]
     if question.attributes["layout"] == 1:
@@ -155,8 +155,10 @@ def _both(question: Question) -> tuple[tuple[str, Shape], ...]:
 
 
 def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:
-    """The names of an ONNX node's inputs and outputs in their places: one that is left out is "", and those
-    at the end are not there."""
+    """Return the names of an ONNX node's inputs and outputs in their places.
+
+    One that is left out is "", and those at the end are not there.
+    """
 
     def placed(names: list[str], present: tuple[str, ...]) -> list[str]:
         found = [name if name in present else "" for name in names]

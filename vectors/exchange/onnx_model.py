@@ -8,7 +8,7 @@ The layout has a folder for each case, as the backend tests of ONNX have it:
                                     /test_data_set_0/input_0.pb … output_0.pb …
 
 There the model has its weights as inputs. A test has one right answer, so what more than one reading admits,
-and what is not portable, cannot be said.
+and what is not portable, cannot be written.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ModelFile(NamedTuple):
     asked: tuple[str, ...]
 
     def only(self, outputs: Iterable[Array], question: Question) -> Arrays:
-        """`outputs`, one for each name in `asked`, without those that `question` does not ask for."""
+        """Return `outputs`, one for each name in `asked`, without those that `question` does not ask for."""
         named = zip(self.asked, outputs, strict=True)
         return {name: array for name, array in named if name in question.outputs}
 
@@ -143,7 +143,7 @@ def write_case(
 
 
 def _pair(case: Case) -> Pair:
-    """The pair that admits what the required class does. Raises NotSayable where none does."""
+    """Return the pair that admits what the required class does. Raises NotSayable where none does."""
     required = REQUIRED[case.dtype]
     if required not in case.answer.tolerances:
         raise NotSayable(f"the file has no tolerances of the class {required}, which is required")

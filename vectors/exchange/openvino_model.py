@@ -2,7 +2,7 @@
 
 The node is built by OpenVINO's generic node factory: the operator by name and opset, its inputs by
 position, and exactly the attributes the case writes out. The factory sets attributes through the visitor
-that also reads IR files, so whatever is left out of a case is left out of the model; on 2026.4.1 it
+that also reads IR files, so what is left out of a case is left out of the model; on 2026.4.1 it
 accepts, refuses and computes what the same model as IR does. The functions in `openvino.opset3` and
 `opset5` would fill in default activations and insist on B, and so hide that an IR without them does not run.
 """
@@ -31,13 +31,13 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """The model of one node; its Parameters are the ports that are not in `constants`, in order."""
+    """Return the model of one node; its Parameters are the ports that are not in `constants`, in order."""
     made, parameters = node(asked, constants)
     return ov.Model(made.outputs(), parameters, asked.operator)
 
 
 def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, list[Any]]:
-    """The node, and the Parameters that lead to it.
+    """Return the node, and the Parameters that lead to it.
 
     An absent input is an absent port, which only a trailing input can be (here, B).
     """
@@ -56,7 +56,7 @@ def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[An
 
 
 def filled(element_type: Any, array: npt.NDArray[Any]) -> Any:
-    """A tensor of OpenVINO's with the numbers of `array`."""
+    """Return a tensor of OpenVINO's with the numbers of `array`."""
     tensor = ov.Tensor(element_type, ov.Shape(list(array.shape)))
     fill(tensor, array)
     return tensor

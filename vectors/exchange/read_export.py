@@ -113,8 +113,10 @@ def _read_raw(path: Path, _: str, place: Place) -> Array:
 
 
 def open_export(folder: Path) -> Export:
-    """Open the export in `folder`. Raises ExportError where it was changed, was not finished, is none of
-    ours, or holds answers alone."""
+    """Open the export in `folder`.
+
+    Raises ExportError where it was changed, was not finished, is none of ours, or holds answers alone.
+    """
     if not (folder / MANIFEST).exists():
         raise ExportError(
             f"{folder}: holds no {MANIFEST}, so it is no export of grucible; for others' cases see --from"
@@ -130,7 +132,7 @@ def open_export(folder: Path) -> Export:
 
 
 def _read_sums(folder: Path) -> tuple[Mapping[str, str], str]:
-    """The digests that the list of an export names, by file, and the list's own."""
+    """Return the digests that the list of an export names, by file, and the list's own."""
     path = folder / SUMS
     if not _is_inside(folder, SUMS):
         raise ExportError(

@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
 
 def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
-    """The pair that admits all that the tolerances of a class of arithmetic admit, and least besides.
+    """Return the pair that admits all that the tolerances of a class of arithmetic admit, and least besides.
 
     "Least" is the mean over all elements of what the pair admits. Of the lines above the points (|expected|,
     tolerance) that is the one which touches their upper hull below the mean of |expected|. ValueError where a
@@ -41,7 +41,7 @@ def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
 
 
 def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
-    """What one pair admits of the outputs of any block."""
+    """Return what one pair admits of the outputs of any block."""
 
     def limits(block: Block, reading: ReadingNames) -> Arrays:
         outputs = block.answers[reading].outputs
@@ -51,7 +51,7 @@ def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
 
 
 def by_own_pairs(block: Block, reading: ReadingNames) -> Arrays:
-    """What the smallest pair of each case admits of its outputs, in the required class of arithmetic.
+    """Return what the smallest pair of each case admits of its outputs, in the required class of arithmetic.
 
     Raises GrucibleError for a case that has none.
     """
@@ -79,8 +79,7 @@ def _admitted(pair: Pair, expected: Array) -> Array:
 
 
 def _upper_hull(x: Array, y: Array) -> list[tuple[float, float]]:
-    """The corners, from left to right, of the least concave and non-decreasing function above points, of
-    which the first is at 0."""
+    """Return the corners of the least concave and non-decreasing function above points, from 0 on."""
     order = np.lexsort((y, x))
     hull: list[tuple[float, float]] = [(0.0, 0.0)]
     for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
@@ -109,7 +108,7 @@ def _line(hull: list[tuple[float, float]], mean: float) -> tuple[float, float]:
 
 
 def _rounded_up(rtol: float, atol: float, size: Array, limit: Array) -> Pair:
-    """The pair with three digits, large enough to admit every limit."""
+    """Return the pair with three digits, large enough to admit every limit."""
     rtol, atol = _three_digits(rtol), _three_digits(atol)
     lacking = limit - (atol + rtol * size)
     worst = float(lacking.max(initial=0.0))
@@ -117,7 +116,7 @@ def _rounded_up(rtol: float, atol: float, size: Array, limit: Array) -> Pair:
 
 
 def _three_digits(value: float) -> float:
-    """The least number of three significant digits that is not below `value`."""
+    """Return the least number of three significant digits that is not below `value`."""
     if value <= 0:
         return 0.0
     rounded = float(f"{value:.2e}")

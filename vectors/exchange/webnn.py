@@ -36,7 +36,7 @@ def write_case(
 
 
 def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The graph of one gru. Raises NotSayable for what WebNN's gru lacks."""
+    """Return the graph of one gru. Raises NotSayable for what WebNN's gru lacks."""
     if case.operator != GRU.name:
         raise NotSayable("is no ONNX GRU, from which WebNN's gru differs least")
     if case.tier != "required":
