@@ -39,8 +39,8 @@ class Posing:
     """How a question becomes an ONNX model; by itself as an exporter writes one.
 
     `constants` names the inputs that are initializers: W, R and B. With `both_outputs` the model names Y and
-    Y_h, also where only one is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None is
-    the first that has all of GRU for the dtype.
+    Y_h, also where one is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None
+    is the first that has all of GRU for the dtype.
     """
 
     constants: frozenset[str] = WEIGHTS
