@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -109,14 +108,6 @@ def test_what_is_written_is_the_judge_s_side_of_the_protocol(
         assert (asked / f"{name}.questions").read_bytes() == b"".join(sent)
 
 
-def test_right_answers_conform(some_vectors: Path, answered: Path, command: Command) -> None:
-    ended = command("check", some_vectors, "--outputs", answered, "--json")
-    assert (ended.status, ended.report["verdict"]) == (0, "conforms")
-    assert ended.report["runtime"] == {"name": "kernel", "version": "3"}
-    assert ended.report["summary"]["passed"] == 5  # and one that does not decide
-    assert set(found(command, some_vectors, answered).values()) == {("passed", "")}
-
-
 def test_a_wrong_answer_is_one_case_s_and_diagnosed(
     some_vectors: Path, answered: Path, command: Command
 ) -> None:
@@ -207,24 +198,6 @@ def test_answers_that_cannot_be_followed(
     }
 
 
-UNFIT = {
-    b"output Ho float32 1 4\nend\n1234": "Ho is float32 (1,); expected float32 (2, 2)",
-    b"output Ho float64 2x2 32\nend\n" + bytes(32): "Ho is float64 (2, 2); expected float32 (2, 2)",
-    b"output Y float32 2x2 16\nend\n" + bytes(16): "returned Y; expected Ho",
-    b"end\n": "returned nothing; expected Ho",
-}
-
-
-@pytest.mark.parametrize("outputs", UNFIT)
-def test_outputs_that_do_not_fit_are_one_case_s_error(
-    outputs: bytes, some_vectors: Path, answered: Path, command: Command
-) -> None:
-    change(answered, some_vectors, lambda said: said.__setitem__(3, b"ok\n" + outputs))
-    assert found(command, some_vectors, answered) == {
-        name: ("error", UNFIT[outputs]) if name == "b-bad" else ("passed", "") for name in ORDER
-    }
-
-
 def without_last_input(questions: bytes) -> bytes:
     """The last question without its last input, which is B: 6 numbers of 4 bytes."""
     head, line, rest = questions.rpartition(b"input B float32 6 24\n")
@@ -272,18 +245,6 @@ def test_what_does_not_belong_together_is_refused(
     said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
     assert said.startswith(f"grucible: {path}: ")
     assert says in said
-
-
-@pytest.mark.parametrize("kind", ["questions", "answers"])
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_is_refused(
-    make: Callable[[Path], None], kind: str, some_vectors: Path, answered: Path, command: Command
-) -> None:
-    path = answered / f"cell.{kind}"
-    path.unlink()
-    make(path)
-    said = command("check", some_vectors, "--outputs", answered).said_in_one_line()
-    assert said == f"grucible: {path}: is no regular file; expected one of messages\n"
 
 
 def test_answers_to_other_numbers_are_not_taken(tmp_path: Path, command: Command) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import grucible
-from grucible.__main__ import main
 
 from .conftest import HERE, Command
 from .made import IMPORT_ANSWER, make_block, write_vectors
@@ -36,17 +35,6 @@ def test_0_and_1_are_verdicts(vectors: Path, command: Command) -> None:
     ended = command(*arguments, "--require", "*/a-*", "--require", "*/b-*")
     assert (ended.status, ended.out.partition(":")[0]) == (1, "does not conform")
     assert command(*arguments, "--select", "*/b-*").status == 1  # incomplete
-
-
-def test_2_for_require_of_what_does_not_decide(tmp_path: Path, command: Command) -> None:
-    vectors = tmp_path / "cell.h5"
-    write_vectors(vectors, make_block(["a-bad"]), make_block(["b", "c"], tier="nonportable"))
-    asked = ("check", vectors, "--runtime", UNSUPPORTED)
-    said = command(*asked, "--require", "*/a*", "--require", "*/[bc]").said_in_one_line()
-    assert "--require '*/[bc]' would demand nothing: no case that it matches decides" in said
-    assert command(*asked, "--require", "*").status == 1
-    said = command(*asked, "--select", "*/b", "--require", "*/a*").said_in_one_line()
-    assert "no case that is judged matches --require '*/a*'" in said
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), AssertionError()])
@@ -121,15 +109,6 @@ def test_130_after_ctrl_c(vectors: Path, tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert (running.returncode, out, err) == (130, "", "interrupted\n")
-
-
-def test_help_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(args=["--help"])
-    lines = capsys.readouterr().out.splitlines()
-    statuses = [line.split()[0] for line in lines if line.strip()[:1].isdigit()]
-    assert statuses == ["0", "1", "2", "70", "130"]
-    assert max(map(len, lines)) <= 80
 
 
 ASLEEP_AT_LAST = (

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,15 +93,6 @@ def run(question):
 """
 
 
-def test_a_function_of_yours_runs_in_one(
-    vectors: Path, notes: Any, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "count_cpus", lambda: 3)
-    spec, told = notes()
-    command("check", vectors, "--runtime", spec)
-    assert len(told()) == 1
-
-
 ONCE = """
 lock = Path(__file__).with_suffix(".lock")
 if lock.exists():
@@ -162,19 +150,3 @@ def test_one_who_stops_going_through_leaves_nothing_behind(vectors: Path) -> Non
     assert not waiting.is_alive()
     assert threading.active_count() <= before
     assert all(child._child is None for child in made._children)
-
-
-def test_a_process_whose_parent_was_killed_ends_quietly(
-    vectors: Path, tmp_path: Path, notes: Any
-) -> None:
-    spec, told = notes(seconds=0.5)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "grucible", "check", str(vectors), "--runtime", spec],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while not ((tmp_path / "told").is_dir() and any(told())):
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.05)
-    running.kill()
-    out, err = running.communicate(timeout=60)  # until the child, which holds stderr, has ended
-    assert (out, err) == ("", "")

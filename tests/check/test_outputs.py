@@ -280,23 +280,3 @@ def test_a_block_that_the_vectors_do_not_have(
     edit(outputs, lambda file: file.copy(F32, file, "float32/3x4x2-B3H"))
     said = command("check", vectors, "--outputs", outputs).said_in_one_line()
     assert "float32/3x4x2-B3H" in said
-
-
-def test_a_status_goes_with_its_row(vectors: Path, outputs: Path, command: Command) -> None:
-    edit(outputs, rows(F32, [4, 0, 2]))
-    edit(outputs, put(f"{F32}/status", np.array([b"error", b"ok", b"unsupported"])))
-    cases = verdicts(command, vectors, outputs)[2]
-    expected = ["passed", "missing", "unsupported", "missing", "error"]
-    assert [cases[f"case-{i}"] for i in range(5)] == expected
-
-
-def test_files_may_have_blocks_of_the_same_path(tmp_path: Path, command: Command) -> None:
-    """Outputs are taken from the file that belongs to the vectors' file."""
-    for name in ("a", "b", "c"):
-        write_vectors(tmp_path / f"v/{name}.h5", make_block([f"{name}-{row}" for row in range(3)]))
-        write_outputs(tmp_path / f"o/{name}.h5", tmp_path / f"v/{name}.h5")
-    (tmp_path / "o/b.h5").unlink()
-    verdict, status, cases = verdicts(command, tmp_path / "v", tmp_path / "o")
-    assert (verdict, status) == ("incomplete", 1)
-    assert {i for i, v in cases.items() if v == "missing"} == {"b-0", "b-1", "b-2"}
-    assert len([v for v in cases.values() if v == "passed"]) == 6

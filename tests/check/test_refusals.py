@@ -5,11 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from printed import sentence_of
 
-from grucible import Question
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.check.expecting import load_expectations
 from grucible.check.observed.pool import RuntimePool
@@ -71,18 +69,6 @@ def test_garbage(name: str, says: str) -> None:
     assert all(one.message.startswith(says) for one in found)
 
 
-def test_the_obvious_thing_is_near_an_exact_answer_not_only_the_same_again() -> None:
-    """In another arithmetic, and with the extra numbers of a longer input left out."""
-
-    def in_float32(question: Question) -> heedless.Outputs:
-        outputs = heedless.last_meaning(question)
-        return {n: a.astype(np.float32).astype(a.dtype) for n, a in outputs.items()}
-
-    source = FromRuntime(describe_runtime("in_float32", in_float32))
-    found = refusals(source, dtypes=["float64"], select=[f"{CELL}/*"])
-    assert outcomes(found) == {"obvious": len(found)}
-
-
 def test_a_death_and_a_hang_are_crashes_of_one_question() -> None:
     select = [f"{CELL_32}clip-*", f"{CELL_32}hidden_size-zero", f"{CELL_32}X-axis-less"]
     with closing(RuntimePool(f"{HEEDLESS}:dies", 1.5, 1)) as pool:
@@ -93,19 +79,6 @@ def test_a_death_and_a_hang_are_crashes_of_one_question() -> None:
     }  # fmt: skip
     assert found["clip-zero"].message.startswith("the runtime crashed (SIGABRT)")
     assert found["clip-nan"].message == "no answer in 1.5 s; stopped"
-
-
-def test_what_is_converted_is_not_asked() -> None:
-    """Who refuses it would be our conversion."""
-    pytest.importorskip("onnxruntime")
-    from grucible.check.runtimes.onnxruntime import inputs
-
-    found = refusals(FromRuntime(describe_runtime("onnxruntime", inputs)), dtypes=["float32"])
-    by_operator = {one.operator: one for one in found if one.outcome == "unasked"}
-    assert "onnx.GRU-14" not in by_operator
-    assert by_operator[CELL].message == f"{CELL} is asked as onnx.GRU-14, and valid questions alone"
-    wrong = [one.defect for one in found if one.wrong]
-    assert not wrong
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -152,15 +125,6 @@ def test_an_expectation_must_name_them(
     assert "obvious" not in ended.out
     cases = command(*arguments, "--expect", expect, "--json").report["refusals"]
     assert [one["expected"]["reason"] for one in cases] == ["it means off"] * 3
-
-
-@pytest.mark.usefixtures("in_this_process")
-def test_what_the_text_leaves_open_does_not_decide(some_vectors: Path, command: Command) -> None:
-    ended = command("check", some_vectors / "cell.h5", "--runtime", f"{HEEDLESS}:blind", "--strict",
-                    "--select", f"{CELL_32}linear_before_reset-two",
-                    "--select", f"{CELL}/made/float32/a-good")  # fmt: skip
-    assert ended.status == 0
-    assert "the text leaves it open" in " ".join(ended.out.split())
 
 
 ACCEPTED = {

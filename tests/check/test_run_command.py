@@ -101,15 +101,6 @@ def test_run_makes_an_outputs_file_as_described(
         assert block["outputs/Ho"].attrs["dtype"] == b"bfloat16"
 
 
-def test_run_does_not_write_over_the_vectors(some_vectors: Path, command: Command) -> None:
-    before = (some_vectors / "cell.h5").read_bytes()
-    said = command(
-        "run", some_vectors / "cell.h5", "--runtime", NUMPY, "-o", some_vectors / "cell.h5"
-    )
-    assert (some_vectors / "cell.h5").read_bytes() == before
-    said.said_in_one_line()
-
-
 def test_run_fails_whole_files(some_vectors: Path, tmp_path: Path, command: Command) -> None:
     """A damaged second file leaves the first file's outputs, whole, and none of its own."""
     raw = bytearray((some_vectors / "deep" / "seq.h5").read_bytes())

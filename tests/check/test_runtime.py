@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from grucible.cases.errors import RuntimeNotUsable
 from grucible.check.runtimes import runtime
 from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
 
-from .conftest import Command, bad_usage, strict_json
+from .conftest import Command, strict_json
 from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MODULES = {
@@ -102,14 +101,6 @@ def test_a_module_that_ends_the_process(name: str, says: str, command: Command) 
     assert all(part in ours for part in says.split("|"))
 
 
-@pytest.mark.usefixtures("modules")
-def test_a_module_that_raises_what_ctrl_c_does_is_one_line(command: Command) -> None:
-    ended = command("check", "cell.h5", "--runtime", "rt_interrupts:run")
-    bad_usage(
-        ended, r"rt_interrupts:run: does not load: KeyboardInterrupt \(rt_interrupts\.py:1\)$"
-    )
-
-
 @pytest.mark.parametrize("spec", ["rt_good:run", "./rt_good.py:run", "{absolute}:run"])
 def test_usable(spec: str, modules: Path, command: Command) -> None:
     spec = spec.format(absolute=modules / "rt_good.py")
@@ -134,28 +125,6 @@ def test_the_command_lists_them(command: Command) -> None:
     assert all(set(row) == {"name", "version", "about"} and row["about"] for row in rows)
     for row in rows:
         assert f"{row['name']}  {row['version'] or 'not installed'}" in ended.out
-
-
-def test_one_that_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """grucible has extras for its own; what brings another package's, that package knows."""
-    name = "grucible.check.runtimes.onnxruntime"
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    registered(
-        monkeypatch, **{"onnxruntime-eager": f"{name}:inputs", "torch-eager": "not_there:run"}
-    )
-    with pytest.raises(RuntimeNotUsable) as refused:
-        load_runtime("onnxruntime-eager")
-    assert str(refused.value).startswith(
-        "runtime onnxruntime-eager is not installed (ModuleNotFound"
-    )
-    assert str(refused.value).endswith("); pip install 'grucible[onnxruntime]'")
-    with pytest.raises(RuntimeNotUsable) as refused:
-        load_runtime("torch-eager")
-    assert str(refused.value) == (
-        "runtime torch-eager is not installed (ModuleNotFoundError: No module named "
-        "'not_there'); install what it needs"
-    )
 
 
 ENDS = {

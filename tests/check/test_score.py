@@ -100,19 +100,3 @@ def test_weak_vectors_fail(tmp_path: Path, command: Command) -> None:
     first, *rest = ended.out.splitlines()
     assert first.startswith("weak: ")
     assert any(line.startswith("  0 cases: lbr-ignored") for line in rest)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--misreading", "clip"), "'clip' is not in the catalogue; names like it: clip-ignored"),
-        (("--misreading", "nonsense"), "'nonsense' is not in the catalogue"),
-        (
-            ("--misreading", "Y-in-processing-order", "--select", "*GRUCell*"),
-            "no selected case can be asked about Y-in-processing-order",
-        ),
-        (("--select", "nothing"), "no case is selected that decides a verdict"),
-    ],
-)
-def test_bad_usage_is_one_line(arguments: tuple[str, ...], says: str, command: Command) -> None:
-    assert says in command("score", *arguments).said_in_one_line()

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from grucible import GrucibleError
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators.readings import STORED
 from grucible.check.judging.compare import compare
@@ -139,31 +138,3 @@ def test_an_arithmetic_is_demanded_of_its_dtypes(given: list[str], changed: dict
     assert chosen_criteria(given) == chosen_criteria() | {
         d: Demanded(c) for d, c in changed.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("float8", r"'float8' is not a class of arithmetic; expected one of float64, float32, "),
-        ("", r"'' is not a class of arithmetic; expected one of float64"),
-        ("float16=", r"'' is not a class of arithmetic of float16 vectors; expected one of float32, "),
-        ("float16=tf32", r"'tf32' is not a class of arithmetic of float16 vectors; expected one of "
-         r"float32, float16-state, float16-gemm, float16$"),
-        ("float8=float32", r"'float8' is not a dtype; expected one of float64, float32, float16, "),
-        ("=float32", r"'' is not a dtype; expected one of float64"),
-        ("float32=float16=float16", r"'float32=float16' is not a dtype"),
-        ("Float32", r"'Float32' is not a class of arithmetic"),
-    ],
-)  # fmt: skip
-def test_an_arithmetic_that_is_none(text: str, says: str) -> None:
-    with pytest.raises(GrucibleError, match=rf"^--arithmetic {text}: {says}"):
-        chosen_criteria([text])
-
-
-@pytest.mark.parametrize("value", [-1e-9, math.inf, math.nan, -math.inf])
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_unusable_numbers(value: float, place: int) -> None:
-    given: list[float | None] = [None, None, None]
-    given[place] = value
-    with pytest.raises(GrucibleError, match=r"--(rtol|atol|ulp) is .*; expected a finite number"):
-        chosen_criteria((), *given)

@@ -16,7 +16,7 @@ from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 
-from .made import CELL, SEQUENCE, answering, make_block, name_of, write_vectors
+from .made import CELL, answering, make_block, name_of, write_vectors
 from .numpy_gru import run
 from .planned import EXPECTATIONS, KINDS, Planned, judged, write_all_kinds
 
@@ -100,32 +100,12 @@ def test_judged_from_the_file(present: set[str], all_kinds: Path) -> None:
     json.dumps(report_value(report), allow_nan=False)
 
 
-def test_the_first_expectation_that_names_a_case_counts(all_kinds: Path) -> None:
-    both = [Expectation("*/expected-failed/1", "the first"), *EXPECTATIONS]
-    report = judge_source(
-        all_kinds, Planned(), ["*/expected-failed/*"], expectations=both, diagnose=False
-    )
-    assert [r.expected.reason for r in report.results if r.expected] == ["the first", "known"]
-
-
 def test_missing_is_not_excused_by_expecting_it(all_kinds: Path) -> None:
     report = judge_source(
         all_kinds, Planned(), ["*/missing/*"], expectations=[Expectation("*", "known")]
     )
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
     assert report.expected_failures == []
-
-
-def test_selection_is_a_union(all_kinds: Path) -> None:
-    def selected(*globs: str) -> set[str]:
-        report = judge_source(all_kinds, Planned(), globs, diagnose=False)
-        return {name_of(r.id) for r in report.results}
-
-    passed = ("*/float32/passed/*", "*/float32/failed/1")
-    assert selected(*passed) == {"passed/1", "passed/2", "failed/1"}
-    assert selected("*/2") == {f"{kind}/2" for kind in KINDS}
-    assert len(selected()) == 2 * len(KINDS)
-    assert selected("*1", "nothing") == {f"{kind}/1" for kind in KINDS}
 
 
 def test_selecting_nothing_is_an_error(all_kinds: Path) -> None:
@@ -173,22 +153,6 @@ def test_the_sign_of_zero_counts_in_nonportable_cases_alone(
     right = answering(tmp_path / "zero.h5")
     report = verify(tmp_path / "zero.h5", runtime=lambda asked: {"Ho": -right(asked)["Ho"]})
     assert [r.verdict for r in report.results] == [verdict]
-
-
-def test_where_is_the_worst_element(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "s.h5", make_block(["a"], operator=SEQUENCE), operator=SEQUENCE)
-
-    right = answering(tmp_path / "s.h5")
-
-    def runtime(question: Question) -> dict[str, np.ndarray]:
-        outputs = right(question)
-        outputs["Y"][1, 0, 2, 1] += 0.5
-        outputs["Ho"][0, 0, 1] += 0.25
-        return outputs
-
-    (result,) = verify(tmp_path / "s.h5", runtime=runtime).results
-    assert result.where == "Y[1, 0, 2, 1]"
-    assert result.worst_abs == pytest.approx(0.5)
 
 
 def test_verify_in_this_process_reports_exceptions(tmp_path: Path) -> None:
