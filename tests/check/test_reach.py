@@ -9,7 +9,9 @@ import pytest
 from printed import sentence_of
 
 from grucible import GrucibleError, Question, Unsupported, verify
+from grucible.cases.operators.known import OPERATORS
 from grucible.check.judging.expectations import Expectation
+from grucible.check.judging.traits import KnownTraits
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
 
@@ -91,3 +93,14 @@ def test_require_of_nothing_is_an_error(vectors: Path) -> None:
     assert asked == [], "it is told before the runtime is asked anything"
     with pytest.raises(GrucibleError, match="matches --require '\\*/cell/a'"):
         verify(vectors, but(), require=["*/cell/a"], select=["*/sequence/*"])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [((3, 3), "full"), ((2, 2), "all shorter"), ((3, 2), "ragged"), ((3, 0), "with 0")],
+)
+def test_traits_name_the_lengths_of_rows(lengths: tuple[int, int], words: str) -> None:
+    tier = "ambiguous" if 0 in lengths else "required"
+    _, block = make_block(["a"], operator=SEQUENCE, tier=tier, lengths=lengths)
+    [traits] = KnownTraits().of(block, OPERATORS[SEQUENCE])
+    assert (traits["lengths of rows"], traits["batch size"], traits["steps"]) == (words, "2", "3")
