@@ -32,7 +32,7 @@ def digests(path: Path) -> tuple[str, str]:
         return vectors.content_sha256, vectors.tolerance_sha256
 
 
-@pytest.mark.parametrize("relative", [CELL, "bnnsgraph/gru/core.h5"])
+@pytest.mark.parametrize("relative", [CELL, "bnnsgraph/gru/plain.h5"])
 def test_what_was_exported_comes_back_whole(
     relative: str, tmp_path: Path, command: Command
 ) -> None:
