@@ -1,4 +1,4 @@
-"""torch's GRU on a CPU or a GPU, in grucible's protocol:
+"""Answer grucible's protocol with torch's GRU, on a CPU or a GPU.
 
     grucible check --runtime 'exec: python gru_torch.py --device cuda --tf32' --arithmetic float32=tf32
 
@@ -69,7 +69,7 @@ class Question:
 
 
 def header() -> list[str] | None:
-    """The lines of the next header without its `end`; None at the end of the input."""
+    """Read the next header without its `end`; None at the end of the input."""
     lines: list[str] = []
     for line in iter(sys.stdin.buffer.readline, b""):
         if line == b"end\n":
@@ -79,7 +79,7 @@ def header() -> list[str] | None:
 
 
 def received(dtype: str, shape: str, size: str) -> torch.Tensor:
-    """An announced tensor; one without elements where its dtype is none that is answered."""
+    """Read an announced tensor; one of another dtype than these gives no elements."""
     data = bytearray(sys.stdin.buffer.read(int(size)))
     if dtype not in RECEIVED or not data:
         return torch.empty(0)
@@ -154,7 +154,7 @@ def sequence(inputs: Tensors, direction: str, device: str) -> Tensors:
 
 
 def turned(steps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """The steps of each row in reverse order, as far as the row is long."""
+    """Reverse the steps of each row, as far as the row is long."""
     steps = steps.clone()
     for row, length in enumerate(lengths.tolist()):
         steps[row, :length] = steps[row, :length].flip(0)
@@ -162,7 +162,7 @@ def turned(steps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 
 
 def answer(question: Question, device: str) -> list[bytes]:
-    """The outputs that are asked for, in the order in which they are."""
+    """Compute the outputs that are asked for, in their order."""
     if question.operator == "openvino.GRUCell-3":
         found = cell(question.inputs, device)
     else:
