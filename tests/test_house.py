@@ -15,17 +15,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 350,
-    "cases": 5_900,
-    "vectors": 3_050,
-    "gen": 4_150,
+    "top": 210,
+    "cases": 5_850,
+    "vectors": 3_000,
+    "gen": 4_125,
     "gen/variants": 3_200,
-    "check": 14_900,
+    "check": 14_650,
     "check/diagnosis": 4_200,
-    "tests": 31_000,
+    "tests": 28_500,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_900, 236, 22_300
+PACKAGE, MODULES, WORDS = 27_750, 234, 22_000
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
@@ -44,9 +44,10 @@ SENTENCE = 20
 NEXT = ("check/diagnosis", "gen/variants")
 """Folders that are rewritten next; the rules of words do not bind them yet."""
 
+# What is still above a rule; these numbers only go down.
 SAME_NAMES_STILL, FRAGMENTS_STILL = 6, 0
-BANNED_STILL = {"top": 0, "cases": 0, "vectors": 11, "gen": 4, "check": 125, "pages": 20}
-LONG_STILL = {"top": 0, "cases": 6, "vectors": 16, "gen": 42, "check": 45}
+BANNED_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 31, "pages": 2}
+LONG_STILL = {"top": 0, "cases": 5, "vectors": 3, "gen": 0, "check": 12}
 
 
 def files() -> dict[str, Path]:
