@@ -345,7 +345,7 @@ MODULES = {
     "exits": "import sys; sys.exit(0)",
     "exits_hard": "import os; os._exit(0)",
     "aborts": "import os; os.abort()",
-    "shouts": "import os\nwhile True: os.write(2, b'x' * 4096)",
+    "shouts": "import os\nfor _ in range(9999): os.write(2, b'x' * 4096)",
     "no_run": "walk = 3",
     "a_number": "run = 3",
     "imports_itself": "from grucible.check.observed.serve import serve; serve(__file__ + ':run')",
