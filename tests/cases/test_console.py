@@ -83,9 +83,9 @@ def test_progress_is_drawn_on_a_terminal_alone(
     monkeypatch.setattr(sys, "stderr", Terminal())
     through(5)
     assert capsys.readouterr().out == "a line\n"
-    drawn = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    drawn = sys.stderr.getvalue()  # type: ignore[union-attr]
     assert all(text in drawn for text in ("counting", "5/5", "\r\033[K"))
     monkeypatch.setattr(sys, "stderr", Terminal())
     with show_progress("counting", 0) as progress:
         progress.advance(1)
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert sys.stderr.getvalue() == ""  # type: ignore[union-attr]

@@ -187,7 +187,7 @@ def asked_instead(monkeypatch: pytest.MonkeyPatch, kernel: Callable[[Question], 
 
     def source(*_: object) -> FromRuntime:
         made = FromRuntime(describe_runtime("kernel", kernel))
-        made.close = lambda: None  # type: ignore[attr-defined]
+        made.close = lambda: None  # type: ignore[method-assign]
         return made
 
     monkeypatch.setattr("grucible.check.observed.pool.RuntimePool", source)

@@ -213,8 +213,11 @@ def run(
             time.sleep(0.01)
             status = process.poll()
         left = _left(value)
-        texts = [os.pread(stream.fileno(), 1 << 20, 0) for stream in (out, err)]
-    return Ended(status, *(text.decode("utf-8", "replace") for text in texts), most, left)
+        printed, errors = (
+            os.pread(stream.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+            for stream in (out, err)
+        )
+    return Ended(status, printed, errors, most, left)
 
 
 def _left(value: str) -> list[str]:
@@ -385,7 +388,7 @@ def hostile(folder: Path, _: float) -> Iterator[Row]:
         row = Row(f"hostile: {kind}")
         for name, runtime in several:
             start = time.monotonic()
-            command = [*GRUCIBLE, "check", cell, "--runtime", runtime, "--timeout", "2"]
+            command = [*GRUCIBLE, "check", str(cell), "--runtime", runtime, "--timeout", "2"]
             found = run(command, 60, cwd=folder)
             wrong = [f"left running: {one}" for one in found.left]
             if found.status not in (0, 1, 2) or "\nTraceback" in f"\n{found.err}":
