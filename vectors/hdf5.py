@@ -36,6 +36,7 @@ MOST_TEXT_WIDTH = 64 << 10
 MOST_DEPTH = 8
 """Maximum groups within each other; the format has 6."""
 _MOST_ATTRIBUTES = 100
+"""Maximum attributes of a group or dataset; a block of ours has 8."""
 _MOST_ATTRIBUTE_BYTES = 1 << 20
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
@@ -302,7 +303,10 @@ def _not_whole(data: Any) -> str:
 def _attributes(node: Any) -> dict[str, Value]:
     """Return the scalar attributes of something with a low-level id, texts and numbers."""
     found: dict[str, Value] = {}
-    for index in range(min(_MOST_ATTRIBUTES, h5py.h5a.get_num_attrs(node))):
+    if (count := h5py.h5a.get_num_attrs(node)) > _MOST_ATTRIBUTES:
+        where = h5py.h5i.get_name(node).decode("utf-8", "replace")
+        raise ValueError(f"{where} has {count:,} attributes; expected at most {_MOST_ATTRIBUTES}")
+    for index in range(count):
         stored = h5py.h5a.open(node, index=index)
         space, kind = stored.get_space(), stored.get_type()
         scalar = space.get_simple_extent_type() == h5py.h5s.SCALAR
