@@ -60,38 +60,26 @@ _FILL = """\
 def fill(tensor, array):
     tensor.data.view(array.dtype)[...] = array
 """
+_OPENVINO_NAMES = "request_of infer copied"
 
 
 class _Run(NamedTuple):
-    """How a runtime runs a model: its package, its module of `check/runtimes`, and names to take of that.
-
-    `version` and `outputs` are expressions; the file of the model is in `content`.
-    """
+    """How a runtime runs a model: its packages, its function of `onnx_files`, its version in Python."""
 
     needs: str
-    module: str
-    names: str
+    function: str
     version: str
-    outputs: str
 
 
-_OPENVINO_NAMES = "request_of infer copied"
-_OPENVINO = (
-    "infer(request_of(ov.Core(), ov.Core().read_model(content, b''), EXACT), list(feeds.values()))"
-)
 _RUNS = {
-    "onnxruntime": _Run("onnxruntime", "onnxruntime", "session_of", "ort.__version__",
-                        "session_of(content).run(names, feeds)"),
-    "onnx": _Run("onnx", "onnx_reference", "ReferenceEvaluator evaluated", "onnx.__version__",
-                 "evaluated(ReferenceEvaluator(model), names, feeds)"),
-    "opencv": _Run("opencv-python-headless", "opencv", "run_file", "cv2.__version__",
-                   "run_file(content, feeds, names)"),
-    "openvino": _Run("openvino", "openvino", _OPENVINO_NAMES, "ov.get_version()", _OPENVINO),
-    "mnn": _Run("MNN", "mnn", "run_file variable", "MNN.version()",
-                "run_file(content, feeds, names, OPTIONS)"),
-    "tract": _Run("tract", "tract", "run_file", "tract.version()", "run_file(content, feeds)"),
-    "iree": _Run("iree-base-compiler, iree-base-runtime", "iree", "_ARGUMENTS compiled_file run_file",
-                 "version.VERSION", "run_file(content, feeds)"),
+    "onnxruntime": _Run("onnxruntime", "load_onnxruntime", "__import__('onnxruntime').__version__"),
+    "onnx": _Run("onnx", "load_onnx", "onnx.__version__"),
+    "opencv": _Run("opencv-python-headless", "load_opencv", "__import__('cv2').__version__"),
+    "openvino": _Run("openvino", "load_openvino", "__import__('openvino').get_version()"),
+    "mnn": _Run("MNN", "load_mnn", "__import__('MNN').version()"),
+    "tract": _Run("tract", "load_tract", "__import__('tract').version()"),
+    "iree": _Run("iree-base-compiler, iree-base-runtime", "load_iree",
+                 "__import__('iree.compiler.version').compiler.version.VERSION"),
 }  # fmt: skip
 """By the first word of a runtime's name."""
 
@@ -120,20 +108,21 @@ def take(module: str, names: str) -> list[str]:
 def _onnx_body(question: Question, name: str) -> ScriptBody:
     """Return the body for the file of a model of one ONNX GRU."""
     node = one_node(question, ONNX_FILES[name])
-    run = _RUNS[name.partition("-")[0]]
-    options = literal(OWN_KERNEL if name == "mnn-kernel" else [])
-    outputs = run.outputs.replace("OPTIONS", options).replace("EXACT", literal(EXACT))
+    family = name.partition("-")[0]
+    run = _RUNS[family]
+    names = f"openvino_core {run.function}" if family == "openvino" else run.function
+    options = f", {literal(OWN_KERNEL)}" if name == "mnn-kernel" else ""
     lines = [
-        *take(run.module, run.names),
-        *(_FILL.splitlines() if run.module == "openvino" else []),
+        *take("onnx_files", names),
+        *([f"EXACT = {literal(EXACT)}"] if family == "openvino" else []),
         *model_lines(question, name),
-        f'print("{run.module}", {run.version})',
+        f'print("{family}", {run.version})',
         "content = model.SerializeToString()",
         f"names = {literal(list(node.asked.asked))}",
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
-        f"outputs = {outputs}",
+        f"outputs = {run.function}(content, names{options})(feeds)",
     ]
-    if run.module == "mnn":  # what it prints stands before the verdict
+    if family == "mnn":  # what it prints stands before the verdict
         lines.append("__import__('ctypes').CDLL(None).fflush(None)")
     needs = dict.fromkeys([run.needs, "onnx"])
     return ScriptBody(", ".join(needs), [*lines, *_named(question)])

@@ -25,9 +25,11 @@ def questions() -> dict[str, Question]:
 
 
 def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported() -> None:
-    adapters = pytest.importorskip("grucible.check.runtimes.onnxruntime")
+    pytest.importorskip("onnxruntime")
+    from grucible.check.runtimes import onnx_files as adapters
+
     expected = load_expectations(KNOWN / "onnxruntime.yaml")
-    report = verify(runtime=adapters.inputs, expectations=expected, select=("*/core*/*",))
+    report = verify(runtime=adapters.onnxruntime, expectations=expected, select=("*/core*/*",))
     assert report.unexpected == []
     assert report.counts["failed"] > 0
     assert report.counts["passed"] > 350
@@ -43,18 +45,20 @@ def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported(
 
 
 def test_weights_as_initializers_and_opset_7_give_the_same(questions: dict[str, Question]) -> None:
-    adapters = pytest.importorskip("grucible.check.runtimes.onnxruntime")
+    pytest.importorskip("onnxruntime")
+    from grucible.check.runtimes import onnx_files as adapters
+
     told: Counter[str] = Counter()
     for question in questions.values():
         if not question.id.startswith("onnx.GRU-14/core/float32/"):
             continue
         try:
-            outputs = adapters.inputs(question)
+            outputs = adapters.onnxruntime(question)
         except Exception as error:
             told[type(error).__name__] += 1
             continue
-        for other in (adapters.constant, adapters.opset7):
-            if other is adapters.opset7 and "layout" in question.given:
+        for other in (adapters.onnxruntime_constant, adapters.onnxruntime_opset7):
+            if other is adapters.onnxruntime_opset7 and "layout" in question.given:
                 with pytest.raises(Unsupported, match="no layout before opset 14"):
                     other(question)
                 continue
@@ -80,13 +84,13 @@ def test_openvino_runs_what_it_can_ask_of_the_others() -> None:
 
 
 def test_onnx_reference_asks_what_openvino_asks() -> None:
-    onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
+    adapters = pytest.importorskip("grucible.check.runtimes.onnx_files")
     # of what it does not ignore: default activations, no clip, every row whole
     select = (
         "bnnsgraph.*/float32/*-sigmoid-tanh-*",
         "openvino.GRUCell-3/core/float32/*sigmoid_tanh*",
     )
-    report = verify(runtime=onnx_reference.reference, select=select)
+    report = verify(runtime=adapters.onnx_reference, select=select)
     failed = {r.id for r in report.results if r.verdict != "passed"}
     assert all("clip" in one for one in failed)
     assert report.counts["passed"] >= 10

@@ -459,9 +459,9 @@ def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
 
 
 def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:
-    onnx_reference = pytest.importorskip("grucible.check.runtimes.onnx_reference")
+    adapters = pytest.importorskip("grucible.check.runtimes.onnx_files")
     select: Sequence[str] = ("openvino.*/core/float32/*", "onnx.*/core/float32/*")
-    found = verify(runtime=onnx_reference.reference, select=select).diagnosis
+    found = verify(runtime=adapters.onnx_reference, select=select).diagnosis
     [whole] = [one for one in found.findings if one.explains == found.failed]
     assert set(whole.names) == {"activations-ignored", "clip-ignored", "lengths-ignored"}
     assert found.unexplained == 0

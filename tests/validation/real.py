@@ -55,8 +55,8 @@ def real_runtimes(dtype: str) -> list[Real]:
                 Real("OpenVINO, default precision", "bfloat16-gemm", _by_case(adapters.default))
             )
     if find_spec("onnxruntime") and find_spec("onnx") and dtype in ("float16", "float32"):
-        adapters = import_module("grucible.check.runtimes.onnxruntime")
-        found.append(Real("ONNX Runtime", "float32", _by_case(adapters.inputs)))
+        adapters = import_module("grucible.check.runtimes.onnx_files")
+        found.append(Real("ONNX Runtime", "float32", _by_case(adapters.onnxruntime)))
     if find_spec("torch"):
         own = {"bfloat16": "bfloat16-gemm"}.get(dtype, dtype)
         found.append(Real("torch.nn.GRU", own, _by_case(partial(run_as, SEQUENCE, torch_gru))))

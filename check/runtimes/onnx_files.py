@@ -1,0 +1,319 @@
+"""The runtimes that read a file with the model of one ONNX GRU.
+
+Each has a function that loads the file's `content` and returns one from the inputs by name to a list of the
+outputs `names`. Such a function imports its package itself: scripts (`check/scripts`) copy its text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...cases.operators.onnx import GRU
+from ...vectors.exchange.node import one_node
+from ...vectors.exchange.onnx_model import model
+from .posed import EXACT, ONNX_FILES, OWN_KERNEL, decline, run_as
+
+if TYPE_CHECKING:
+    from ...cases.dtypes import Arrays
+    from ...cases.question import Question
+    from ...vectors.exchange.node import NodeType
+
+_CACHED_MODELS = 64
+_TIME = re.compile(r"\[\d\d:\d\d:\d\d\]")
+"""The start of the lines in which MNN's converter says what it does."""
+
+
+def load_onnxruntime(content: bytes, names: Sequence[str]) -> Any:
+    """Load a model in ONNX Runtime, on one thread."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; ONNX Runtime would print them too
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return lambda feeds: session.run(list(names), feeds)
+
+
+def load_onnx(content: bytes, names: Sequence[str]) -> Any:
+    """Load a model in onnx.reference.ReferenceEvaluator, which is written in numpy."""
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(content)
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        with np.errstate(over="ignore"):
+            return list(evaluator.run(list(names), feeds))
+
+    return run
+
+
+def load_opencv(content: bytes, names: Sequence[str]) -> Any:
+    """Load a model in OpenCV's dnn module.
+
+    The model names Y and Y_h both: where a node has no Y_h, OpenCV gives Y_h as Y, in its own shape.
+    """
+    import cv2
+
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it prints what it raises
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        net = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
+        for name, array in feeds.items():
+            net.setInput(array, name)
+        return list(net.forward(names))
+
+    return run
+
+
+@cache
+def openvino_core() -> Any:
+    """Return OpenVINO's core, which loads plugins once."""
+    import openvino
+
+    return openvino.Core()
+
+
+def load_openvino(content: bytes, _: Sequence[str]) -> Any:
+    """Load a model by OpenVINO's importer of ONNX files, for its CPU plugin (some 20 ms)."""
+    read = openvino_core().read_model(content, b"")
+    request = openvino_core().compile_model(read, "CPU", EXACT).create_infer_request()
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        for index, array in enumerate(feeds.values()):
+            tensor = request.get_input_tensor(index)
+            if tuple(tensor.shape) != array.shape:
+                tensor.shape = array.shape  # of a dynamic model
+            tensor.data.view(array.dtype)[...] = array
+        request.infer()
+        found = [tensor.data.copy() for tensor in request.output_tensors]
+        bits = next(iter(feeds.values())).dtype  # bfloat16 comes as bits
+        return [one.view(bits) if bits.name == "bfloat16" else one for one in found]
+
+    return run
+
+
+def load_tract(content: bytes, _: Sequence[str]) -> Any:
+    """Load a model in tract, which reads only files."""
+    import tract
+
+    os.environ.setdefault("RUST_LIB_BACKTRACE", "0")  # a stack takes a refusal longer than a run
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "gru.onnx"
+        path.write_bytes(content)
+        runnable = tract.onnx().load(path).into_model().into_runnable()
+    return lambda feeds: [one.to_numpy() for one in runnable.run(list(feeds.values()))]
+
+
+def load_iree(content: bytes, _: Sequence[str]) -> Any:
+    """Load a model in IREE: its importer reads it, its compiler makes code of it, in about a second.
+
+    The code is for any CPU of this kind; float64 stays float64, which it would not by default.
+    """
+    import onnx
+    from iree import runtime
+    from iree.compiler import ir, tools
+    from iree.compiler.extras import onnx_importer
+
+    arguments = ["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]
+    info = onnx_importer.ModelInfo(
+        onnx.shape_inference.infer_shapes(onnx.load_from_string(content))
+    )
+    module = info.create_module(context=ir.Context()).operation
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an input that is left out has no type, it says
+        onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+    try:
+        compiled = tools.compile_str(
+            str(module), target_backends=["llvm-cpu"], input_type="onnx", extra_args=arguments
+        )
+    except tools.CompilerToolError as error:  # the first error alone
+        lines = str(error).splitlines()
+        raise RuntimeError(next((s for s in lines if "error:" in s), str(error))) from None
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        context = runtime.SystemContext(config=runtime.Config("local-sync"))
+        context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, compiled))
+        outputs = context.modules.module["gru"](*feeds.values())
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        return [one.to_host().copy() for one in several]
+
+    return run
+
+
+def load_mnn(content: bytes, names: Sequence[str], options: Sequence[str] = ()) -> Any:
+    """Load a model in MNN, whose converter makes a file of its own; it gives nothing where it cannot.
+
+    The converter writes a GRU as a loop of small operators; with OWN_KERNEL it keeps it as one. It is called
+    in this process: the command `mnnconvert` installs a logging package and reports to a server.
+    """
+    import _tools
+    import MNN
+
+    def constant(array: Any) -> Any:
+        kind = MNN.expr.int if array.dtype == np.int32 else MNN.expr.float
+        return MNN.expr.const(array, list(array.shape), MNN.expr.NCHW, kind)
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            read, made = Path(folder) / "gru.onnx", Path(folder) / "gru.mnn"
+            read.write_bytes(content)
+            words = ["mnnconvert", "-f", "ONNX", "--modelFile", str(read), "--MNNModel", str(made)]
+            _tools.mnnconvert([*words, "--bizCode", "gru", *options])
+            if not made.exists():
+                return []
+            net = MNN.nn.load_module_from_file(str(made), list(feeds), list(names))
+        return [np.array(one.read()) for one in net.forward([*map(constant, feeds.values())])]
+
+    return run
+
+
+@contextlib.contextmanager
+def printed() -> Iterator[list[str]]:
+    """Keep what C code prints from standard output; at the end the list has it."""
+    found: list[str] = []
+    flush = ctypes.CDLL(None).fflush
+    flush(None)
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            yield found
+        finally:
+            flush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            lines = file.read().decode(errors="replace").splitlines()
+            found.append(" ".join(line for line in lines if not _TIME.match(line)))
+
+
+def _load_mnn_quietly(content: bytes, names: Sequence[str], options: Sequence[str] = ()) -> Any:
+    """Load a model in MNN; an error has what MNN prints."""
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        with printed() as lines:
+            outputs: list[Any] = load_mnn(content, names, options)(feeds)
+        if len(outputs) != len(names):
+            raise RuntimeError(
+                f"MNN gave {len(outputs)} outputs, not {len(names)}; it printed: {lines[0]}"
+            )
+        return outputs
+
+    return run
+
+
+def _mnn_version() -> str:
+    with printed():
+        return f"{import_module('MNN').version()} CPU"
+
+
+class _Kind(NamedTuple):
+    """What a runtime runs on, how it loads a model, and its version, which imports its package."""
+
+    about: str
+    load: Callable[[bytes, Sequence[str]], Any]
+    version: Callable[[], str]
+
+
+_ORT = _Kind(
+    "ONNX Runtime's CPU provider",
+    load_onnxruntime,
+    lambda: f"{import_module('onnxruntime').__version__} CPU",
+)
+_OPENVINO = _Kind(
+    "OpenVINO's ONNX frontend and CPU plugin",
+    load_openvino,
+    lambda: f"{import_module('openvino').get_version().partition('-')[0]} ONNX frontend, CPU",
+)
+_KINDS = {
+    "onnxruntime": _ORT,
+    "onnxruntime-constant": _ORT,
+    "onnxruntime-opset7": _ORT,
+    "onnx-reference": _Kind(
+        "onnx.reference.ReferenceEvaluator",
+        load_onnx,
+        lambda: str(import_module("onnx").__version__),
+    ),
+    "opencv": _Kind(
+        "OpenCV's dnn module",
+        load_opencv,
+        lambda: f"{import_module('cv2').__version__} dnn, CPU",
+    ),
+    "openvino-onnx": _OPENVINO,
+    "openvino-onnx-dynamic": _OPENVINO,
+    "iree": _Kind(
+        "IREE's CPU code, compiled for a second a case",
+        load_iree,
+        lambda: f"{import_module('iree.compiler.version').VERSION} CPU",
+    ),
+    "mnn": _Kind(
+        "MNN's CPU backend, by a loop that its converter makes", _load_mnn_quietly, _mnn_version
+    ),
+    "mnn-kernel": _Kind(
+        "MNN's CPU backend, by its own kernel",
+        partial(_load_mnn_quietly, options=OWN_KERNEL),
+        _mnn_version,
+    ),
+    "tract": _Kind("tract", load_tract, lambda: str(import_module("tract").version())),
+}
+
+
+class ONNXFileRuntime:
+    """A runtime of ONNX GRU, called `name`; it imports its package when it is made.
+
+    The model has one GRU node, posed as `posed.ONNX_FILES` says. Questions of other operators are converted
+    first, where ONNX GRU can ask the same. A model without constants is kept, and serves every case that asks
+    the same question of other numbers.
+    """
+
+    parallel = True
+
+    def __init__(self, name: str) -> None:
+        posing, kind = ONNX_FILES[name], _KINDS[name]
+        self.name, self.version = name, kind.version()
+        self.__doc__ = (
+            f"GRU on {kind.about}; W, R, B are {'initializers' if posing.constants else 'inputs'}"
+            f"{f', opset {posing.opset}' if posing.opset else ''}"
+            f"{'; batch and time are symbols' if posing.dynamic else ''}"
+        )
+        self._load = kind.load
+        self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._loaded)
+
+    def __call__(self, question: Question) -> Arrays:
+        """Return the runtime's outputs for `question`, in the dtypes that it gives them.
+
+        Raises Unsupported for what ONNX GRU cannot ask, and for what the runtime does not offer. What the
+        runtime refuses is its own exception.
+        """
+        return run_as(GRU, self._run, question)
+
+    def _run(self, question: Question) -> Arrays:
+        decline(self.name, question)
+        asked, opset, constants, feeds = one_node(question, ONNX_FILES[self.name])
+        run = self._loaded(asked, opset, constants) if constants else self._kept(asked, opset)
+        named = zip(asked.asked, run(feeds), strict=True)
+        return {name: array for name, array in named if name in question.outputs}
+
+    def _loaded(self, asked: NodeType, opset: int, constants: Arrays | None = None) -> Any:
+        made = model(asked, opset, constants)
+        return self._load(made.SerializeToString(), asked.asked)
+
+
+@cache
+def __getattr__(name: str) -> ONNXFileRuntime:
+    """Make the runtime that an entry point names, with `_` for `-`."""
+    if (called := name.replace("_", "-")) not in _KINDS:
+        raise AttributeError(name)
+    return ONNXFileRuntime(called)
