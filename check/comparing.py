@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,16 +10,19 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..cases.errors import GrucibleError
+from ..cases.files import read_limited
 from ..cases.operators.values import FIRST_WRONG
 from ..cases.strict_json import strict_json
 from ..gen.tolerances.classes import CHAINS
 from ..vectors.block import TIERS
 from .judging.case_result import DECIDING
+from .reports.text import list_some, plural, wrap
 
 MAX_BYTES = 48 << 20
 """Maximum size of a report; one of 20,000 cases has some 10 MB."""
 _MAX_TEXT = 300
 """Maximum characters shown of a message; a report may be a stranger's."""
+_MAX_IN_HEADLINE = 3
 
 _WRONG = {"failed": "newly failing", "error": "new errors", "missing": "newly missing"}
 WORSE = (*_WRONG.values(), "newly unsupported")
@@ -62,6 +65,14 @@ class _StoredGrade(_Stored):
     compared: Count
     worst: _StoredWorst
 
+    @property
+    def demand(self) -> str:
+        """What is required, in words."""
+        if isinstance(self.required, str):
+            return self.required
+        given = self.required.items()
+        return " ".join(f"{name} {value:g}" for name, value in given if value is not None)
+
 
 class _StoredFinding(_Stored):
     names: Annotated[list[Text], FIRST_WRONG, Field(min_length=1)]
@@ -102,31 +113,31 @@ class StoredReport(_Stored):
     cases: Annotated[list[_StoredCase], FIRST_WRONG]
     refusals: Annotated[list[_StoredRefusal], FIRST_WRONG] = []
 
+    @property
+    def side(self) -> dict[str, Any]:
+        """What a comparison says of the report itself."""
+        return self.model_dump(include={"runtime", "verdict", "interrupted"}) | {
+            "cases": len(self.cases)
+        }
+
 
 def read_report(path: Path) -> StoredReport:
     """Read a report. Raises GrucibleError, in one line, for anything else."""
-    with path.open("rb") as file:
-        raw = file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise GrucibleError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no report is")
     try:
-        report = StoredReport.model_validate(strict_json(raw))
+        report = StoredReport.model_validate(strict_json(read_limited(path, MAX_BYTES)))
+        for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
+            if len({one.id for one in listed}) != len(listed):
+                raise ValueError(f"has {what} twice")
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise _no_report(path, f"{place}: {first['msg']}") from None
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except ValueError as error:
-        raise _no_report(path, f"Invalid JSON: {error}") from None
-    for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
-        if len({one.id for one in listed}) != len(listed):
-            raise _no_report(path, f"has {what} twice")
-    return report
-
-
-def _no_report(path: Path, why: str) -> GrucibleError:
-    shown = " ".join(why.split())[:_MAX_TEXT]
-    return GrucibleError(
-        f"{path}: is no report that `grucible check --report json=FILE` writes: {shown}"
+        why = str(error)
+    else:
+        return report
+    raise GrucibleError(
+        f"{path}: is no report that `grucible check --report json=FILE` writes: "
+        f"{' '.join(why.split())[:_MAX_TEXT]}"
     )
 
 
@@ -155,8 +166,8 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
          "after": now.verdict, "message": now.message} for was, now in decided
     ]  # fmt: skip
     found: dict[str, Any] = {
-        "before": _describe_side(before),
-        "after": _describe_side(after),
+        "before": before.side,
+        "after": after.side,
         "changes": sorted(changes, key=lambda one: KINDS.index(one["kind"])),
         "arithmetic": _compare_grades(before, after) if shared else [],
         "diagnosis": _compare_findings(before, after, shared=shared),
@@ -178,15 +189,6 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     return {"grucible_compare": 1, "outcome": outcome, "worse": worse, "better": better} | found
 
 
-def _describe_side(report: StoredReport) -> dict[str, Any]:
-    return {
-        "runtime": report.runtime.model_dump(),
-        "verdict": report.verdict,
-        "interrupted": report.interrupted,
-        "cases": len(report.cases),
-    }
-
-
 def _name_change(was: str, now: str) -> str:
     """Name a change of verdict; wrong, or missing, before and wrong now is no worse.
 
@@ -201,19 +203,18 @@ def _compare_grades(before: StoredReport, after: StoredReport) -> list[dict[str,
     found = []
     for dtype, now in after.arithmetic.items():
         was = before.arithmetic.get(dtype)
-        if was is None or not (was.compared and now.compared):
-            continue
-        observed = (was.observed or "", now.observed or "")
-        found.append(
-            {
-                "dtype": dtype,
-                "observed": observed,
-                "ratio": (was.worst.ratio, now.worst.ratio),
-                "worse": _is_coarser(dtype, *observed),
-                "better": _is_coarser(dtype, *reversed(observed)),
-                "required": (_describe_demand(was.required), _describe_demand(now.required)),
-            }
-        )
+        if was and was.compared and now.compared:
+            observed = (was.observed or "", now.observed or "")
+            found.append(
+                {
+                    "dtype": dtype,
+                    "observed": observed,
+                    "ratio": (was.worst.ratio, now.worst.ratio),
+                    "worse": _is_coarser(dtype, *observed),
+                    "better": _is_coarser(dtype, *reversed(observed)),
+                    "required": (was.demand, now.demand),
+                }
+            )
     return found
 
 
@@ -223,12 +224,6 @@ def _is_coarser(dtype: str, was: str, now: str) -> bool:
         return bool(was) and not now
     orders = ([one.name for one in chained] for chained in CHAINS.get(dtype, ()))
     return any({was, now} <= {*order} and order.index(now) > order.index(was) for order in orders)
-
-
-def _describe_demand(required: str | dict[str, float | None]) -> str:
-    if isinstance(required, str):
-        return required
-    return " ".join(f"{name} {value:g}" for name, value in required.items() if value is not None)
 
 
 def _compare_findings(
@@ -256,13 +251,83 @@ def _summarize(
 ) -> list[str]:
     """Summarize what is worse, or what is better, in cases, arithmetic and invalid questions."""
     counts = {kind: sum(one["kind"] == kind for one in found["changes"]) for kind in kinds}
-    lines = [f"{_count(n, 'case')} {kind}" for kind, n in counts.items() if n]
+    lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
     for one in (one for one in found["arithmetic"] if one[grade]):
         was, now = (name or "no class" for name in one["observed"])
         lines.append(f"{one['dtype']} in {was} → {now}")
     questions = len(found["refusals"][refusal])
-    return lines + [f"{_count(questions, 'invalid question')} {about}"] * bool(questions)
+    return lines + [f"{plural(questions, 'invalid question')} {about}"] * bool(questions)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield a comparison for the terminal: the outcome first, then what changed."""
+    diagnosis, refusals = found["diagnosis"], found["refusals"]
+    new, gone = found["new_cases"], found["gone_cases"]
+    both = found["after"]["cases"] - len(new)
+    yield from wrap(_headline(found, both), 0, 2)
+    for word in ("before", "after"):
+        side = found[word]
+        name = " ".join(side["runtime"].values()).rstrip()
+        interrupted = ", interrupted" if side["interrupted"] else ""
+        judged = f"{word}: {name}: {side['verdict']}, {side['cases']} cases{interrupted}"
+        yield from wrap(judged, 2, 4)
+    if new or gone:
+        yield f"  {both} cases in both, {len(new)} new, {len(gone)} gone"
+    for kind in KINDS:
+        changes = [one for one in found["changes"] if one["kind"] == kind]
+        yield from _section(kind, [f"{one['id']}\n{_change(one)}" for one in changes])
+    if found["undecided"]:
+        yield from ("", f"{found['undecided']} more that decide nothing have another verdict")
+    yield from _section("arithmetic", [*filter(None, map(_grade, found["arithmetic"]))])
+    explained = [
+        f"{word}: {one['about'][:_MAX_TEXT]}, {one['explains']} cases"
+        for word in ("new", "gone") for one in diagnosis[word]
+    ]  # fmt: skip
+    was, now = diagnosis["unexplained"]
+    moved = [*diagnosis["other"], {"about": "unexplained", "before": was, "after": now}]
+    explained += [
+        f"{one['about']}: {one['before']} → {one['after']} cases" for one in moved
+        if one["before"] != one["after"]
+    ]  # fmt: skip
+    yield from _section("diagnosis", explained)
+    yield from _section("invalid questions that are no longer refused", refusals["accepted"])
+    yield from _section("invalid questions that are refused now", refusals["refused"])
+    yield from _section("new cases", new)
+    yield from _section("gone cases", gone)
+
+
+def _headline(found: dict[str, Any], both: int) -> str:
+    changed = []
+    for word in ("worse", "better"):
+        if names := found[word]:
+            more = f", and {len(names) - _MAX_IN_HEADLINE} more" * (len(names) > _MAX_IN_HEADLINE)
+            changed.append(f"{word}: {', '.join(names[:_MAX_IN_HEADLINE])}{more}")
+    cut = [f"`{side}`" for side in ("before", "after") if found[side]["interrupted"]]
+    interrupted = f"; {' and '.join(cut)} was interrupted" if cut else ""
+    same = f"same: nothing is worse or better in the {both} cases of both{interrupted}"
+    return "; ".join(changed) or same
+
+
+def _change(one: dict[str, str]) -> str:
+    message = f": {one['message']}" if one["message"] else ""
+    return f"{one['before']} → {one['after']}{message}"[:_MAX_TEXT]
+
+
+def _section(title: str, entries: Sequence[str]) -> Iterator[str]:
+    """Yield entries below a title; what follows a line feed in one stands below it."""
+    if entries:
+        yield from ("", f"{title}:")
+    parts = (entry.partition("\n") for entry in entries)
+    groups = [[*wrap(first, 2, 4, cut=False), *wrap(about, 4)] for first, _, about in parts]
+    yield from list_some(groups, "more; --json has all of them")
+
+
+def _grade(one: dict[str, Any]) -> str:
+    """Format what differs of a dtype: class, worst ratio, demand; "" where nothing does."""
+    parts = {
+        "observed": [name or "none of them" for name in one["observed"]],
+        "worst ratio": [ratio if isinstance(ratio, str) else f"{ratio:.3g}" for ratio in one["ratio"]],
+        "required": one["required"],
+    }  # fmt: skip
+    differing = [f"{name} {was} → {now}" for name, (was, now) in parts.items() if was != now]
+    return f"{one['dtype']}: {', '.join(differing)}" if differing else ""

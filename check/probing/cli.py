@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ...cases.console import format_command, say
-from ..commands.options import Seconds
+from ..cli.options import Seconds
 
 
 @click.command("probe")

@@ -10,7 +10,7 @@ import pytest
 
 from ...cases.console import escape
 from ...cases.errors import GrucibleError
-from ..commands.options import TIMEOUT_SECONDS
+from ..cli.options import TIMEOUT_SECONDS
 from ..observed import source
 from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool

@@ -181,8 +181,8 @@ def broken(**more: Any) -> str:
 
 
 FOREIGN = {
-    "": "Invalid JSON",
-    "[" * 5000: "Invalid JSON",
+    "": "Expecting value",
+    "[" * 5000: "it is nested too deep",
     "{}": "grucible_report: Field required",
     "[1]": "should be a valid dictionary",
     broken(grucible_report=1): "grucible_report: Input should be 2 or 3",
@@ -191,7 +191,7 @@ FOREIGN = {
     broken(cases=[case("x" * 20_000, "passed")]): "cases.0.id: String should have at most",
     broken(unexplained=-1): "unexplained: Input should be greater",
     broken().replace("0.26", '"-inf"'): "ratio",
-    broken().replace("0.26", "NaN"): "Invalid JSON: NaN is no number of JSON",
+    broken().replace("0.26", "NaN"): "NaN is no number of JSON",
     broken(cases=[case("a", "passed"), case("a", "failed")]): "has a case twice",
     broken(refusals=[asked("a", "garbage"), asked("a")]): "has an invalid question twice",
 }

@@ -1,4 +1,4 @@
-"""The commands about the strength of vectors: `grucible score` and `audit`."""
+"""The commands that compare: two reports (`compare`), and vectors with misreadings (`score`, `audit`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import click
 
 from ...cases.console import format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
-from .options import FILE, SELECT, VECTORS, opened_with_progress
+from ...cases.strict_json import format_json
+from .options import FILE, JSON, SELECT, VECTORS, opened_with_progress
 
 if TYPE_CHECKING:
     from ...gen.variants.evaluate import Limits
@@ -20,16 +21,45 @@ _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier one is known."""
 
 
+@click.command("compare")
+@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
+@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
+@JSON
+def compare_command(before: Path, after: Path, as_json: bool) -> None:
+    """Show what changed between two reports, as by an upgrade.
+
+    BEFORE and AFTER are what `grucible check --report json=FILE` wrote. Worse is
+    a case that no longer passes, or is unsupported now; a coarser class of
+    arithmetic; a finding of a misreading that there was none of; an invalid
+    question that is no longer refused. A larger error within the tolerance is
+    shown, and is no worse.
+
+    \b
+    Exit status
+      0    nothing is worse
+      1    something is
+      2    a file is no report, or no case or invalid question is in both
+    """
+    from ..comparing import compare, comparison_lines, read_report
+
+    found = compare(read_report(before), read_report(after))
+    if as_json:
+        put(format_json(found))
+    else:
+        for line in comparison_lines(found):
+            say(line)
+    raise SystemExit(found["outcome"] == "worse")
+
+
 @click.command("score")
 @VECTORS
 @click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@JSON
 @click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
               "suite does that knows no better.")  # fmt: skip
 @click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
-@click.option(
-    "--pairs", is_flag=True, help="By the pair of each case, as an export to onnx has it."
-)
+@click.option("--pairs", is_flag=True,
+              help="By the pair of each case, as an export to onnx has it.")  # fmt: skip
 @SELECT
 def score_command(
     vectors: Path | None,

@@ -17,20 +17,23 @@ from .options import (
     CASE_WORDS,
     CRITERIA,
     FILE,
-    MEMORY,
+    JSON,
+    LIMITS,
     PATH,
     RUNTIME_HELP,
-    TIMEOUT,
     TIMEOUT_SECONDS,
     Seconds,
+    started,
     vectors_and_case,
 )
 
 if TYPE_CHECKING:
     from ...cases.question import Question
+    from ...vectors.case import Case
     from ...vectors.vector_set import VectorSet
     from ..observed.source import Source
     from ..shrinking.shrink import Shrunk
+    from ..tracing.trace import StepRange, Traced
 
 
 @click.command("show")
@@ -76,11 +79,10 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
 @click.option("--step", type=click.IntRange(0), metavar="N",
               help="Only this step, in the order of processing.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every row, step and number.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@JSON
 @click.option("--npz", type=FILE, metavar="FILE",
               help="Write all arrays into an .npz file, and print no steps.")  # fmt: skip
-@TIMEOUT
-@MEMORY
+@LIMITS
 @FORCE
 def trace_command(
     words: tuple[str, ...],
@@ -113,25 +115,17 @@ def trace_command(
     from ...vectors.vector_set import open_set
     from ..reports.show import find_case
     from ..reports.trace import against_lines, head_lines, step_lines
-    from ..tracing.trace import (
-        MARK,
-        StepRange,
-        Traced,
-        trace,
-        trace_json,
-        trace_npz,
-        traced_against,
-    )
+    from ..tracing.trace import MARK, StepRange, trace_json, trace_npz
 
+    if runtime is not None and against is not None:
+        raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
     vectors, wanted = vectors_and_case(words)
     if npz:
         check_replaceable(npz, MARK)
     block, file = find_case(vectors, wanted)
-    opened = open_set(vectors, (literal(block.ids[0]),))
-    with _source(runtime, against, timeout, memory, opened) as source:
-        exact, part = trace(block.case(0)), StepRange(**part_of)
-        part.check(exact.directions)
-        traced = traced_against(exact, opened, source) if source else Traced(exact)
+    opened, part = open_set(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
+    with started(runtime, against, timeout, memory, 1 if runtime else None) as source:
+        traced = _trace(block.case(0), part, opened, source(opened))
     if npz:
         write_whole(npz, trace_npz(traced), mark=MARK)
         say(f"{npz}: written", err=as_json)
@@ -144,27 +138,13 @@ def trace_command(
     raise SystemExit(0 if traced.found is None or traced.found.passed else 1)
 
 
-@contextlib.contextmanager
-def _source(
-    runtime: str | None,
-    outputs: Path | None,
-    timeout: float,
-    memory: int | None,
-    vectors: VectorSet,
-) -> Iterator[Source | None]:
-    """Open what is compared with the exact steps, if anything."""
-    from ..observed.exchange import outputs_at
-    from ..observed.pool import RuntimePool
+def _trace(case: Case, part: StepRange, opened: VectorSet, source: Source | None) -> Traced:
+    """Trace a case, and compare it with what a source gives, if there is one."""
+    from ..tracing.trace import Traced, trace, traced_against
 
-    if runtime is not None and outputs is not None:
-        raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
-    if memory is not None and runtime is None:
-        raise click.UsageError("--memory goes with --runtime")
-    if runtime is not None:
-        with contextlib.closing(RuntimePool(runtime, timeout, 1, memory)) as pool:
-            yield pool
-    else:
-        yield outputs_at(outputs, vectors) if outputs else None
+    exact = trace(case)
+    part.check(exact.directions)
+    return traced_against(exact, opened, source) if source else Traced(exact)
 
 
 @click.command("shrink")
@@ -176,8 +156,7 @@ def _source(
               type=Seconds(0, min_open=True),
               help="How long to look for something smaller.")  # fmt: skip
 @CRITERIA
-@TIMEOUT
-@MEMORY
+@LIMITS
 @FORCE
 def shrink_command(
     words: tuple[str, ...],

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,24 +20,23 @@ from .options import (
     CRITERIA,
     FILE,
     JOBS,
-    MEMORY,
+    LIMITS,
     PATH,
     RUNTIME_HELP,
     SELECT,
-    TIMEOUT,
     VECTORS,
     progress_over_cases,
+    started,
 )
 
 if TYPE_CHECKING:
     from ...vectors.vector_set import VectorSet
     from ..judging.expectations import Expectation
+    from ..listing import FindingList
     from ..observed.source import Source
     from ..report import Report
     from ..reports.formats import Format
     from ..verdict import Demand
-
-    Finish = Callable[[Report, Path | None, Sequence[str]], Report]
 
 ON_GITHUB = "github"
 """The format that needs no file in a run of GitHub Actions."""
@@ -71,8 +71,7 @@ ON_GITHUB = "github"
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 is the proof for a file from elsewhere.")  # fmt: skip
-@TIMEOUT
-@MEMORY
+@LIMITS
 @JOBS
 @FORCE
 def check_command(
@@ -101,38 +100,36 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    to = Reporting(reports, quiet=quiet, as_json=as_json)
+    to = _Reporting(reports, quiet=quiet, as_json=as_json)
     to.check(len(runtimes), write_expect)
-    diagnose = not demanded.pop("no_diagnose")
-    expectations, finish = _expected(expect, write_expect, len(runtimes), diagnose=diagnose)
-    with to.at_the_end() as found:
+    expected, listed = _expected(expect, write_expect, len(runtimes), demanded["no_diagnose"])
+    if bool(runtimes) == (outputs is not None):
+        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
+    if outputs and demanded["strict"]:
+        raise click.UsageError("--strict goes with --runtime: outputs are only read")
+    found: list[Report] = []
+    try:
         for runtime in runtimes or (None,):
-            with _source(runtime, outputs, timeout, jobs, memory, demanded["strict"]) as source:
-                from ...vectors.vector_set import open_set
-                from ..verdict import judge  # takes as long to import as the runtime to start
-
-                opened = open_set(vectors, select)
-                demand = _demand(expectations, diagnose=diagnose, **demanded)
-                with progress_over_cases("checking", opened) as progress:
-                    report = judge(
-                        opened, source(opened), demand, interruptible=True, advance=progress.advance
-                    )
-            report = replace(report, asked=runtime or "", outputs=str(outputs or ""))
-            found.append(report)  # which stands where the list cannot be written
-            found[-1] = finish(report, vectors, select)
+            with started(runtime, outputs, timeout, memory, jobs) as source:
+                report = _judge(vectors, select, source, _demand(expected, **demanded))
+                found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
+            if listed:
+                found[-1] = _write_list(listed, found[-1], vectors, select)
             if report.interrupted:
                 raise SystemExit(interruption_status())
+    finally:  # also after an error: what was judged is reported
+        if found:
+            to.report(found)
     raise SystemExit(max(report.exit_status for report in found))
 
 
 def _demand(
     expectations: Sequence[Expectation],
-    *,
-    diagnose: bool,
     require: tuple[str, ...],
     strict: bool,
     allow_stale: bool,
     recompute: float | None,
+    no_diagnose: bool,
     **criteria: Any,
 ) -> Demand:
     """Put what the options demand into one value."""
@@ -140,74 +137,63 @@ def _demand(
     from ..verdict import Demand
 
     return Demand(
-        chosen_criteria(**criteria), expectations, require, diagnose, strict, allow_stale,
+        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
         recompute or 0.0,
     )  # fmt: skip
 
 
-@contextlib.contextmanager
-def _source(
-    runtime: str | None,
-    outputs: Path | None,
-    timeout: float,
-    jobs: int | None,
-    memory: int | None,
-    strict: bool,
-) -> Iterator[Callable[[VectorSet], Source]]:
-    """Start a runtime, whose first process loads it meanwhile; or open outputs made elsewhere for vectors.
+def _judge(
+    vectors: Path | None,
+    select: tuple[str, ...],
+    source: Callable[[VectorSet], Source | None],
+    demand: Demand,
+) -> Report:
+    from ...vectors.vector_set import open_set
+    from ..verdict import judge  # takes as long to import as the runtime to start
 
-    Raises click.UsageError where both are given, or neither, or an option that outputs have no use for.
-    """
-    from ..observed.exchange import outputs_at
-    from ..observed.pool import RuntimePool
-
-    if (runtime is None) == (outputs is None):
-        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    if runtime is not None:
-        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
-            yield lambda _: pool
-        return
-    place = outputs or Path()
-    for option, value in {"--jobs": jobs, "--memory": memory, "--strict": strict or None}.items():
-        if value is not None:
-            raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
-    yield lambda vectors: outputs_at(place, vectors)
+    opened = open_set(vectors, select)
+    with progress_over_cases("checking", opened) as progress:
+        asked = source(opened)
+        assert asked
+        return judge(opened, asked, demand, interruptible=True, advance=progress.advance)
 
 
 def _expected(
-    expect: Path | None, write_expect: Path | None, runtimes: int, *, diagnose: bool
-) -> tuple[list[Expectation], Finish]:
-    """Load a list of expectations, and say what to do with the report: a list may have to be written."""
-    from ..expecting import apply_expectations, load_expectations
-    from ..listing import read_list, write_list
+    expect: Path | None, write_expect: Path | None, runtimes: int, undiagnosed: bool
+) -> tuple[Sequence[Expectation], FindingList | None]:
+    """Load a list of expectations, or the one that is to be written."""
+    from ..expecting import load_expectations
+    from ..listing import read_list
 
     if runtimes > 1 and (expect or write_expect):
         raise click.UsageError("--expect and --write-expect go with one --runtime")
     if write_expect is None:
-        return (load_expectations(expect) if expect else []), lambda report, *_: report
+        return (load_expectations(expect) if expect else []), None
     if expect:
         raise click.UsageError("--write-expect names the list by itself; leave --expect out")
-    if not diagnose:
+    if undiagnosed:
         raise click.UsageError("--write-expect needs the diagnosis; leave --no-diagnose out")
-    path = write_expect
-    if not path.parent.is_dir():
-        raise click.UsageError(f"--write-expect {path}: there is no directory {path.parent}")
-    old = read_list(path)
-
-    def finish(report: Report, vectors: Path | None, select: Sequence[str]) -> Report:
-        if report.interrupted or report.diagnosis.broke_off:
-            why = "check was interrupted" if report.interrupted else "diagnosis broke off"
-            say(f"{path}: not written, for the {why}", err=True)
-            return report
-        entries, changes = write_list(old, report, vectors, select)
-        say(f"{path}: {changes}", err=True)
-        return apply_expectations(report, entries, vectors, select)
-
-    return [], finish
+    return [], read_list(write_expect)
 
 
-class Reporting:
-    """Where a report goes: the values of `--report`, each FORMAT=FILE or `github` alone, and what is printed.
+def _write_list(
+    listed: FindingList, report: Report, vectors: Path | None, select: Sequence[str]
+) -> Report:
+    """Write the list of what fails in a report, and expect it there."""
+    from ..expecting import apply_expectations
+    from ..listing import write_list
+
+    if report.interrupted or report.diagnosis.broke_off:
+        why = "check was interrupted" if report.interrupted else "diagnosis broke off"
+        say(f"{listed.path}: not written, for the {why}", err=True)
+        return report
+    entries, changes = write_list(listed, report, vectors, select)
+    say(f"{listed.path}: {changes}", err=True)
+    return apply_expectations(report, entries, vectors, select)
+
+
+class _Reporting:
+    """Where a report goes: the values of `--report`, each FORMAT=FILE or `github` alone, and the terminal.
 
     Raises click.UsageError for what is none, and GrucibleError for a file that holds something else.
     """
@@ -226,8 +212,8 @@ class Reporting:
         """Split `FORMAT=FILE`, and check that the file can be written."""
         from ..reports.formats import FORMATS
 
-        name, equals, file = text.partition("=")
-        if name not in FORMATS or not equals or not file:
+        name, _, file = text.partition("=")
+        if name not in FORMATS or not file:
             expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
             raise click.UsageError(f"--report {text}: expected {expected}")
         check_replaceable(Path(file), FORMATS[name].begins)
@@ -243,16 +229,6 @@ class Reporting:
         if one and runtimes > 1:
             raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
 
-    @contextlib.contextmanager
-    def at_the_end(self) -> Iterator[list[Report]]:
-        """Give a list, and report what is in it at the end, also after an error."""
-        reports: list[Report] = []
-        try:
-            yield reports
-        finally:
-            if reports:
-                self.report(reports)
-
     def report(self, reports: Sequence[Report]) -> None:
         """Print reports and write them to files; an error of one form leaves the others."""
         with contextlib.ExitStack() as stack:
@@ -265,12 +241,12 @@ class Reporting:
                 self._print(report)
 
     def _write(self, reports: Sequence[Report]) -> None:
+        def write(form: Format, file: Path) -> None:
+            write_whole(file, form.text(reports), mark=form.begins)
+
         with ignoring_interrupts(), contextlib.ExitStack() as stack:
             for form, file in reversed(self._files):
-                stack.callback(self._write_one, reports, form, file)
-
-    def _write_one(self, reports: Sequence[Report], form: Format, file: Path) -> None:
-        write_whole(file, form.text(reports), mark=form.begins)
+                stack.callback(partial(write, form, file))
 
     def _print(self, report: Report) -> None:
         from ..reports.findings import report_broken_diagnosis

@@ -1,27 +1,30 @@
-"""What several commands take: vectors, a selection, a case, criteria, and how large a runtime may be."""
+"""What several commands take: vectors, a selection, a case, criteria, and a runtime with its limits."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ...cases.console import show_progress
 from ...cases.selection import of_dtypes
 
 if TYPE_CHECKING:
     from ...cases.console import Progress
     from ...vectors.vector_set import VectorSet
+    from ..observed.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
 _DTYPES = "grucible.dtypes"
 """Where `--dtype` leaves its values for `--select`, which is parsed after it."""
-_FORMS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 class Seconds(click.FloatRange):
@@ -35,22 +38,14 @@ class Seconds(click.FloatRange):
         return min(seconds, 1e6)
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes, such as 4G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a whole number with a unit."""
-        number, unit = str(value)[:-1], str(value)[-1:].upper()
-        if (
-            unit not in _FORMS
-            or not number.isdecimal()
-            or not 0 < len(number) <= 9
-            or not int(number)
-        ):
-            self.fail(f"{value!r}; expected a whole number of K, M, G or T, such as 4G", param, ctx)
-        return min(int(number) << _FORMS[unit], (1 << 63) - 1)
+def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Parse a number of bytes, such as 4G."""
+    if value is None:
+        return None
+    found = re.fullmatch("0*([1-9][0-9]{0,8})([KMGT])", value.upper())
+    if not found:
+        raise click.BadParameter(f"{value!r}; expected a whole number of K, M, G or T, such as 4G")
+    return min(int(found[1]) << 10 * (1 + "KMGT".index(found[2])), (1 << 63) - 1)
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
@@ -81,13 +76,7 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 
 def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Make several options one decorator."""
-
-    def decorated(command: Command) -> Command:
-        for option in reversed(several):
-            command = option(command)
-        return command
-
-    return decorated
+    return lambda command: reduce(lambda made, option: option(made), reversed(several), command)
 
 
 VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH)
@@ -101,15 +90,18 @@ CRITERIA = options(
     click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
 )  # fmt: skip
 """What `chosen_criteria` takes."""
-TIMEOUT = click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
-                       type=Seconds(min=0, min_open=True),
-                       help="How long the runtime may take over one case.")  # fmt: skip
+LIMITS = options(
+    click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
+                 type=Seconds(min=0, min_open=True),
+                 help="How long the runtime may take over one case."),
+    click.option("--memory", metavar="SIZE", callback=_parse_size,
+                 help="Address space of each process of the runtime, such as 4G or 512M; "
+                 "what needs more gets an error."),
+)  # fmt: skip
 JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
                     "for a function of yours", help="Processes to run the runtime in.")  # fmt: skip
-MEMORY = click.option("--memory", metavar="SIZE", type=Size(),
-                      help="Address space of each process of the runtime, such as 4G or 512M; "
-                      "what needs more gets an error.")  # fmt: skip
+JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
     "COMMAND', a program in any language (check/protocol/README.md)."
@@ -132,10 +124,26 @@ def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
 
 
 @contextlib.contextmanager
+def started(
+    runtime: str | None, outputs: Path | None, timeout: float, memory: int | None, jobs: int | None
+) -> Iterator[Callable[[VectorSet], Source | None]]:
+    """Start a runtime, which loads meanwhile, or open outputs for vectors; None without either."""
+    from ..observed.exchange import outputs_at
+    from ..observed.pool import RuntimePool
+
+    for option, value in {"--jobs": jobs, "--memory": memory}.items():
+        if runtime is None and value is not None:
+            raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
+    if runtime is None:
+        yield lambda vectors: outputs_at(outputs, vectors) if outputs else None
+        return
+    with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
+        yield lambda _: pool
+
+
+@contextlib.contextmanager
 def progress_over_cases(what: str, vectors: VectorSet) -> Iterator[Progress]:
     """Show the progress over the selected cases of a set, which are counted where it is drawn."""
-    from ...cases.console import show_progress
-
     with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield progress
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,11 @@ from ...cases.strict_json import format_json
 from .options import (
     FILE,
     JOBS,
-    MEMORY,
+    JSON,
+    LIMITS,
     PATH,
     RUNTIME_HELP,
     SELECT,
-    TIMEOUT,
     TIMEOUT_SECONDS,
     VECTORS,
     opened_with_progress,
@@ -29,7 +28,6 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..observed.exchange import Asked
     from ..profiling.profile import Profile
 
 _PAGE = rb"# What runtimes can do\n"
@@ -42,8 +40,7 @@ _PAGE = rb"# What runtimes can do\n"
 @click.option("-o", "--out", required=True, type=PATH, metavar="OUTPUTS",
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
 @SELECT
-@TIMEOUT
-@MEMORY
+@LIMITS
 @JOBS
 @FORCE
 def run_command(
@@ -87,24 +84,23 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     """
     from ..observed.exchange import ask
 
-    written: list[Asked] = []
+    written = []
     with opened_with_progress("writing", vectors, select) as (opened, progress):
         for asked in ask(opened, out, progress.advance):
             written.append(asked)
             count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
             progress.say(f"{asked.files.questions}: {count}, {_format_size(asked.bytes)}")
+    each = "it" if len(written) == 1 else "each of them"
+    say(f"answer {each} with a program (see check/protocol/README.md):")
     if len(written) == 1:
         questions, answers = (shlex.quote(str(path)) for path in written[0].files)
-        say("answer it with a program (see check/protocol/README.md):")
         say(f"  ./my_gru < {questions} \\")
         say(f"    > {answers}")
     else:
-        say("answer each of them with a program (see check/protocol/README.md):")
         say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")
         say('  do ./my_gru < "$q" > "${q%.questions}.answers"; done')
     say("then judge the answers:")
-    options = ["--outputs", str(out), *_options(select)]
-    say(f"  {format_command('check', [vectors] if vectors else [], options)}")
+    say(f"  {_command('check', vectors, select, '--outputs', str(out))}")
 
 
 def _format_size(count: int) -> str:
@@ -114,8 +110,10 @@ def _format_size(count: int) -> str:
     return f"{count} bytes"
 
 
-def _options(select: Sequence[str]) -> list[str]:
-    return [word for option in options_of(select) for word in option]
+def _command(name: str, vectors: Path | None, select: tuple[str, ...], *words: str) -> str:
+    """Write a command on vectors, or the core ones, and their selected cases."""
+    chosen = [word for option in options_of(select) for word in option]
+    return format_command(name, [vectors] if vectors else [], [*words, *chosen])
 
 
 @click.command("profile")
@@ -124,12 +122,11 @@ def _options(select: Sequence[str]) -> list[str]:
               help=f"{RUNTIME_HELP} Repeatable.")  # fmt: skip
 @selection(FEATURES)
 @click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@JSON
 @click.option("--page", type=FILE, metavar="FILE",
               help="Write a page that shows them side by side, in Markdown; only what is not right "
               "is printed then.")  # fmt: skip
-@TIMEOUT
-@MEMORY
+@LIMITS
 @FORCE
 def profile_command(
     vectors: Path | None,
@@ -163,16 +160,14 @@ def profile_command(
             asking = opened_with_progress(f"asking {name}", vectors, select or FEATURES)
             with asking as (_, progress):
                 found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
-            if as_json:
-                continue
-            lines = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
-            for line in ["", *lines][number == 0 :]:
-                say(line)
+            if not as_json:
+                lines = summary_lines(found[-1]) if page else profile_lines(found[-1], full=full)
+                for line in ["", *lines][number == 0 :]:
+                    say(line)
     finally:  # what was found is written, also after an error
         if found and page:
             words = [word for name in runtimes[: len(found)] for word in ("--runtime", name)]
-            words += [*_options(select), "--page", page.name]
-            command = format_command("profile", [vectors] if vectors else [], words)
+            command = _command("profile", vectors, select, *words, "--page", page.name)
             text = "".join(f"{line}\n" for line in page_lines(found, command))
             write_whole(page, text, mark=_PAGE)
             say(f"{page}: written", err=as_json)
@@ -184,7 +179,7 @@ def profile_command(
 @click.option("--profile", "profiled", is_flag=True,
               help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
 @selection(FEATURES)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@JSON
 def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
