@@ -11,7 +11,7 @@ import numpy as np
 from ..cases.dtypes import Array, Arrays
 from ..cases.invalid.questions import InvalidQuestion, invalid_questions
 from ..cases.question import Question, TensorType
-from ..vectors.difference import difference
+from ..vectors.case import difference
 from .judging.expectations import Expectation, Expectations, of_invalid, says
 from .observed.source import Reply, Source, check_reply
 

@@ -19,8 +19,7 @@ from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ..cases.operators.known import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames, as_read
 from ..vectors.block import Block, BlockKey
-from ..vectors.case import REQUIRED, Answer
-from ..vectors.difference import difference
+from ..vectors.case import REQUIRED, Answer, difference
 from .exact.answers import exact_outputs
 from .gru import gru
 from .stacks import Float64, Peaks, Stack, stacks

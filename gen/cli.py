@@ -94,7 +94,7 @@ def gen_command(
 
 def _list_mark(planned: Iterable[str]) -> re.Pattern[bytes]:
     """Match the beginning of a list of digests of files that are planned or published, and of no others."""
-    from ..vectors.published import published_digests
+    from ..vectors.digest import published_digests
 
     names = b"|".join(re.escape(os.fsencode(name)) for name in {*published_digests(), *planned})
     return re.compile(rb"(?:[0-9a-f]{64}  (?:%b)\n)+[^\n]*\Z" % names)

@@ -16,7 +16,7 @@ from ..cases.errors import GrucibleError, VectorFileError
 from ..cases.expansion.expand import CaseSpec
 from ..cases.specs.spec_file import CaseSpecFile
 from ..vectors.block import BlockKey
-from ..vectors.published import GENERATOR, published_digests, published_tolerances
+from ..vectors.digest import GENERATOR, published_digests, published_tolerances
 from ..vectors.reader import open_vectors
 from ..vectors.writer import VectorWriter, new_vector_file
 from .drawing import Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunk

@@ -23,9 +23,8 @@ from ..cases.operators.readings import STORED, touched_by
 from ..cases.pose import sizes_of
 from ..cases.question import Question, case_bytes, too_large
 from ..vectors.block import Block, BlockKey
-from ..vectors.case import Case
-from ..vectors.difference import difference
-from ..vectors.published import GENERATOR
+from ..vectors.case import Case, difference
+from ..vectors.digest import GENERATOR
 from ..vectors.writer import new_vector_file
 from .answering import NOTHING_NONPORTABLE, answer_stacked, find_nonportable, overflows
 from .drawing import chunk_size, key_of, stacked

@@ -1,10 +1,12 @@
-"""A case as users meet it: a question, and its answers."""
+"""A case as users meet it: a question, and its answers; and how far outputs are from an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.readings import STORED, ReadingNames
@@ -120,3 +122,18 @@ class Case:
     def semantics(self) -> Semantics:
         """What the case asks of a GRU."""
         return self.question.semantics
+
+
+def difference(observed: Array, expected: Array) -> Array:
+    """|observed - expected| of each element, in float64.
+
+    There is none between NaN and NaN, nor between the same infinities; any other is infinite.
+    Both are float64 arrays, or broadcast.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.asarray(np.abs(np.subtract(observed, expected)))
+    if np.isfinite(off.max(initial=0.0)):
+        return off
+    same = (observed == expected) | (np.isnan(observed) & np.isnan(expected))
+    special = ~(np.isfinite(observed) & np.isfinite(expected))
+    return np.where(special, np.where(same, 0.0, np.inf), off)

@@ -178,7 +178,7 @@ def shrink_command(
     """
     from ...gen.posed import Posed, write_answered
     from ...vectors.hdf5 import VECTORS
-    from ...vectors.hdf5_writing import prepare_place
+    from ...vectors.writer import prepare_place
     from ..judging.criterion import chosen_criteria
     from ..observed.isolated import ENDLESS
     from ..observed.pool import RuntimePool

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...vectors.case import REQUIRED
-from ...vectors.difference import difference
+from ...vectors.case import REQUIRED, difference
 from .emulations import errors_go_together
 from .failing import FailingBlock, by_part
 from .finding import Finding

@@ -21,7 +21,7 @@ from ...gen.variants.evaluate import catches, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
-from ...vectors.difference import difference
+from ...vectors.case import difference
 from ...vectors.reader import open_vectors
 from ..judging.criterion import Criterion, chosen_criteria
 from .failing import elements, room

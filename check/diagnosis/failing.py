@@ -14,7 +14,7 @@ from ...gen.variants.evaluate import batches, loosest, stacks_of, variant_output
 from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
-from ...vectors.difference import difference
+from ...vectors.case import difference
 from ..judging.criterion import Criterion
 
 NEARER = 0.25

@@ -10,7 +10,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
 from ...cases.operators.readings import STORED
-from ...vectors.difference import difference
+from ...vectors.case import difference
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part

@@ -9,7 +9,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.readings import STORED
 from ...cases.question import Question
-from ...vectors.difference import difference
+from ...vectors.case import difference
 from ..observed.source import Reply
 from .failing import FailingBlock, by_part
 

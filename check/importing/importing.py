@@ -28,8 +28,8 @@ from ...cases.question import Question, why_no_theme
 from ...gen.posed import Imported, Posed, write_answered
 from ...vectors.block import Block, attributes_from_json, canonical_json
 from ...vectors.hdf5 import OUTPUTS, VECTORS
-from ...vectors.hdf5_writing import MARKS, prepare_place
 from ...vectors.reader import open_vectors
+from ...vectors.writer import MARKS, prepare_place
 from ..observed.recording import new_outputs_file
 from ..observed.source import Observed, Status
 
@@ -100,7 +100,7 @@ def collect(about: str, tests: Tests) -> Tree:
 
 def read_export(folder: str) -> Tree:
     """Parse an export of ours, in any format. Raises ExportError."""
-    from ...vectors.exchange.read_export import open_export
+    from ...vectors.exchange.export import open_export
 
     export = open_export(Path(folder))
     about = f"imported from an export to {export.manifest.layout}, {export.root_sha256}"

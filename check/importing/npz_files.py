@@ -29,7 +29,7 @@ from ...cases.strict_json import strict_json
 from ...vectors.block import attributes_from_json
 from ...vectors.case import Case
 from ...vectors.exchange.export import arrays_of
-from ...vectors.exchange.layouts import stored_arrays
+from ...vectors.exchange.manifest import stored_arrays
 from .importing import ForeignCase, NotAsked, Tests, case_id, collect
 
 ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL)

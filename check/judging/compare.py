@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
-from ...vectors.difference import difference
+from ...vectors.case import difference
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ...vectors.block import Block
-from ...vectors.published import GENERATOR, published_pairs
+from ...vectors.digest import GENERATOR, published_pairs
 from ...vectors.reader import VectorFile
 from ...vectors.stored_block import StoredBlock
 from ...vectors.vector_set import Rows, VectorSet

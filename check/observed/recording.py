@@ -13,7 +13,8 @@ from ...cases.errors import VectorFileError
 from ...cases.files import check_replaceable, is_forced
 from ...cases.selection import nothing_selected, selected
 from ...vectors.hdf5 import OUTPUTS
-from ...vectors.hdf5_writing import (
+from ...vectors.vector_set import VectorSet
+from ...vectors.writer import (
     MARKS,
     new_file,
     prepare_place,
@@ -21,7 +22,6 @@ from ...vectors.hdf5_writing import (
     write_text_attribute,
     write_texts,
 )
-from ...vectors.vector_set import VectorSet
 from .observations import Slice, observe
 from .outputs_file import stored_ids
 from .source import Observed, Source

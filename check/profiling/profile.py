@@ -22,7 +22,7 @@ from ...gen.variants.evaluate import loosest, stacks_of, variant_outputs, within
 from ...gen.variants.known import variant_called
 from ...gen.variants.sequence import state_kept
 from ...vectors.block import Block
-from ...vectors.difference import difference
+from ...vectors.case import difference
 from ...vectors.vector_set import open_set
 from ..diagnosis.finding import Names
 from ..judging.case_result import CaseResult

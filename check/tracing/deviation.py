@@ -15,8 +15,7 @@ from ...cases.operators.semantics import Semantics
 from ...gen.exact.answers import DirectionTrace
 from ...gen.gru import in_order, processing_order
 from ...vectors.block import Block
-from ...vectors.case import REQUIRED, Answer
-from ...vectors.difference import difference
+from ...vectors.case import REQUIRED, Answer, difference
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.steps import steps_of
 from ..judging.case_result import CaseResult

@@ -20,7 +20,7 @@ from ...gen.exact.rounding import Undecided
 from ...gen.gru import Step
 from ...vectors.block import block_of
 from ...vectors.case import REQUIRED, Case
-from ...vectors.exchange.layouts import stored_arrays
+from ...vectors.exchange.manifest import stored_arrays
 from ...vectors.vector_set import VectorSet
 from ..judging.criterion import Demanded
 from ..judging.judge import judge_one

@@ -11,8 +11,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.known import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...vectors.block import Block
-from ...vectors.case import REQUIRED
-from ...vectors.difference import difference
+from ...vectors.case import REQUIRED, difference
 from ..stacks import Stack, stacks
 from ..tolerances.classes import CHAINS, CLASSES, ArithmeticClass
 from .catalogue import CATALOGUE

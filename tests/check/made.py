@@ -19,8 +19,7 @@ from grucible.cases.operators.readings import STORED, ReadingNames
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 from grucible.vectors.case import Answer
-from grucible.vectors.hdf5_writing import write_text_attribute
-from grucible.vectors.writer import new_vector_file, write_digests
+from grucible.vectors.writer import new_vector_file, write_digests, write_text_attribute
 
 from .numpy_gru import keeps_h0
 from .numpy_gru import run as numpy_gru

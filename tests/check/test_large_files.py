@@ -8,8 +8,7 @@ import h5py
 import numpy as np
 
 from grucible.vectors.hdf5 import CORE
-from grucible.vectors.hdf5_writing import write_text_attribute
-from grucible.vectors.writer import write_digests
+from grucible.vectors.writer import write_digests, write_text_attribute
 
 from .conftest import HERE, Command
 

@@ -14,8 +14,8 @@ from printed import sentence_of
 from grucible import Report, verify
 from grucible.check.reports.json import report_value
 from grucible.check.reports.terminal import report_lines
+from grucible.vectors.digest import published_digests, published_pairs
 from grucible.vectors.hdf5 import CORE
-from grucible.vectors.published import published_digests, published_pairs
 from grucible.vectors.vector_set import open_set
 from grucible.vectors.writer import write_digests
 

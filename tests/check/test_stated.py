@@ -18,8 +18,7 @@ from grucible.cases.operators.readings import READINGS
 from grucible.gen import posed
 from grucible.gen.posed import Posed, write_answered
 from grucible.vectors.hdf5 import CORE
-from grucible.vectors.hdf5_writing import write_text_attribute
-from grucible.vectors.writer import write_digests
+from grucible.vectors.writer import write_digests, write_text_attribute
 
 from .conftest import HERE, Command
 from .signed import changed, signed_anew

@@ -14,8 +14,7 @@ from grucible.cases.pose import pose
 from grucible.check.diagnosis import failing, search
 from grucible.gen.variants import work
 from grucible.gen.variants.catalogue import CATALOGUE
-from grucible.vectors.hdf5_writing import write_text_attribute
-from grucible.vectors.writer import write_digests
+from grucible.vectors.writer import write_digests, write_text_attribute
 
 from .conftest import Command
 from .made import CELL, cell_file

@@ -30,7 +30,7 @@ from grucible.check.judging.criterion import Demanded, chosen_criteria
 from grucible.check.observed.source import Reply
 from grucible.gen.variants.curves import KNOTS, with_curve
 from grucible.gen.variants.known import variant_called
-from grucible.vectors.difference import difference
+from grucible.vectors.case import difference
 from grucible.vectors.hdf5 import CORE
 
 REQUIRED = chosen_criteria()["float32"]

@@ -27,7 +27,7 @@ from grucible.gen.gru import gru
 from grucible.gen.posed import answered_block
 from grucible.gen.stacks import Float64, stacks
 from grucible.gen.variants.emulated import Emulated, emulate
-from grucible.vectors.difference import difference
+from grucible.vectors.case import difference
 from oracle import FRACTIONS, MPMATH, round_once
 
 SPECS = specs()

@@ -24,9 +24,8 @@ from grucible.cases.specs.spec_file import SHIPPED, find_specs
 from grucible.gen import answering
 from grucible.gen.cli import gen_command
 from grucible.gen.stacks import Stack
-from grucible.vectors.digest import file_digest
+from grucible.vectors.digest import file_digest, published_digests
 from grucible.vectors.hdf5 import Folder, tree_of
-from grucible.vectors.published import published_digests
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.vector_set import load_vectors, open_set
 

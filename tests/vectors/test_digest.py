@@ -12,9 +12,8 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.vectors.digest import file_digest
+from grucible.vectors.digest import file_digest, published_digests
 from grucible.vectors.hdf5 import Folder, tree_of
-from grucible.vectors.published import published_digests
 from grucible.vectors.reader import open_vectors
 
 from .conftest import CORE

@@ -17,8 +17,8 @@ from exporting import export_vectors
 from shipped import core_cases
 
 from grucible.cases.selection import selected
+from grucible.vectors.exchange.export import open_export
 from grucible.vectors.exchange.manifest import SCHEMA, ExportError, manifest_schema, read_manifest
-from grucible.vectors.exchange.read_export import open_export
 
 from .conftest import Command
 

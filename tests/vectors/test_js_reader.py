@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 import pytest
 
-from grucible.vectors.published import published_digests
+from grucible.vectors.digest import published_digests
 
 from .conftest import CORE
 from .damage import HO, LIMITS, edit, flip_bit, put

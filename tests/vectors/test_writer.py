@@ -14,10 +14,9 @@ from grucible.cases.errors import GrucibleError
 from grucible.check.observed.recording import new_outputs_file
 from grucible.vectors.block import BlockKey
 from grucible.vectors.hdf5 import OUTPUTS, VECTORS
-from grucible.vectors.hdf5_writing import new_file
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.stored_block import StoredBlock
-from grucible.vectors.writer import new_vector_file
+from grucible.vectors.writer import new_file, new_vector_file
 
 from .conftest import CORE
 from .handmade import content_sha256, tolerance_sha256

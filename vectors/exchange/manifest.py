@@ -1,4 +1,4 @@
-"""The manifest of an export: which cases it holds, and where their numbers are.
+"""The manifest of an export: which cases it has, and where their numbers are; and the files of numbers.
 
 The models check a manifest that is read, and give the JSON Schema that stands beside this module.
 """
@@ -7,30 +7,35 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.known import OPERATORS
 from ...cases.question import why_no_id, why_no_theme
 from ...cases.strict_json import strict_json
 from ..block import TIERS
+from ..case import Case
 from ..hdf5 import MOST_TEXT_WIDTH
 
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
+CASES = "cases"
+"""The folder, in an export, of the cases' files."""
+ALIGNED = 64
+"""Each tensor of a raw file begins at a multiple of this, so that it can be mapped."""
 MOST_RANK = 8
 """Maximum axes of a tensor; GRU operators' have at most 4."""
+_MOST_SLUG = 80
+"""Maximum characters of a file's name that are taken from the case's id."""
+_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 Contents = Literal["questions and answers", "questions", "answers"]
 Layout = Literal["raw", "npz", "onnx", "openvino", "webnn"]
@@ -38,6 +43,10 @@ Layout = Literal["raw", "npz", "onnx", "openvino", "webnn"]
 
 class ExportError(GrucibleError):
     """An export cannot be used, or not be written; names the file and the place in it."""
+
+
+class NotSayable(Exception):
+    """The format cannot say a case; the message is the reason, without numbers of that case."""
 
 
 def _check_inside(text: str) -> str:
@@ -122,40 +131,30 @@ class Manifest(_Strict):
     contents: Contents
     cases: list[Entry]
 
+    @model_validator(mode="after")
+    def _check_each_once(self) -> Manifest:
+        seen: set[str] = set()
+        for entry in self.cases:
+            if entry.id in seen:
+                raise ValueError(f"{entry.id} stands there twice")
+            seen.add(entry.id)
+        return self
+
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of the export in `folder`; ExportError where there is none that can be used."""
     path = folder / MANIFEST
     try:
-        found = strict_json(path.read_bytes())
+        return Manifest.model_validate(strict_json(path.read_bytes()))
     except OSError as error:
         raise ExportError(f"{path}: {error.strerror}; expected an export of grucible") from None
-    except (ValueError, RecursionError) as error:
-        raise ExportError(f"{path}: is not JSON ({str(error)[:200]})") from None
-    cases = found.get("cases") if isinstance(found, dict) else None
-    if not isinstance(cases, list):
-        raise ExportError(f"{path}: cases: is no list; expected an export of grucible")
-    head = _validate(Manifest, {**found, "cases": []}, path, "")
-    entries: dict[str, Entry] = {}
-    for number, case in enumerate(cases):
-        entry = _validate(Entry, case, path, f"cases.{number}.")
-        if entries.setdefault(entry.id, entry) is not entry:
-            raise ExportError(f"{path}: {entry.id} stands there twice")
-    return head.model_copy(update={"cases": list(entries.values())})
-
-
-_Model = TypeVar("_Model", bound=BaseModel)
-
-
-def _validate(model: type[_Model], value: Any, path: Path, above: str) -> _Model:
-    """Check a part of a manifest; ExportError where it is not as the model has it."""
-    try:
-        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = above + ".".join(map(str, first["loc"]))
+        place = ".".join(map(str, first["loc"])) or "it"
         why = first["msg"].removeprefix("Value error, ")
-        raise ExportError(f"{path}: {place.rstrip('.') or 'it'}: {why}") from None
+        raise ExportError(f"{path}: {place}: {why}") from None
+    except (ValueError, RecursionError) as error:
+        raise ExportError(f"{path}: is not JSON ({str(error)[:200]})") from None
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -172,3 +171,55 @@ def manifest_schema() -> str:
         **Manifest.model_json_schema(),
     }
     return json.dumps(schema, indent=1) + "\n"
+
+
+CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
+"""`write(folder, name, case, arrays)` writes a case below `folder`, its files called after `name`, and
+returns where each array is, by the paths of vectors/FORMAT.md. It raises NotSayable before it writes."""
+
+
+def write_raw_case(
+    folder: Path, name: str, _: Case, arrays: Mapping[str, Array]
+) -> dict[str, Place]:
+    """Write one binary file for the case: tensor after tensor, little-endian and in C order."""
+    file, places, at = f"{CASES}/{name}.bin", {}, 0
+    with (folder / file).open("wb") as out:
+        for path, array in arrays.items():
+            at += out.write(b"\0" * (-at % ALIGNED))
+            places[path] = place_of(array, file, at)
+            little = array.byteswap() if sys.byteorder == "big" else array
+            at += out.write(little.tobytes())
+    return places
+
+
+def write_npz_case(
+    folder: Path, name: str, _: Case, arrays: Mapping[str, Array]
+) -> dict[str, Place]:
+    """Write one .npz file for the case."""
+    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
+
+
+def write_npz(folder: Path, file: str, arrays: Mapping[str, Array]) -> dict[str, Place]:
+    """Write arrays under their names into an .npz file."""
+    np.savez(folder / file, **stored_arrays(arrays))  # type: ignore[arg-type]
+    return {name: place_of(array, file) for name, array in arrays.items()}
+
+
+def stored_arrays(arrays: Mapping[str, Array]) -> Arrays:
+    """Return arrays as an .npz file has them: bfloat16 as its 16 bits, uint16."""
+    return {
+        name: array.view(np.uint16) if array.dtype == _BFLOAT16 else array
+        for name, array in arrays.items()
+    }
+
+
+def place_of(array: Array, file: str, offset: int = 0) -> Place:
+    """Describe an array that was written to a file."""
+    return Place(dtype=dtype_name(array.dtype), shape=list(array.shape), file=file, offset=offset)
+
+
+def file_name(number: int, case_id: str) -> str:
+    """Name the files of the case of this number: `00017_float32_lbr_clip0_5`."""
+    _, _, what = case_id.partition("/")
+    words = re.sub(r"[^A-Za-z0-9]+", "_", what.partition("/")[2])[:_MOST_SLUG].strip("_")
+    return f"{number:05}_{words}"

@@ -26,8 +26,7 @@ from onnx.helper import make_attribute
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.onnx import GRU
 from ..case import REQUIRED, Case
-from .layouts import CASES, NotSayable, place_of, write_npz
-from .manifest import Place
+from .manifest import CASES, NotSayable, Place, place_of, write_npz
 from .node import (
     IR_VERSION,
     TYPE_NAMES,

@@ -23,8 +23,7 @@ from openvino.utils.node_factory import NodeFactory
 
 from ...cases.dtypes import Array
 from ..case import Case
-from .layouts import CASES, NotSayable, write_npz
-from .manifest import Place
+from .manifest import CASES, NotSayable, Place, write_npz
 from .node import NodeType, node_type
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

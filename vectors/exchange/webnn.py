@@ -17,8 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.onnx import GRU
 from ..case import Case
-from .layouts import CASES, NotSayable, write_npz
-from .manifest import Place
+from .manifest import CASES, NotSayable, Place, write_npz
 
 DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
 """WebNN's names of ONNX's directions."""
