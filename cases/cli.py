@@ -13,8 +13,8 @@ from .console import format_table, put, say
 from .strict_json import format_json
 
 if TYPE_CHECKING:
-    from .expansion.expand import CaseSpec
-    from .expansion.pairs import PairCoverage
+    from .specs.expand import CaseSpec
+    from .specs.pairs import PairCoverage
     from .specs.spec_file import CaseSpecFile
 
 
@@ -41,7 +41,7 @@ def cases_command(
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
     """
-    from .expansion.expand import check_dtypes, expand_all
+    from .specs.expand import check_dtypes, expand_all
     from .specs.spec_file import find_specs
 
     mode = _mode([name for name, given in modes.items() if given])
@@ -78,7 +78,7 @@ def _mode(given: Sequence[str]) -> str:
 
 
 def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:
-    from .invalid.questions import invalid_questions
+    from .invalid import invalid_questions
     from .selection import nothing_selected
 
     if specs:
@@ -91,14 +91,14 @@ def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence
 
 
 def _extend(specs: list[CaseSpecFile]) -> None:
-    from .expansion.covering_arrays import extend
+    from .specs.covering_arrays import extend
 
     for spec in specs:
         say(f"{spec.document.name}: {extend(spec)} rows added")
 
 
 def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:
-    from .expansion.pairs import pair_coverage
+    from .specs.pairs import pair_coverage
 
     cases = [case for _, members in expanded for case in members]
     coverage = pair_coverage(cases)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
+from .operators import OPERATORS
 from .operators.activations import Activation
-from .operators.known import OPERATORS
 from .operators.layout import (
     GruInputs,
     gru_inputs,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
-from .operators.known import OPERATORS
+from .operators import OPERATORS
 from .operators.signature import Attribute, Operator, Tensor
 from .operators.values import all_attributes
 from .question import Question, TensorType, too_large

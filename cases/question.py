@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dtypes import Array, Arrays
-from .operators.known import OPERATORS
+from .operators import OPERATORS
 from .operators.semantics import Semantics, semantics
 from .operators.signature import Operator
 

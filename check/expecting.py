@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..cases.errors import GrucibleError
-from ..cases.expansion.expand import expand
-from ..cases.invalid.questions import invalid_questions
+from ..cases.invalid import invalid_questions
 from ..cases.selection import Ids, is_glob, selected
+from ..cases.specs.expand import expand
 from ..cases.specs.spec_file import find_specs
 from ..cases.specs.yaml_source import Document, parse, read_text
 from ..gen.variants.known import variant_called

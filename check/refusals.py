@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
-from ..cases.invalid.questions import InvalidQuestion, invalid_questions
+from ..cases.invalid import InvalidQuestion, invalid_questions
 from ..cases.question import Question, TensorType
 from ..vectors.case import difference
 from .judging.expectations import Expectation, Expectations, of_invalid, says

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.errors import GrucibleError
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.operators.values import value_text
 from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames, as_read
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import REQUIRED, Answer, difference

@@ -61,7 +61,7 @@ def gen_command(
     say, and those are the published ones where there are any; otherwise it is made again, or
     named, with --verify.
     """
-    from ..cases.expansion.expand import check_dtypes, expand_all
+    from ..cases.specs.expand import check_dtypes, expand_all
     from ..cases.specs.spec_file import find_specs
     from .files import plan_files
 

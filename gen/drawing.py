@@ -11,11 +11,11 @@ import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
-from ..cases.expansion.expand import CaseSpec
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.values import value_text
 from ..cases.question import case_bytes, too_large
+from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS
 from ..vectors.block import Block, BlockKey
 from .answering import answer_stacked, concatenate, find_nonportable

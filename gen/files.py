@@ -13,7 +13,7 @@ from pathlib import Path
 import grucible
 
 from ..cases.errors import GrucibleError, VectorFileError
-from ..cases.expansion.expand import CaseSpec
+from ..cases.specs.expand import CaseSpec
 from ..cases.specs.spec_file import CaseSpecFile
 from ..vectors.block import BlockKey
 from ..vectors.digest import GENERATOR, published_digests, published_tolerances

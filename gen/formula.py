@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from ..cases.operators import OPERATORS
 from ..cases.operators.activations import Activation
-from ..cases.operators.known import OPERATORS
 from ..cases.operators.semantics import Semantics
 from ..cases.operators.signature import USUAL, Attribute, Notation, Tensor
 from ..cases.question import Question

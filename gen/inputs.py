@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
-from ..cases.expansion.expand import CaseSpec
+from ..cases.operators import OPERATORS
 from ..cases.operators.activations import FUNCTIONS
-from ..cases.operators.known import OPERATORS
 from ..cases.operators.layout import gru_inputs
 from ..cases.operators.semantics import semantics
 from ..cases.operators.signature import Operator
+from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS
 
 SMALLER = 6

@@ -18,7 +18,7 @@ import grucible
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, touched_by
 from ..cases.pose import sizes_of
 from ..cases.question import Question, case_bytes, too_large

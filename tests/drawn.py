@@ -6,11 +6,11 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
-from grucible.cases.expansion.expand import CaseSpec
 from grucible.cases.operators.layout import gru_inputs, operator_outputs
 from grucible.cases.operators.readings import STORED, ReadingNames, as_read
 from grucible.cases.operators.semantics import semantics
 from grucible.cases.operators.signature import Operator
+from grucible.cases.specs.expand import CaseSpec
 from grucible.gen.drawing import make_chunk
 from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.vectors.block import Block

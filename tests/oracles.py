@@ -14,7 +14,7 @@ import onnx_oracle
 
 import oracle
 from grucible import Question
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.readings import STORED, ReadingNames
 
 _LEN_ZERO = {STORED: "zeros", ("len-zero.initial-state",): "initial_hidden_state"}

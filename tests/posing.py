@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from grucible import GrucibleError, Question
 from grucible.cases.dtypes import FLOAT_TYPES, Array, numpy_dtype
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import FUNCTIONS
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Attribute, Operator
 from grucible.cases.pose import pose
 from grucible.gen.posed import block_key

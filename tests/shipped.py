@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from grucible import Case
-from grucible.cases.expansion.expand import CaseSpec, expand_all
+from grucible.cases.specs.expand import CaseSpec, expand_all
 from grucible.cases.specs.spec_file import CaseSpecFile, find_specs
 from grucible.vectors.block import Block
 from grucible.vectors.vector_set import open_set

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..cases.dtypes import Array, Arrays
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
 from ..cases.operators.values import all_attributes, canonical

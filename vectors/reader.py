@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..cases.errors import VectorFileError
-from ..cases.operators.known import OPERATORS
+from ..cases.operators import OPERATORS
 from ..cases.question import why_no_theme
 from ..cases.selection import may_select, selected
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list

@@ -1,1 +1,20 @@
-"""Operators as their owners specify them, and the one vocabulary in which they are described."""
+"""The GRU operators that grucible knows, as data."""
+
+from __future__ import annotations
+
+from ..errors import GrucibleError
+from .bnnsgraph import OPERATORS as _BNNSGRAPH
+from .onnx import OPERATORS as _ONNX
+from .openvino import OPERATORS as _OPENVINO
+from .signature import Operator
+
+OPERATORS: dict[str, Operator] = {
+    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH)
+}
+
+
+def operator_named(name: str) -> Operator:
+    """Get the operator of this name. Raises GrucibleError for one that is not known."""
+    if name not in OPERATORS:
+        raise GrucibleError(f"operator is {name!r}; expected one of {', '.join(OPERATORS)}")
+    return OPERATORS[name]

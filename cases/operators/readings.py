@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from ..errors import GrucibleError
+from . import OPERATORS
 from .activations import Activation
-from .known import OPERATORS
 from .semantics import Semantics, StackedSemantics
 
 AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
-from ..operators.known import OPERATORS
+from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute, Operator
 from ..operators.values import ValueType, either, list_of, one_of, written_type
 from ..question import MOST_SIZE

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from ..errors import SpecError
 from ..files import MOST_NAMES, files_below
-from ..operators.known import OPERATORS
+from ..operators import OPERATORS
 from ..question import why_no_theme
 from .factors import factors
 from .spec_model import Covering, Listing, Product, SpecModel, shown, spec_model

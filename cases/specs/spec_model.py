@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from ..operators.known import OPERATORS
+from ..operators import OPERATORS
 from ..operators.values import FIRST_WRONG, either, list_of, one_of
 from .factors import factors, key
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import semantics
 from ...cases.pose import sizes_of
 from ...vectors.block import Block

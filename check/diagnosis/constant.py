@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...gen.variants.expressions import QUANTITIES
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.variant import Variant

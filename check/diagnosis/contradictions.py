@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import ReadingNames
 from ...gen.variants.evaluate import catches, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant

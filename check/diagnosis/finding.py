@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
 from ..judging.one_reading import Mixed

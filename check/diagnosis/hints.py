@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.layout import gru_inputs, shared_outputs
 from ...cases.operators.readings import STORED
 from ...vectors.case import difference

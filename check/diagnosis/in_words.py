@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import SILENT
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import variant_called

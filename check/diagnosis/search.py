@@ -14,7 +14,7 @@ from itertools import combinations, islice, zip_longest
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE, variants_of
 from ...gen.variants.known import UNLISTED, variant_called
 from ...gen.variants.variant import Variant

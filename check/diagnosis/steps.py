@@ -14,8 +14,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
-from ...cases.operators.known import OPERATORS
 from ...cases.operators.layout import GruInputs, shared_outputs
 from ...cases.operators.readings import STORED
 from ...cases.operators.semantics import StackedSemantics

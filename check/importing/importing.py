@@ -21,7 +21,7 @@ from ...cases.apart import NotParsed, Tree, parse_apart
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files import check_replaceable, files_below, writing_to
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.signature import Operator
 from ...cases.pose import pose
 from ...cases.question import Question, why_no_theme

@@ -21,7 +21,7 @@ from ...cases.apart import NotParsed, Tree, parse_apart
 from ...cases.dtypes import FLOAT_TYPES, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.files import files_below, write_whole
-from ...cases.operators.known import OPERATORS, operator_named
+from ...cases.operators import OPERATORS, operator_named
 from ...cases.operators.signature import Operator
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED
 from ...gen.gru import in_order, processing_order

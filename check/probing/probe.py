@@ -15,7 +15,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.errors import GrucibleError
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.question import Question
 from ...vectors.case import Case
 from ...vectors.vector_set import open_set

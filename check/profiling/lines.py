@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from ...cases.console import format_command, format_table
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED

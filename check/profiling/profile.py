@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.expansion.expand import expand
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
+from ...cases.specs.expand import expand
 from ...cases.specs.spec_file import SHIPPED, find_specs
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import loosest, stacks_of, variant_outputs, within

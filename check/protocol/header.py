@@ -39,7 +39,7 @@ from ...cases.dtypes import (
     dtype_name,
     numpy_dtype,
 )
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.question import Question, TensorType
 from ..runtimes.runtime import last_frames
 

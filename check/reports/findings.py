@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...cases.console import format_command, say
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from ..globs import find_globs
 from ..judging.case_result import CaseResult

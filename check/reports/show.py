@@ -10,8 +10,8 @@ import numpy as np
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.errors import GrucibleError
-from ...cases.invalid.questions import InvalidQuestion, invalid_questions
-from ...cases.operators.known import OPERATORS
+from ...cases.invalid import InvalidQuestion, invalid_questions
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question, names_invalid

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...cases.console import format_table
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.variants.catalogue import CATALOGUE
 from ...vectors.case import REQUIRED

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...cases.console import escape, format_table
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
 from ..observed.observations import ORIGINS

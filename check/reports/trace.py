@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ...cases.dtypes import FLOAT_TYPES, Array
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import about, as_read
 from ...gen.exact.answers import DirectionTrace

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...cases.conversion import Asked, NotExpressible, ask
-from ...cases.operators.known import operator_named
+from ...cases.operators import operator_named
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
 from ...cases.question import INVALID
 from ...vectors.exchange.node import LENGTHS, WEIGHTS, Posing

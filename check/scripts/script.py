@@ -14,7 +14,7 @@ from ...cases.console import escape
 from ...cases.conversion import NotExpressible, ask
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, RuntimeNotUsable
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.onnx import GRU
 from ...cases.operators.readings import STORED, about
 from ...cases.question import Question

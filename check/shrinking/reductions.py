@@ -10,7 +10,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.signature import Tensor
 from ...cases.pose import pose, sizes_of
 from ...cases.question import Question

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ...cases.errors import GrucibleError
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.question import Question
 from ...gen.posed import answered_block
 from ...gen.variants.known import variant_called

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import Semantics

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import GrucibleError, expected, texts
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...cases.strict_json import encode_number, format_json
 from ...gen.exact.answers import DirectionTrace, exact_trace

@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
+from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS, Activation
-from ...cases.operators.known import OPERATORS
 from ...vectors.block import Block
 from ..gru import gru
 from ..stacks import rows_by_function, stacks

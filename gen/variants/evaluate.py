@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED, ReadingNames
 from ...vectors.block import Block
 from ...vectors.case import REQUIRED, difference

@@ -6,7 +6,7 @@ too long, and gets the same on every machine.
 
 from __future__ import annotations
 
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.pose import sizes_of
 from ...cases.question import Question
 

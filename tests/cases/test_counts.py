@@ -9,7 +9,7 @@ import pytest
 from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.expand import expand_all
 from grucible.cases.specs.spec_file import MOST_CASES, MOST_COMBINATIONS, find_specs, load_spec
 from grucible.gen.files import plan_files
 

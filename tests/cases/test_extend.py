@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import SpecError
-from grucible.cases.expansion.covering_arrays import extend
-from grucible.cases.expansion.expand import expand
+from grucible.cases.specs.covering_arrays import extend
+from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import load_spec
 
 HEAD = """\

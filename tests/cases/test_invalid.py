@@ -12,8 +12,8 @@ import pytest
 from grucible.__main__ import main
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import SpecError
-from grucible.cases.invalid.questions import InvalidQuestion, baseline, defects, invalid_questions
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.invalid import InvalidQuestion, baseline, defects, invalid_questions
+from grucible.cases.operators import OPERATORS
 from grucible.cases.pose import QuestionError, pose
 from grucible.cases.specs.spec_file import find_specs
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from shipped import expanded
 
-from grucible.cases.expansion.expand import CaseSpec, expand
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import MOST_POINTS, READINGS, STORED, as_read
 from grucible.cases.operators.semantics import Semantics, semantics
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.spec_file import load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.semantics import semantics
 from grucible.cases.operators.values import type_of_values
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from shipped import expanded
 
 from grucible.cases.errors import GrucibleError, SpecError
-from grucible.cases.expansion.covering_arrays import extend
-from grucible.cases.expansion.expand import CaseSpec, expand, expand_all
-from grucible.cases.expansion.pairs import pair_coverage
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
+from grucible.cases.specs.covering_arrays import extend
+from grucible.cases.specs.expand import CaseSpec, expand, expand_all
 from grucible.cases.specs.factors import LENGTHS, lengths
+from grucible.cases.specs.pairs import pair_coverage
 from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 from grucible.cases.specs.spec_model import spec_schema
 

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import Attribute
 from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.factors import factors

@@ -17,8 +17,8 @@ from zlib import crc32
 import numpy as np
 
 from grucible import Question, Unsupported
-from grucible.cases.invalid.questions import invalid_questions
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.invalid import invalid_questions
+from grucible.cases.operators import OPERATORS
 from grucible.cases.pose import QuestionError, pose
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from grucible import Question, load_vectors
 from grucible.cases.dtypes import numpy_dtype
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.readings import STORED, ReadingNames
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from grucible import load_vectors
-from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.expand import expand_all
 from grucible.cases.specs.spec_file import find_specs
 from grucible.check.scripts.script import script
 from grucible.gen.files import make_files, plan_files

@@ -98,7 +98,7 @@ def test_a_shell_sees_the_exit_status(
 def test_an_error_of_our_own_prints_its_traceback_and_exits_70() -> None:
     code = (
         "from grucible.__main__ import main\n"
-        "import grucible.cases.expansion.expand as expand\n"
+        "import grucible.cases.specs.expand as expand\n"
         "expand.expand_all = lambda *_: 1 / 0\nmain(args=['cases'])\n"
     )
     ended = subprocess.run(

@@ -11,8 +11,8 @@ from drawn import drawn_block
 from shipped import core_cases
 
 from grucible import Question, verify
-from grucible.cases.expansion.expand import expand
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
+from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
 from grucible.gen.inputs import draw_inputs
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from grucible import Question, Unsupported, load_vectors, verify
-from grucible.cases.expansion.expand import expand_all
+from grucible.cases.specs.expand import expand_all
 from grucible.cases.specs.spec_file import find_specs
 from grucible.check.runtimes import posed
 from grucible.gen.files import make_files, plan_files

@@ -9,7 +9,7 @@ import pytest
 from printed import sentence_of
 
 from grucible import GrucibleError, Question, Unsupported, verify
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.check.judging.expectations import Expectation
 from grucible.check.judging.traits import KnownTraits
 from grucible.check.reports.json import report_value

@@ -12,7 +12,7 @@ import pytest
 from shipped import core_blocks, core_cases
 
 from grucible.cases.dtypes import Array
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.selection import selected
 from grucible.check.judging.case_result import DECIDING
 from grucible.check.score import ENOUGH, Score, score

@@ -23,7 +23,7 @@ from shipped import core_cases
 from grucible import Case, load_vectors
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.check.judging.compare import compare
 from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
 from grucible.check.scripts import standalone

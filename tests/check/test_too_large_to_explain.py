@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from diagnosis.blocks import core_blocks, names, report_on, variants_run
 
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.pose import pose
 from grucible.check.diagnosis import failing, search
 from grucible.gen.variants import work

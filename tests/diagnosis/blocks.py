@@ -15,7 +15,7 @@ import shipped
 
 from grucible import Question, Report
 from grucible.cases.dtypes import Array, Arrays
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.diagnose import diagnose
 from grucible.check.diagnosis.failing import FailingBlock

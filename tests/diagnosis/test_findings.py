@@ -21,7 +21,7 @@ from diagnosis.kernel import Array, Kernel, right
 from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Question, Unsupported, verify
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.curves import KNOTS

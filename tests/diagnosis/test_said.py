@@ -12,7 +12,7 @@ from diagnosis.kernel import Array, right
 from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Question, verify
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.readings import SILENT
 from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
 from grucible.check.judging.one_reading import Mixed

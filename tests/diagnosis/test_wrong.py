@@ -14,7 +14,7 @@ from diagnosis.run import GROUPS, Findings, Mark, Sentence, kept, mark, table
 from diagnosis.wrong import CELL, ONNX, SEQUENCE, WRONG, WrongGru
 
 from grucible import Case, load_vectors, verify
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.known import UNLISTED
 

@@ -11,9 +11,9 @@ import pytest
 from drawn import drawn_block
 from shipped import specs
 
-from grucible.cases.expansion.expand import expand
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.semantics import StackedSemantics
+from grucible.cases.specs.expand import expand
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs
 from grucible.gen.stacks import Peaks, stacks

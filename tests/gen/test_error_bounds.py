@@ -12,11 +12,11 @@ import pytest
 from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.expand import CaseSpec, expand
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs
 from grucible.cases.operators.semantics import Semantics, semantics, stack
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.gen.exact.enclosures import outputs_by_arb as exact_outputs
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs

@@ -15,10 +15,10 @@ from shipped import specs
 
 from grucible import Case, Question
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.expand import CaseSpec, expand
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import gru_inputs, operator_outputs, shared_outputs
 from grucible.cases.operators.semantics import one_of
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
 from grucible.gen.drawing import stacked
 from grucible.gen.exact.answers import decided_by_balls

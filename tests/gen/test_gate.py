@@ -11,8 +11,8 @@ import pytest
 from drawn import drawn_block
 from shipped import core_cases, specs
 
-from grucible.cases.expansion.expand import CaseSpec, expand
 from grucible.cases.operators.readings import STORED
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen import answering as answers

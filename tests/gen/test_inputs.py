@@ -13,10 +13,10 @@ from drawn import drawn_block
 from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.expansion.expand import CaseSpec, expand
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import gru_inputs
 from grucible.cases.operators.semantics import semantics
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.gen.answering import overflows
 from grucible.gen.gru import gru
 from grucible.gen.inputs import draw_inputs

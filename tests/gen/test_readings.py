@@ -9,8 +9,8 @@ import pytest
 from drawn import drawn_block
 
 from grucible import Case
-from grucible.cases.expansion.expand import expand
 from grucible.cases.operators.readings import STORED
+from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import load_spec
 
 THEME = """\

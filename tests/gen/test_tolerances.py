@@ -146,7 +146,7 @@ def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
 
 
 def _chunk() -> list:  # type: ignore[type-arg]
-    from grucible.cases.expansion.expand import expand
+    from grucible.cases.specs.expand import expand
     from grucible.gen.drawing import chunks
 
     spec = specs()["openvino/gru_sequence/attributes"]

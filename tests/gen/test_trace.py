@@ -13,7 +13,7 @@ import pytest
 from shipped import core_cases
 
 from grucible import Case, GrucibleError, trace
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs, shared_outputs
 from grucible.gen.exact import enclosures
 from grucible.gen.exact.answers import DirectionTrace, exact_trace

@@ -11,7 +11,7 @@ import pytest
 
 from grucible import load_vectors
 from grucible.__main__ import main
-from grucible.cases.expansion.expand import CaseSpec, expand
+from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.spec_file import load_spec
 from grucible.gen.drawing import MOST_SHOWN, Undrawn, undrawn_lines
 

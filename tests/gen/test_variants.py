@@ -12,8 +12,8 @@ from mpmath import mp, mpf  # type: ignore[import-untyped]
 from shipped import core_blocks
 
 from grucible.cases.dtypes import Array, Arrays
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import FUNCTIONS
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.readings import READINGS, SILENT
 from grucible.gen.stacks import Stack
 from grucible.gen.variants.approximate import APPROXIMATIONS

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import FUNCTIONS
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.signature import Operator
 from grucible.gen.answering import answer_stacked, peaks
 from grucible.gen.drawing import stacked

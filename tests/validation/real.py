@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grucible import Question, Unsupported
+from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import Activation
-from grucible.cases.operators.known import OPERATORS
 from grucible.cases.operators.layout import gru_inputs, operator_outputs
 from grucible.check.runtimes.posed import run_as
 from grucible.vectors.block import Block

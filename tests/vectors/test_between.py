@@ -17,9 +17,9 @@ from shipped import core_cases
 from grucible import Case, Question
 from grucible.cases.conversion import Asked, NotExpressible, ask
 from grucible.cases.dtypes import FLOAT_TYPES, Arrays
-from grucible.cases.expansion.expand import expand
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.cases.question import TensorType
+from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import load_spec
 from oracle import MPMATH
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from judged import judge_outputs
 
-from grucible.cases.operators.known import OPERATORS
+from grucible.cases.operators import OPERATORS
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.case import REQUIRED
 

@@ -25,7 +25,7 @@ import grucible
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.errors import needing
 from ...cases.files import writing_to
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ...cases.selection import nothing_selected

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
-from ...cases.operators.known import OPERATORS
+from ...cases.operators import OPERATORS
 from ...cases.question import why_no_id, why_no_theme
 from ...cases.strict_json import strict_json
 from ..block import TIERS

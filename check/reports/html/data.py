@@ -14,7 +14,7 @@ import numpy as np
 from ....cases.console import escape
 from ....cases.dtypes import Array
 from ....cases.errors import GrucibleError
-from ....cases.operators.known import OPERATORS
+from ....cases.operators import OPERATORS
 from ....cases.operators.readings import STORED
 from ...diagnosis.failing import FailingBlock
 from ...judging.case_result import CaseResult

@@ -17,10 +17,10 @@ import yaml
 from ..console import format_command
 from ..errors import SpecError
 from ..files import write_whole
-from ..specs.factors import factors, key
-from ..specs.spec_file import CaseSpecFile
-from ..specs.spec_model import Assignment, Covering, shown
-from ..specs.yaml_source import Document, parse
+from .factors import factors, key
+from .spec_file import CaseSpecFile
+from .spec_model import Assignment, Covering, shown
+from .yaml_source import Document, parse
 
 Pair = tuple[str, str, str, str]
 """Two factors with a value each: name, value, name, value; values as `factors.key`."""

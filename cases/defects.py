@@ -1,6 +1,7 @@
 """Defects: the one thing that is wrong with a question, as an operator's description has it.
 
-An owner's text forbids each (`forbidden`), or says that behaviour is undefined; then it does not decide.
+An owner's text forbids each, or says that behaviour is undefined; then it does not decide, and a runtime's
+behaviour is only reported. What an owner has no line for is no defect of its operators.
 """
 
 from __future__ import annotations
@@ -10,14 +11,81 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
-from ..operators.signature import Attribute, Form, Meaning, Operator, Tensor
-from ..operators.values import value_text
-from .forbidden import Rule, forbidden
+from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
+from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
+from .operators.values import value_text
+
+Rule = Literal[
+    "shape", "dtype", "dtype of lengths", "required input", "required attribute", "hidden",
+    "activation", "number of activations", "number of parameters", "clip", "direction", "layout",
+    "switch", "length below", "length above",
+]  # fmt: skip
+
+
+class Forbidden(NamedTuple):
+    """An entry of the owner's ledger, and whether it decides: not where its text is silent or vague."""
+
+    ledger: str
+    decides: bool = True
+
+
+_LINES: Mapping[str, Mapping[Rule, Forbidden]] = {
+    "openvino": {
+        "shape": Forbidden("shapes"),
+        "dtype": Forbidden("w-type"),
+        "dtype of lengths": Forbidden("t2-int"),
+        "required input": Forbidden("required-inputs"),
+        "required attribute": Forbidden("required-attributes"),
+        "hidden": Forbidden("hidden-size"),
+        "activation": Forbidden("act-names"),
+        "number of activations": Forbidden("act-arity"),
+        "clip": Forbidden("clip-default"),
+        "direction": Forbidden("direction-required"),
+        "switch": Forbidden("lbr-bool", decides=False),
+        "length below": Forbidden("len-negative", decides=False),
+        "length above": Forbidden("len-beyond", decides=False),
+    },
+    "onnx": {
+        "shape": Forbidden("shapes"),
+        "dtype": Forbidden("one-type"),
+        "dtype of lengths": Forbidden("types"),
+        "required input": Forbidden("required-inputs"),
+        "hidden": Forbidden("hidden-size"),
+        "activation": Forbidden("names"),
+        "number of activations": Forbidden("arity"),
+        "number of parameters": Forbidden("parameter-order", decides=False),
+        "clip": Forbidden("clip-range", decides=False),
+        "direction": Forbidden("direction"),
+        "layout": Forbidden("layout"),
+        "length below": Forbidden("lens-range", decides=False),
+        "length above": Forbidden("lens-range", decides=False),
+    },
+    "bnnsgraph": {
+        "shape": Forbidden("shapes"),
+        "dtype": Forbidden("dtype"),
+        "required input": Forbidden("declaration"),
+        "required attribute": Forbidden("declaration"),
+        "activation": Forbidden("declaration"),
+        "direction": Forbidden("direction"),
+    },
+}
+
+_OF_TENSORS: Mapping[tuple[str, str, Rule], Forbidden] = {
+    # "of type T", which that page does not define
+    ("openvino.GRUSequence-5", "B", "dtype"): Forbidden("b-type", decides=False),
+}
+"""By operator and input, what its text says otherwise of that input alone."""
+
+
+def forbidden(operator: Operator, rule: Rule, tensor: str = "") -> Forbidden | None:
+    """Find where the owner's text forbids breaking `rule`, in one input if it is named; None if nowhere."""
+    here = _OF_TENSORS.get((operator.name, tensor, rule))
+    return here or _LINES.get(operator.owner, {}).get(rule)
+
 
 SIZES = {"batch": 2, "time": 3, "input": 4, "hidden": 5}
 """The sizes of the valid questions that defects are put into."""

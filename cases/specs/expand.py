@@ -9,15 +9,15 @@ from typing import Any
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
-from ..operators.known import OPERATORS
+from ..operators import OPERATORS
 from ..operators.readings import ReadingNames, touched_by
 from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
-from ..specs.factors import DRAWS, NEEDED, PRESENT, ZEROS, Factor, factors, lengths
-from ..specs.spec_file import CaseSpecFile
-from ..specs.spec_model import Assignment, Covering, Listing, Product
 from .covering_arrays import Excluded, rows_of
+from .factors import DRAWS, NEEDED, PRESENT, ZEROS, Factor, factors, lengths
+from .spec_file import CaseSpecFile
+from .spec_model import Assignment, Covering, Listing, Product
 
 
 @dataclass(frozen=True)

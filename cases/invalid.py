@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import Array, Arrays, numpy_dtype
-from ..operators.known import OPERATORS
-from ..operators.signature import Operator, Tensor
-from ..pose import pose
-from ..question import INVALID, Question
-from ..selection import may_select, selected
 from .defects import SIZES, Defect, attribute_defects, input_defects, written
+from .dtypes import Array, Arrays, numpy_dtype
+from .operators import OPERATORS
+from .operators.signature import Operator, Tensor
+from .pose import pose
+from .question import INVALID, Question
+from .selection import may_select, selected
 
 
 @dataclass(frozen=True, eq=False)

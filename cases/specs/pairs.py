@@ -10,11 +10,11 @@ from typing import Any
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
-from ..operators.known import OPERATORS
+from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute
-from ..specs.factors import factors, key
-from ..specs.spec_model import Assignment
 from .expand import CaseSpec, case_of
+from .factors import factors, key
+from .spec_model import Assignment
 
 _Value = tuple[str, str]
 """A value that is counted: of what, by name, and the value as `factors.key`."""

@@ -1,1 +1,0 @@
-"""Apple BNNSGraph's gru."""

@@ -1,1 +1,0 @@
-"""From case specs to cases: products, covering arrays and lists."""

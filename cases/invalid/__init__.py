@@ -1,1 +1,0 @@
-"""What must be refused: valid questions with one thing made wrong."""

@@ -1,1 +1,0 @@
-"""ONNX's GRU operator."""

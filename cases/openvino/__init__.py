@@ -1,1 +1,0 @@
-"""OpenVINO's GRU operators and their case specs."""
