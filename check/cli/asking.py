@@ -57,8 +57,8 @@ def run_command(
     Outputs of the same cases are replaced; those of others are not, and nothing is run then. Where no
     runtime can be run from here, see `grucible ask`.
     """
+    from ..observed.outputs_file import record
     from ..observed.pool import RuntimePool
-    from ..observed.recording import record
 
     with (
         contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as source,
@@ -185,7 +185,7 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
     What each can do, feature by feature: `grucible profile`.
     """
-    from ..observed.registered import described_runtimes
+    from ..observed.isolated import described_runtimes
     from ..profiling.lines import summary_lines
     from ..profiling.profile import profile_of
 

@@ -30,7 +30,7 @@ from ...vectors.block import Block, attributes_from_json, canonical_json
 from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.reader import open_vectors
 from ...vectors.writer import MARKS, prepare_place
-from ..observed.recording import new_outputs_file
+from ..observed.outputs_file import new_outputs_file
 from ..observed.source import Observed, Status
 
 SECONDS = 600

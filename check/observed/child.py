@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
 
 from ...cases.console import join_lines, say
 from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ..protocol.channel import Channel
-from .watchdog import MARK, VARIABLE, kill_started_by, start_watchdog
 
 MOST_SHOWN = 16 << 10
 """Maximum characters of a process's standard error that are passed on; a report must stay readable."""
 MOST_LAST = 200
 """Maximum characters of its last line in the finding of its death."""
 END_SECONDS = 1.0
-"""How long a process that has closed its pipes may take to end by itself."""
+"""Maximum time in which a process that has closed its pipes ends by itself."""
 LAST_WORDS_SECONDS = 0.5
-"""How long to wait for the last words of a process that has ended."""
+"""Maximum time to wait for the last words of a process that has ended."""
+_VARIABLE, _MARK = "GRUCIBLE_RUNTIME", secrets.token_hex(8)
+"""The variable of the environment, and its value, by which the watchdog knows what we started."""
+
+
+@functools.cache
+def _watchdog() -> subprocess.Popen[bytes]:
+    """Start the process that ends ours, once; its standard input closes when we end."""
+    return subprocess.Popen(
+        [sys.executable, "-P", Path(__file__).with_name("watchdog.py"), _VARIABLE, _MARK],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # what ends us by our group does not end it
+    )
 
 
 class Child:
@@ -34,22 +52,22 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        if os.name == "nt":
+        if sys.platform == "win32":
             raise RuntimeNotUsable(
                 "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
                 "pytest without --grucible-isolated"
             )
-        start_watchdog()
+        _watchdog()
         self.name, self.last_line = name, ""
         # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
-        tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ, VARIABLE: MARK}
+        tuned = {
+            "GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000",
+            **os.environ,
+            _VARIABLE: _MARK,
+        }
+        pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=tuned,
+            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=tuned
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -70,18 +88,25 @@ class Child:
         return self._process.poll() is None
 
     def kill(self) -> int:
-        """End the process and what it started; give its exit status, as subprocess does.
-
-        That of a process which had ended before is its own.
-        """
+        """End the process and what it started; give its exit status, which is its own if it had ended."""
         if self.alive():
-            kill_started_by(self._process.pid)
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(self._process.pid)
+                for one in [*process.children(recursive=True), process]:
+                    with contextlib.suppress(psutil.Error):
+                        one.kill()
         else:
             self._listener.join(LAST_WORDS_SECONDS)
         if sys.platform != "win32":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         return self._process.wait()
+
+    def end_input(self) -> None:
+        """Close its standard input."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
 
     def ended(self, within: float) -> bool:
         """Tell whether the process ends by itself within some seconds."""
@@ -103,8 +128,7 @@ class Child:
     def wrong_at_its_end(self) -> str:
         """End its input after its last answer, and say what goes wrong then; "" where nothing does."""
         until = time.monotonic() + END_SECONDS
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self.end_input()
         if surplus := self.channel.rest(until):
             return (
                 f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
@@ -117,11 +141,9 @@ class Child:
         """End the process, and close the pipes to it."""
         self.kill()
         self._listener.join(LAST_WORDS_SECONDS)
-        self.channel.close()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(OSError):
-                pipe.close()
+        self.end_input()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def _listen(self) -> None:
         """Pass on what the process writes to standard error, until all that write there have ended."""
@@ -141,19 +163,18 @@ class Child:
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    if sys.platform == "linux":
-        import resource
-
-        try:
-            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-        except ProcessLookupError:
-            pass
-        except (OSError, ValueError):
-            raise GrucibleError(
-                f"--memory: {memory >> 20} MiB is more than this process may give; take less"
-            ) from None
-    else:
+    if sys.platform != "linux":
         raise GrucibleError("--memory: this system cannot limit another process; leave it out")
+    import resource
+
+    try:
+        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+    except ProcessLookupError:
+        pass
+    except (OSError, ValueError):
+        raise GrucibleError(
+            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+        ) from None
 
 
 def _signal_name(number: int) -> str:

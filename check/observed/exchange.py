@@ -10,9 +10,9 @@ import contextlib
 import filecmp
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from ...cases.console import join_lines
 from ...cases.errors import GrucibleError, VectorFileError
@@ -32,12 +32,11 @@ from ..protocol.header import (
     header_lines,
     hello_lines,
     hello_of,
-    line_too_long,
     parsed,
     question_of,
     question_parts,
 )
-from .outputs_file import FromOutputs, Maker
+from .outputs_file import FromFiles, FromOutputs
 from .source import Fault, Reply, make_reply
 
 QUESTIONS, ANSWERS = ".questions", ".answers"
@@ -68,9 +67,7 @@ class Asked(NamedTuple):
 
 
 def ask(
-    vectors: VectorSet,
-    out: Path,
-    advance: Callable[[int], None] = lambda _: None,
+    vectors: VectorSet, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[Asked]:
     """Write the questions of a set of vectors into the directory `out`; yield what was written.
 
@@ -80,32 +77,23 @@ def ask(
     """
     if not vectors.wanted:
         raise nothing_selected(vectors.select)
-    for file, blocks in vectors.wanted:
-        file.verify_content(blocks)
-        yield _write(file, blocks, exchange(out, file.relative), vectors.select, advance)
-
-
-def _write(
-    vectors: VectorFile,
-    blocks: Iterable[str],
-    files: Exchange,
-    select: Sequence[str],
-    advance: Callable[[int], None],
-) -> Asked:
-    count = size = 0
-    with writing_to(files.questions):
-        files.questions.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(files.questions, mark=_BEGINS) as file:
-        size += file.write(hello_lines())
-        for path in blocks:
-            for _, block in vectors.block(path).selected(select):
-                for question in block.questions():
-                    size += sum(map(file.write, question_parts(question)))
-                    count += 1
-                advance(len(block))
-        file.flush()
-        _check_answers(files, Path(file.name))
-    return Asked(files, count, size)
+    for vector_file, blocks in vectors.wanted:
+        vector_file.verify_content(blocks)
+        files = exchange(out, vector_file.relative)
+        count = 0
+        with writing_to(files.questions):
+            files.questions.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(files.questions, mark=_BEGINS) as file:
+            size = file.write(hello_lines())
+            for path in blocks:
+                for _, block in vector_file.block(path).selected(vectors.select):
+                    for question in block.questions():
+                        size += sum(map(file.write, question_parts(question)))
+                        count += 1
+                    advance(len(block))
+            file.flush()
+            _check_answers(files, Path(file.name))
+        yield Asked(files, count, size)
 
 
 def _check_answers(files: Exchange, new: Path) -> None:
@@ -119,124 +107,95 @@ def _check_answers(files: Exchange, new: Path) -> None:
         )
 
 
-class CutShort(Exception):
+class _CutShort(ProtocolError):
     """The file ends in the middle of a message."""
 
 
-class Stream:
-    """An open file of messages; `at` is the byte at which the next thing is read."""
+class _Messages:
+    """An open file of messages; VectorFileError for what is no regular file, such as a pipe."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._size = file, os.fstat(file.fileno()).st_size
-        self.at = 0
+    def __init__(self, path: Path, stack: contextlib.ExitStack) -> None:
+        if not path.is_file():
+            raise VectorFileError(f"{path}: is no regular file; expected one of messages")
+        self.path, self.file = path, stack.enter_context(path.open("rb"))
+        self._size = os.fstat(self.file.fileno()).st_size
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing is left."""
-        return self.at >= self._size
+    def left(self) -> int:
+        """How many bytes are left."""
+        return self._size - self.file.tell()
 
     def lines(self) -> list[str]:
-        """Read the lines of the header at `at`, without its `end`. Raises CutShort and ProtocolError."""
-        self._file.seek(self.at)
+        """Read the lines of a header, without its `end`. Raises ProtocolError."""
         return header_lines(self._line)
 
     def _line(self) -> bytes:
-        line = self._file.readline(MOST_LINE_BYTES + 1)
-        self.at += len(line)
+        line = self.file.readline(MOST_LINE_BYTES + 1)
         if line.endswith(b"\n"):
             return line[:-1]
         if len(line) > MOST_LINE_BYTES:
-            raise line_too_long()
-        raise CutShort
+            raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+        raise _CutShort
 
     def skip(self, count: int) -> None:
-        """Pass over `count` bytes; CutShort where there are fewer."""
-        if count > self._size - self.at:
-            raise CutShort
-        self.at += count
-
-    def data(self, count: int) -> bytes:
-        """Read the next `count` bytes; CutShort where there are fewer."""
-        start = self.at
-        self.skip(count)
-        self._file.seek(start)
-        data = self._file.read(count)
-        if len(data) < count:
-            raise CutShort
-        return data
-
-
-@contextlib.contextmanager
-def open_stream(path: Path) -> Iterator[Stream]:
-    """Open the regular file at `path`; VectorFileError for what is none, such as a pipe."""
-    if not path.is_file():
-        raise VectorFileError(f"{path}: is no regular file; expected one of messages")
-    with path.open("rb") as file:
-        yield Stream(file)
-
-
-class _Place(NamedTuple):
-    """Where a question stands: its number from 0, and its bytes `start` … `stop`."""
-
-    number: int
-    start: int
-    stop: int
+        """Pass over `count` bytes; _CutShort where there are fewer."""
+        if count > self.left():
+            raise _CutShort
+        self.file.seek(count, os.SEEK_CUR)
 
 
 class _Questions:
-    """The questions of an open file, in order and without their inputs.
+    """The questions of a file, in order and without their inputs, and the bytes that each is.
 
-    Raises VectorFileError for what is no such file, and for a question that is none of the `known` ids.
+    Raises VectorFileError for what is no such file, and for a question that the vectors lack.
     """
 
-    def __init__(self, path: Path, stream: Stream, known: Collection[str]) -> None:
-        self.path, self._stream = path, stream
+    def __init__(self, messages: _Messages, vectors: VectorFile) -> None:
+        self._messages = messages
         self.questions: list[Question] = []
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, tuple[int, int, int]] = {}
+        """By id, the number of a question, and the first and the last of its bytes."""
+        known = {case_id for ids in vectors.ids().values() for case_id in ids}
         try:
-            check_hello(parsed(stream.lines()))
-            while not stream.ended:
-                self._read_one(known)
-        except CutShort:
-            raise VectorFileError(f"{path}: is cut short; {_AGAIN}") from None
+            check_hello(parsed(messages.lines()))
+            while messages.left():
+                start = messages.file.tell()
+                question, inputs = question_of(messages.lines())
+                messages.skip(sum(one.bytes for one in inputs))
+                if question.id not in known:
+                    raise self._refuse(f"{question.id} is not a case of the vectors")
+                if question.id in self._places:
+                    raise self._refuse(f"asks {question.id} twice")
+                place = len(self.questions), start, messages.file.tell()
+                self._places[question.id] = place
+                self.questions.append(question)
+        except _CutShort:
+            raise self._refuse("is cut short") from None
         except (ProtocolError, KeyError, ValueError):
-            raise VectorFileError(f"{path}: is no file of questions; {_AGAIN}") from None
+            raise self._refuse("is no file of questions") from None
 
-    def _read_one(self, known: Collection[str]) -> None:
-        start = self._stream.at
-        question, inputs = question_of(self._stream.lines())
-        self._stream.skip(sum(one.bytes for one in inputs))
-        if question.id not in known:
-            raise VectorFileError(
-                f"{self.path}: {question.id} is not a case of the vectors; {_AGAIN}"
-            )
-        if question.id in self._places:
-            raise VectorFileError(f"{self.path}: asks {question.id} twice; {_AGAIN}")
-        self._places[question.id] = _Place(len(self.questions), start, self._stream.at)
-        self.questions.append(question)
+    def _refuse(self, why: str) -> VectorFileError:
+        return VectorFileError(f"{self._messages.path}: {why}; {_AGAIN}")
 
     def number(self, question: Question) -> int | None:
         """Find the number of a question of the vectors, from 0; None where it is not asked.
 
         Raises VectorFileError where it is asked, and not in the bytes that would be written today.
         """
-        place = self._places.get(question.id)
-        if place is None:
+        if question.id not in self._places:
             return None
+        number, start, stop = self._places[question.id]
         wanted = b"".join(question_parts(question))
-        self._stream.at = place.start
-        if len(wanted) != place.stop - place.start or self._stream.data(len(wanted)) != wanted:
-            raise VectorFileError(
-                f"{self.path}: {question.id} is not asked as the vectors ask it; {_AGAIN}"
-            )
-        return place.number
+        self._messages.file.seek(start)
+        if len(wanted) != stop - start or self._messages.file.read(len(wanted)) != wanted:
+            raise self._refuse(f"{question.id} is not asked as the vectors ask it")
+        return number
 
 
 class _Answers:
-    """The answers of an open file to `questions`, as far as they can be followed."""
+    """The answers of a file to `questions`, as far as they can be followed."""
 
-    def __init__(self, path: Path, stream: Stream, questions: Sequence[Question]) -> None:
-        self._path, self._stream = path, stream
+    def __init__(self, messages: _Messages, questions: Sequence[Question]) -> None:
+        self._messages, self._path = messages, messages.path
         self._starts: list[int] = []
         self._broken, self._absent = "", ""
         self.hello = self._read_hello()
@@ -244,48 +203,41 @@ class _Answers:
 
     def _read_hello(self) -> Hello:
         try:
-            hello = hello_of(self._stream.lines())
-        except CutShort:
-            why = "ends before its hello does; expected the line `grucible 1` first"
-            raise VectorFileError(f"{self._path}: {why}") from None
+            hello = hello_of(self._messages.lines())
         except ProtocolError as error:
-            raise VectorFileError(f"{self._path}: {join_lines(str(error))}") from None
+            cut = "ends before its hello does; expected the line `grucible 1` first"
+            why = cut if isinstance(error, _CutShort) else join_lines(str(error))
+            raise VectorFileError(f"{self._path}: {why}") from None
         if hello.unusable:
             raise VectorFileError(f"{self._path}: {join_lines(hello.unusable)}")
         return hello
 
     def _follow(self, questions: Sequence[Question]) -> None:
         """Find where each answer begins; stop where nobody can know any more."""
-        total = len(questions)
         for number, question in enumerate(questions):
-            start, whole = self._stream.at, f"{number} of {total} answers"
-            if self._stream.ended:
+            start, whole = self._messages.file.tell(), f"{number} of {len(questions)} answers"
+            if not self._messages.left():
                 self._absent = f"{self._path} ends after {whole}"
                 return
-            self._broken = self._pass_over(question, f"number {number + 1} in {self._path.name}")
+            which = f"(number {number + 1} in {self._path.name})"
+            try:
+                self._messages.skip(answer_head(self._messages.lines(), question).bytes)
+            except _CutShort:
+                self._broken = f"the answers end in the middle of this one {which}"
+            except OtherQuestion as error:
+                why = f"is not made for these questions: {join_lines(str(error))}"
+                raise VectorFileError(f"{self._path}: {why} {which}") from None
+            except ProtocolError as error:
+                self._broken = f"the answers break the protocol: {join_lines(str(error))} {which}"
             if self._broken:
                 self._absent = f"{self._path} cannot be followed after {whole}: see {question.id}"
                 return
             self._starts.append(start)
-        if not self._stream.ended:
+        if self._messages.left():
             raise VectorFileError(
-                f"{self._path}: more stands after the answers to all {total} questions; were they made "
-                "for others?"
+                f"{self._path}: more stands after the answers to all {len(questions)} questions; were they "
+                "made for others?"
             )
-
-    def _pass_over(self, question: Question, which: str) -> str:
-        """Pass over an answer; say what is wrong with it, "" if nothing."""
-        try:
-            self._stream.skip(answer_head(self._stream.lines(), question).bytes)
-        except CutShort:
-            return f"the answers end in the middle of this one ({which})"
-        except OtherQuestion as error:
-            raise VectorFileError(
-                f"{self._path}: is not made for these questions: {join_lines(str(error))} ({which})"
-            ) from None
-        except ProtocolError as error:
-            return f"the answers break the protocol: {join_lines(str(error))} ({which})"
-        return ""
 
     def reply(self, number: int, question: Question) -> Reply:
         """Read the answer to the question of this number, or why there is none."""
@@ -293,10 +245,10 @@ class _Answers:
             if self._broken and number == len(self._starts):
                 return Reply("error", {}, self._broken, Fault("malformed"))
             return Reply("missing", {}, self._absent)
-        self._stream.at = self._starts[number]
-        head = answer_head(self._stream.lines(), question)
-        outputs = {one.name: array_of(one, self._stream.data(one.bytes)) for one in head.outputs}
-        return make_reply(head, outputs)
+        self._messages.file.seek(self._starts[number])
+        head = answer_head(self._messages.lines(), question)
+        read = self._messages.file.read
+        return make_reply(head, {one.name: array_of(one, read(one.bytes)) for one in head.outputs})
 
 
 class _Opened(NamedTuple):
@@ -308,19 +260,21 @@ class _Opened(NamedTuple):
 
     def reply(self, question: Question) -> Reply:
         """Read the answer to a question, or why there is none."""
+        number = self.questions.number(question) if self.questions else None
         if self.questions is None:
-            return Reply("missing", {}, f"there is no {self.files.questions}")
-        number = self.questions.number(question)
-        if self.answers is None:
-            return Reply("missing", {}, f"there is no {self.files.answers}")
-        if refused := self.answers.hello.refuses(question):
+            why = f"there is no {self.files.questions}"
+        elif self.answers is None:
+            why = f"there is no {self.files.answers}"
+        elif refused := self.answers.hello.refuses(question):
             return Reply("unsupported", {}, refused)
-        if number is None:
-            return Reply("missing", {}, f"is not asked in {self.files.questions}")
-        return self.answers.reply(number, question)
+        elif number is None:
+            why = f"is not asked in {self.files.questions}"
+        else:
+            return self.answers.reply(number, question)
+        return Reply("missing", {}, why)
 
 
-class FromAnswers:
+class FromAnswers(FromFiles):
     """A `Source` that reads answers from the directory `root`, into which `ask` wrote the questions.
 
     Raises VectorFileError where the questions are not those of the vectors, where there are more answers
@@ -329,49 +283,31 @@ class FromAnswers:
     """
 
     def __init__(self, root: Path, vectors: VectorSet) -> None:
-        self._maker = Maker(root)
-        self._opened: dict[str, _Opened] = {}
-        self._of_theme: dict[str, _Opened] = {}
+        super().__init__(root)
+        self._of: dict[str, _Opened] = {}
+        """By question, and by operator and theme for what is in no file."""
         with contextlib.ExitStack() as stack:
             for file, _ in vectors.wanted:
                 opened = self._open(exchange(root, file.relative), file, stack)
-                self._of_theme[file.prefix] = opened
-                for question in opened.questions.questions if opened.questions else ():
-                    self._opened[question.id] = opened
+                ids = [one.id for one in opened.questions.questions] if opened.questions else []
+                self._of |= dict.fromkeys([file.prefix, *ids], opened)
             self._stack = stack.pop_all()
 
     def _open(self, files: Exchange, vectors: VectorFile, stack: contextlib.ExitStack) -> _Opened:
         if not files.questions.exists():
             return _Opened(files, None, None)
-        known = {case_id for ids in vectors.ids().values() for case_id in ids}
-        stream = stack.enter_context(open_stream(files.questions))
-        questions = _Questions(files.questions, stream, known)
+        questions = _Questions(_Messages(files.questions, stack), vectors)
         if not files.answers.exists():
             return _Opened(files, questions, None)
-        stream = stack.enter_context(open_stream(files.answers))
-        answers = _Answers(files.answers, stream, questions.questions)
-        self._maker.see(files.answers, answers.hello.name, answers.hello.version)
+        answers = _Answers(_Messages(files.answers, stack), questions.questions)
+        self.see(files.answers, answers.hello.name, answers.hello.version)
         return _Opened(files, questions, answers)
-
-    @property
-    def name(self) -> str:
-        """The name of the program that wrote the answers."""
-        return self._maker.name
-
-    @property
-    def version(self) -> str:
-        """The version of that program."""
-        return self._maker.version
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield the stored answer to each question."""
         for question in questions:
-            theme = self._of_theme[f"{question.operator}/{question.theme}/"]
-            yield self._opened.get(question.id, theme).reply(question)
-
-    def finish(self) -> Reply | None:
-        """Nothing ends."""
-        return None
+            theme = self._of[f"{question.operator}/{question.theme}/"]
+            yield self._of.get(question.id, theme).reply(question)
 
     def close(self) -> None:
         """Close the files."""

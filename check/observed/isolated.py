@@ -14,13 +14,15 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
 from ...cases.console import MOST_MESSAGE, format_command, shorten
 from ...cases.errors import RuntimeNotUsable
+from ...cases.process import count_cpus
 from ...cases.question import Question
-from ..protocol.channel import Channel, Closed, LateError
+from ..protocol.channel import Closed, LateError
 from ..protocol.header import (
     READY,
     Hello,
@@ -32,14 +34,17 @@ from ..protocol.header import (
     prepare_parts,
     question_parts,
 )
+from ..runtimes.runtime import RuntimeNotInstalled, registered_runtimes
 from .child import Child
 from .serve import COMMAND
 from .source import Fault, Reply, make_reply
 
 START_SECONDS = 300.0
-"""How long a runtime may take to load."""
+"""Maximum time in which a runtime loads."""
 RESTART_SECONDS = 10.0
-"""How long when it is started anew: longer with a longer timeout, or where it took more than half of this."""
+"""The same when it is started anew: longer with a longer timeout, or where it took more than half of this."""
+LIST_SECONDS = 60.0
+"""The same where runtimes are only listed."""
 EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
 
@@ -62,23 +67,28 @@ ENDLESS = Patience(math.inf, math.inf)
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
-    A question may take `timeout` seconds, the address space of the process `memory` bytes. One thread asks at
-    a time; any may close.
+    A question may take `timeout` seconds, the address space of the process `memory` bytes, loading `loading`
+    seconds. One thread asks; any may `stop`.
     """
 
     def __init__(
-        self, name: str, timeout: float, memory: int | None = None, patience: Patience = USUAL
+        self,
+        name: str,
+        timeout: float,
+        memory: int | None = None,
+        patience: Patience = USUAL,
+        loading: float = START_SECONDS,
     ) -> None:
         self._spec, self._timeout, self._memory, self._patience = name, timeout, memory, patience
+        self._loading = loading
         self.hello = Hello()
         """What the process at hand says of itself, once it is ready."""
-        self._loading = START_SECONDS
         self._gone: Reply | None = None
-        self._ready, self._closed, self._prepares = False, False, True
+        self._ready, self._stopped, self._prepares = False, False, True
         self._deaths, self._late = 0, 0
         self._answered, self._answered_before = False, False
         """Whether the process at hand, or any before it, gave an answer."""
-        self._asking, self._changing = threading.RLock(), threading.Lock()
+        self._changing = threading.Lock()
         self._child: Child | None = None
         self._start()
 
@@ -87,10 +97,14 @@ class IsolatedRuntime:
         """The name that the runtime gives itself, else the one it is called by."""
         return self.hello.name or self._spec
 
+    @property
+    def _is_program(self) -> bool:
+        return self._spec.startswith(EXEC)
+
     def _start(self) -> Child:
         """Start a child where there is none."""
         with self._changing:
-            if self._closed:
+            if self._stopped:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
             if self._child is None:
                 self._ready, self._answered, self._began = False, False, time.monotonic()
@@ -106,31 +120,28 @@ class IsolatedRuntime:
 
     def ready(self) -> Child:
         """Wait until the runtime is loaded; RuntimeNotUsable where it is not."""
-        with self._asking:
-            child = self._start()
-            return child if self._ready else self._greet(child)
-
-    def _greet(self, child: Child) -> Child:
-        deadline, loading = self._began + self._loading, f"runtime {self._spec}"
+        child = self._start()
+        if self._ready:
+            return child
+        deadline, why = self._began + self._loading, ""
         try:
             with contextlib.suppress(Closed):  # what it sent before it ended is read
                 child.channel.send([hello_lines()], deadline)
-            hello = hello_of(child.channel.lines(deadline))
+            self.hello = hello_of(child.channel.lines(deadline))
         except Closed:
             given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
-            raise RuntimeNotUsable(f"{loading}: {self._end()} while loading{given}") from None
+            why = f"{child.how_it_ended()} while loading{given}"
         except LateError:
-            self._drop()
-            raise RuntimeNotUsable(f"{loading}: did not load in {self._loading:.3g} s") from None
+            why = f"did not load in {self._loading:.3g} s"
         except ProtocolError as error:
+            why = f"{error} while loading"
+        if why or self.hello.unusable:
             self._drop()
-            raise RuntimeNotUsable(f"{loading}: {error} while loading") from None
-        if hello.unusable:
-            self._drop()
-            raise RuntimeNotUsable(hello.unusable)
+            kind = RuntimeNotUsable if self.hello.installed else RuntimeNotInstalled
+            raise kind(f"runtime {self._spec}: {why}" if why else self.hello.unusable)
         took = time.monotonic() - self._began
         self._loading = min(START_SECONDS, max(RESTART_SECONDS, self._timeout, 2 * took))
-        self.hello, self._ready = hello, True
+        self._ready = True
         return child
 
     @property
@@ -156,29 +167,23 @@ class IsolatedRuntime:
 
     def answer(self, question: Question) -> Reply:
         """Ask the runtime; give its answer, or what became of it."""
-        with self._asking:
-            return self._answer(question)
-
-    def _answer(self, question: Question) -> Reply:
         died = ""
         if self._ready and self._child is not None and not self._child.alive():
             died = self._end()
-        if self._gone is None:
-            try:
-                self.ready()
-            except RuntimeNotUsable as error:
-                why = f"the runtime does not come back: {error}"
-                self._gone = Reply("error", {}, why, Fault("crashed"))
         if self._gone is not None:
+            return self._gone
+        try:
+            child = self.ready()
+        except RuntimeNotUsable as error:
+            self._gone = _crash(f"the runtime does not come back: {error}")
             return self._gone
         if refused := self.hello.refuses(question):
             return Reply("unsupported", {}, refused)
         if why := self._pointless():
             return Reply("missing", {}, f"not asked: {why}")
         if died:  # after it had answered, and before it was asked again
-            why = f"the runtime {died} after its last answer"
-            return Reply("error", {}, why, Fault("crashed"))
-        return self._ask(question)
+            return _crash(f"the runtime {died} after its last answer")
+        return self._ask(child, question)
 
     def _pointless(self) -> str:
         """Say why it is asked no more; "" where it is."""
@@ -191,26 +196,28 @@ class IsolatedRuntime:
             return why
         return ""
 
-    def _ask(self, question: Question) -> Reply:
-        assert self._child is not None
-        channel, deadline = self._child.channel, time.monotonic() + self._timeout
+    def _ask(self, child: Child, question: Question) -> Reply:
+        channel, deadline = child.channel, time.monotonic() + self._timeout
         self._deaths += 1  # unless it answers
         try:
             channel.send(question_parts(question), deadline)
-            reply = received(channel, question, deadline)
+            head = answer_head(channel.lines(deadline), question)
+            outputs = {one.name: array_of(one, channel.data(one.bytes, deadline))
+                       for one in head.outputs}  # fmt: skip
+            if surplus := channel.surplus():
+                raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
         except Closed:
-            return Reply("error", {}, f"the runtime {self._end()}", Fault("crashed"))
+            return _crash(f"the runtime {self._end()}")
         except LateError:
             self._late += 1
             self._drop()
-            why = f"no answer in {self._timeout:g} s; stopped"
-            return Reply("error", {}, why, Fault("crashed"))
+            return _crash(f"no answer in {self._timeout:g} s; stopped")
         except ProtocolError as error:
             self._drop()
             why = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
             return Reply("error", {}, why, Fault("malformed"))
         self._deaths, self._answered, self._answered_before = 0, True, True
-        return reply
+        return make_reply(head, outputs)
 
     def finish(self) -> Reply | None:
         """End the input of a program that answered; give an error where it goes wrong then.
@@ -239,18 +246,21 @@ class IsolatedRuntime:
                 self._child.close()
             self._child, self._ready = None, False
 
-    def close(self) -> None:
-        """End the child, and start none again."""
+    def stop(self) -> None:
+        """End the child, from any thread, and start none again; who waits for it finds it ended."""
         with self._changing:
-            self._closed = True
+            self._stopped = True
             if self._child is not None:
                 self._child.kill()
-        with self._asking:  # whoever asks finds it ended
-            self._drop()
 
-    @property
-    def _is_program(self) -> bool:
-        return self._spec.startswith(EXEC)
+    def close(self) -> None:
+        """End the child, and start none again."""
+        self.stop()
+        self._drop()
+
+
+def _crash(why: str) -> Reply:
+    return Reply("error", {}, why, Fault("crashed"))
 
 
 def command_of(runtime: str) -> list[str]:
@@ -269,12 +279,28 @@ def command_of(runtime: str) -> list[str]:
     return words
 
 
-def received(channel: Channel, question: Question, deadline: float) -> Reply:
-    """Receive the answer to a question, and nothing after it. Raises Closed, LateError, ProtocolError."""
-    head = answer_head(channel.lines(deadline), question)
-    given = make_reply(head, {
-        one.name: array_of(one, channel.data(one.bytes, deadline)) for one in head.outputs
-    })  # fmt: skip
-    if surplus := channel.surplus():
-        raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
-    return given
+class Registered(NamedTuple):
+    """A runtime that is known by name: its version and a line about it, or why it is `not_here`."""
+
+    name: str
+    version: str
+    about: str
+    not_here: str = ""
+
+
+def described_runtimes() -> Iterator[Registered]:
+    """Say what each runtime that is known by name is, in order; each is loaded in its own process."""
+    names = dict.fromkeys(point.name for point in registered_runtimes())
+    with ThreadPoolExecutor(count_cpus()) as executor:
+        yield from executor.map(_describe, names)
+
+
+def _describe(name: str) -> Registered:
+    try:
+        with contextlib.closing(IsolatedRuntime(name, 0, loading=LIST_SECONDS)) as runtime:
+            runtime.ready()
+            return Registered(name, runtime.hello.version, runtime.hello.about)
+    except RuntimeNotInstalled as error:
+        return Registered(name, "", str(error), "not installed")
+    except RuntimeNotUsable as error:
+        return Registered(name, "", str(error), "not usable")

@@ -1,4 +1,4 @@
-"""Outputs files: what a runtime made of vectors, kept or made elsewhere.
+"""Outputs files: what a runtime made of vectors, written here or elsewhere.
 
 The same block paths as the vector file, each with `id` and `outputs/<name>`, and optionally `status` and
 `message` per case; rows match by id, in any order. See vectors/FORMAT.md.
@@ -6,22 +6,34 @@ The same block paths as the vector file, each with `id` and `outputs/<name>`, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from ...cases.console import shorten
 from ...cases.dtypes import Arrays
 from ...cases.errors import VectorFileError
+from ...cases.files import is_forced
 from ...cases.question import Question
+from ...cases.selection import nothing_selected, selected
 from ...vectors.hdf5 import OUTPUTS, Folder, open_file
-from ...vectors.reader import VectorFile
 from ...vectors.vector_set import VectorSet
-from .source import Reply, Status
+from ...vectors.writer import (
+    new_file,
+    prepare_place,
+    write_array,
+    write_text_attribute,
+    write_texts,
+)
+from .observations import Slice, observe
+from .source import EndlessSource, Observed, Reply, Source, Status
 
 
-class Maker:
-    """The one runtime whose outputs some files hold: until one names it, it goes by the files' path."""
+class FromFiles(EndlessSource):
+    """A `Source` of files that hold what one runtime made: until one names it, it goes by their `path`."""
 
     def __init__(self, path: Path) -> None:
         self.name, self.version = str(path), ""
@@ -43,7 +55,7 @@ class Maker:
         self.name, self.version, self._first = name, version, self._first or file
 
 
-class FromOutputs:
+class FromOutputs(FromFiles):
     """A `Source` that reads an outputs file, or a directory of them with the paths of `vectors`.
 
     Raises VectorFileError where a file is not an outputs file, or is of another runtime than one before, or
@@ -55,40 +67,24 @@ class FromOutputs:
             raise VectorFileError(f"{path}: no such file or directory; expected outputs")
         if not path.is_file() and not path.is_dir():
             raise VectorFileError(f"{path}: is no regular file; expected outputs")
-        self._maker = Maker(path)
+        super().__init__(path)
         self._places: dict[str, tuple[_StoredOutputs, int]] = {}
         self._files: dict[str, Path] = {}
         """By operator and theme, the outputs file of the vectors."""
         for file, blocks in vectors.wanted:
             place = path if path.is_file() else path / file.relative
             self._files[file.prefix] = place
-            if place.exists():
-                self._see(place, file, blocks)
-
-    def _see(self, place: Path, vectors: VectorFile, blocks: Mapping[str, list[str]]) -> None:
-        """Find the cases of an outputs file, and check that the vectors have them."""
-        root = open_file(place, OUTPUTS)
-        runtime = root.attribute("runtime")
-        if isinstance(runtime, str):
-            self._maker.see(place, runtime, str(root.attribute("runtime_version") or ""))
-        for path, group in stored_blocks(root).items():
-            if path not in vectors.groups:
-                raise VectorFileError(f"{place}: /{path}: is not a block of the vectors")
-            if path in blocks:
-                stored = _StoredOutputs(group)
-                stored.check_ids(blocks[path])
-                for row, case_id in enumerate(stored.ids):
-                    self._places[case_id] = stored, row
-
-    @property
-    def name(self) -> str:
-        """The name of the runtime that made them."""
-        return self._maker.name
-
-    @property
-    def version(self) -> str:
-        """The version of that runtime."""
-        return self._maker.version
+            if not place.exists():
+                continue
+            root = open_file(place, OUTPUTS)
+            if isinstance(runtime := root.attribute("runtime"), str):
+                self.see(place, runtime, str(root.attribute("runtime_version") or ""))
+            for block, group in _stored_blocks(root).items():
+                if block not in file.groups:
+                    raise VectorFileError(f"{place}: /{block}: is not a block of the vectors")
+                if block in blocks:
+                    stored = _StoredOutputs(group, blocks[block])
+                    self._places |= {i: (stored, row) for row, i in enumerate(stored.ids)}
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield what is stored for each question."""
@@ -101,27 +97,27 @@ class FromOutputs:
         file = self._files[f"{question.operator}/{question.theme}/"]
         return Reply("missing", {}, f"{'not in' if file.exists() else 'there is no'} {file}")
 
-    def finish(self) -> Reply | None:
-        """Nothing ends."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 class _StoredOutputs:
-    """A block of an outputs file: VectorFileError where it names a case twice."""
+    """A block of an outputs file, whose rows are cases of the block with the ids `known`.
 
-    def __init__(self, group: Folder) -> None:
-        self._group, self._where = group, group.where
+    Raises VectorFileError where they are not, and where a case stands twice.
+    """
+
+    def __init__(self, group: Folder, known: Iterable[str]) -> None:
+        self._group = group
         self.ids = group.dataset("id").texts()
         if len(set(self.ids)) != len(self.ids):
-            raise VectorFileError(f"{self._where}/id: names a case twice")
+            raise VectorFileError(f"{group.where}/id: names a case twice")
+        if unknown := sorted(set(self.ids) - set(known)):
+            raise VectorFileError(
+                f"{group.where}/id: {unknown[0]!r} is not a case of the vectors' block"
+            )
         self._status = self._texts("status") if "status" in group else None
         self._message = self._texts("message") if self._status and "message" in group else None
         if wrong := sorted(set(self._status or ()) - set(get_args(Status))):
             raise VectorFileError(
-                f"{self._where}/status: {wrong[0]!r}; expected one of {', '.join(get_args(Status))}"
+                f"{group.where}/status: {wrong[0]!r}; expected one of {', '.join(get_args(Status))}"
             )
         self._arrays: Arrays = {}
 
@@ -131,37 +127,28 @@ class _StoredOutputs:
             raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
         return stored.texts()
 
-    def check_ids(self, ids: list[str]) -> None:
-        """Raise VectorFileError for a row that is none of the vectors' `ids`."""
-        if unknown := sorted(set(self.ids) - set(ids)):
-            raise VectorFileError(
-                f"{self._where}/id: {unknown[0]!r} is not a case of the vectors' block"
-            )
-
     def reply(self, row: int, question: Question) -> Reply:
-        """Give the outputs of a row, or why there are none."""
-        self._arrays = self._arrays or self._checked(question)
+        """Give the outputs of a row, or why there are none.
+
+        Raises VectorFileError unless the block's arrays are what its cases ask for.
+        """
+        if not self._arrays:
+            outputs, total = self._group.group("outputs"), len(self.ids)
+            for name, wanted in question.outputs.items():
+                stored, shape = outputs.dataset(name), (total, *wanted.shape)
+                if stored.shape != shape or stored.dtype != question.dtype:
+                    raise VectorFileError(
+                        f"{stored.where}: is {stored.dtype} {stored.shape}; "
+                        f"expected {question.dtype} {shape}"
+                    )
+                self._arrays[name] = stored.array
         status = cast("Status", self._status[row]) if self._status else "ok"
         message = self._message[row] if self._message else ""
         arrays = self._arrays if status == "ok" else {}
         return Reply(status, {name: array[row] for name, array in arrays.items()}, message)
 
-    def _checked(self, question: Question) -> Arrays:
-        """Give the arrays of a block; VectorFileError unless they are what its cases ask for."""
-        arrays = {}
-        outputs, total = self._group.group("outputs"), len(self.ids)
-        for name, wanted in question.outputs.items():
-            stored, shape = outputs.dataset(name), (total, *wanted.shape)
-            if stored.shape != shape or stored.dtype != question.dtype:
-                raise VectorFileError(
-                    f"{stored.where}: is {stored.dtype} {stored.shape}; "
-                    f"expected {question.dtype} {shape}"
-                )
-            arrays[name] = stored.array
-        return arrays
 
-
-def stored_blocks(root: Folder) -> dict[str, Folder]:
+def _stored_blocks(root: Folder) -> dict[str, Folder]:
     """List the blocks of an open outputs file, by path."""
     return {
         f"{dtype}/{name}": root.group(dtype).group(name)
@@ -170,7 +157,106 @@ def stored_blocks(root: Folder) -> dict[str, Folder]:
     }
 
 
-def stored_ids(path: Path) -> set[str]:
-    """List the ids of the cases of which an outputs file holds something."""
-    groups = stored_blocks(open_file(path, OUTPUTS)).values()
-    return {one for group in groups for one in group.dataset("id").texts()}
+def record(
+    vectors: VectorSet,
+    source: Source,
+    out: Path,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Write an outputs file per vector file; yield its path and how many cases have each status.
+
+    A single vector file gives the single file `out`, a directory (or the core) a directory with the same
+    relative paths. Each file appears whole, and files that are done stay where another fails. Raises
+    VectorFileError, before anything is asked, where a place holds outputs that would be lost, or is that of
+    one file and a directory is needed.
+    """
+    places = _places(vectors, out)
+    found = observe(vectors, source, advance)
+    for path, asked in places:
+        counts: Counter[str] = Counter()
+        with new_outputs_file(path, source.name, source.version) as writer:
+            parts = _take(found, len(asked))
+            for block, some in groupby(parts, key=lambda part: part.stored.path):
+                slices = list(some)
+                ids = [case_id for one in slices for case_id in one.block.ids]
+                writer.write(block, ids, [one.observed for one in slices])
+                counts.update(status for one in slices for status in one.observed.status)
+        yield str(path), counts
+
+
+def _take(found: Iterator[Slice], cases: int) -> Iterator[Slice]:
+    """Take slices of a number of cases, without a look at the next one, which may fail."""
+    while cases:
+        part = next(found)
+        cases -= len(part.block)
+        yield part
+
+
+class _Place(NamedTuple):
+    """Where the outputs of a vector file stand, and the ids of its selected cases."""
+
+    path: Path
+    asked: set[str]
+
+
+def _places(vectors: VectorSet, out: Path) -> list[_Place]:
+    """Find where the outputs of each vector file stand; GrucibleError where they cannot."""
+    alone = vectors.path is not None and vectors.path.is_file()
+    if not alone and (out.is_file() or (out.suffix == ".h5" and not out.exists())):
+        raise VectorFileError(
+            f"{out}: is the place of one file; name a directory, for each vector file gives one of outputs"
+        )
+    if not vectors.wanted:
+        raise nothing_selected(vectors.select)
+    places = []
+    for file, blocks in vectors.wanted:
+        path = out if alone else out / file.relative
+        asked = {i for ids in blocks.values() for i in ids if selected(i, vectors.select)}
+        prepare_place(path, OUTPUTS)
+        if not is_forced():
+            _check_lost(path, asked)
+        places.append(_Place(path, asked))
+    return places
+
+
+def _check_lost(path: Path, asked: set[str]) -> None:
+    """Raise VectorFileError where outputs of other cases would be lost."""
+    lost: set[str] = set()
+    if path.is_file() and path.stat().st_size:
+        with contextlib.suppress(VectorFileError):  # what cannot be read is no loss
+            groups = _stored_blocks(open_file(path, OUTPUTS)).values()
+            lost = {one for group in groups for one in group.dataset("id").texts()} - asked
+    if lost:
+        cases = "a case" if len(lost) == 1 else f"{len(lost)} cases"
+        raise VectorFileError(
+            f"{path}: holds outputs of {cases} that are not asked for now, as {min(lost)}; name another "
+            "place for the outputs, or add --force"
+        )
+
+
+class OutputsWriter:
+    """An open, unfinished outputs file. Make one with `new_outputs_file`."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, path: str, ids: list[str], slices: Sequence[Observed]) -> None:
+        """Write a block: `ids` of all its rows, and what was observed of each slice."""
+        group = self._file.create_group(path)
+        write_texts(group, "id", ids)
+        write_texts(group, "status", [status for one in slices for status in one.status])
+        write_texts(group, "message", [message for one in slices for message in one.messages])
+        start = 0
+        for one in slices:
+            for name, array in one.outputs.items():
+                write_array(group.require_group("outputs"), name, start, array, len(ids))
+            start += len(one.status)
+
+
+@contextlib.contextmanager
+def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
+    """Write an outputs file; it appears at `path`, whole, when the block ends without error."""
+    with new_file(path, OUTPUTS) as file:
+        write_text_attribute(file, "runtime", runtime)
+        write_text_attribute(file, "runtime_version", version)
+        yield OutputsWriter(file)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cached_property, partial
-from queue import Empty, SimpleQueue
+from queue import LifoQueue
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
@@ -48,15 +48,17 @@ class RuntimePool:
         self._options = (name, timeout, memory, patience)
         self._wanted = jobs
         self._changing = threading.Lock()
-        self._free: SimpleQueue[IsolatedRuntime] = SimpleQueue()
-        self._alone, self._closing = False, False
+        self._closing = False
         self._children: list[IsolatedRuntime] = []
-        self._free.put(self._another())
+        self._another()
 
     def _another(self) -> IsolatedRuntime:
-        child = IsolatedRuntime(*self._options)
-        self._children.append(child)
-        return child
+        with self._changing:
+            if self._closing:
+                raise CancelledError
+            child = IsolatedRuntime(*self._options)
+            self._children.append(child)
+            return child
 
     @cached_property
     def _first(self) -> IsolatedRuntime:
@@ -85,9 +87,17 @@ class RuntimePool:
     def _executor(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.jobs)
 
+    @cached_property
+    def _free(self) -> LifoQueue[IsolatedRuntime | None]:
+        """The children that wait for work, the last one first; below them None for each to start."""
+        free: LifoQueue[IsolatedRuntime | None] = LifoQueue()
+        for one in [*[None] * (self.jobs - 1), self._first]:
+            free.put(one)
+        return free
+
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield the answer to each question, in their order; some are asked ahead."""
-        _ = self._first
+        _ = self._free
         waiting: deque[Future[Reply]] = deque()
         for run in _runs(questions):
             replies = [Future[Reply]() for _ in run]
@@ -112,19 +122,12 @@ class RuntimePool:
 
     def _take_child(self) -> IsolatedRuntime:
         """Take a free child; start one where there is none, and wait for one where that fails."""
-        with contextlib.suppress(Empty):
-            return self._free.get_nowait()
-        if not self._alone:
-            try:
-                with self._changing:
-                    if self._closing:
-                        raise CancelledError
-                    child = self._another()
+        while (child := self._free.get()) is None:
+            with contextlib.suppress(RuntimeNotUsable):
+                child = self._another()
                 child.ready()
                 return child
-            except (RuntimeNotUsable, OSError, RuntimeError):
-                self._alone = True
-        return self._free.get()
+        return child
 
     def finish(self) -> Reply | None:
         """Let the children end that are programs; give an error where that goes wrong."""
@@ -136,13 +139,15 @@ class RuntimePool:
         with self._changing:
             self._closing = True
         for child in self._children:
-            child.close()
+            child.stop()
         if "_executor" in vars(self):
             self._executor.shutdown(cancel_futures=True)
+        for child in self._children:
+            child.close()
 
 
 def _runs(questions: Iterable[Question]) -> Iterator[list[Question]]:
-    """Split questions into runs, each of a shorten_message number and size."""
+    """Split questions into runs, each of a limited number and size."""
     run: list[Question] = []
     size = 0
     for question in questions:

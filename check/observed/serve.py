@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 from typing import BinaryIO
@@ -11,35 +10,27 @@ from typing import BinaryIO
 from threadpoolctl import threadpool_limits
 
 from ...cases.console import format_error
-from ...cases.errors import GrucibleError, RuntimeNotUsable
+from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ..protocol.header import (
     END,
     PREPARE,
+    READY,
     answer_parts,
     array_of,
     can_be_sent,
     hello_lines,
+    join_header,
     question_of,
-    ready_lines,
 )
-from ..runtimes.runtime import (
-    GROUP,
-    Runtime,
-    RuntimeNotInstalled,
-    load_registered,
-    load_runtime,
-    raised_at,
-)
+from ..runtimes.runtime import Runtime, RuntimeNotInstalled, load_runtime, raised_at
 from .source import ask_runtime, check_reply
 
-_RUN = (
+COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from grucible.check.observed.serve import {0}; {0}(sys.argv[2])"
+    "from grucible.check.observed.serve import serve; serve(sys.argv[2])"
 )
 """What a child runs, with the modules of its parent within reach."""
-COMMAND = _RUN.format("serve")
-DESCRIBE = _RUN.format("describe")
 
 
 def serve(name: str) -> None:
@@ -51,9 +42,13 @@ def serve(name: str) -> None:
     try:
         runtime = load_runtime(name)
     except (GrucibleError, KeyboardInterrupt) as error:
-        _send(answers, hello_lines([("unusable", _why_not(name, error))]))
+        why = str(error)
+        if isinstance(error, KeyboardInterrupt):  # its own: Ctrl-C does not get here
+            why = f"runtime {name}: does not load: {format_error(error)}{raised_at(error)}"
+        missing = [("installed", "no")] * isinstance(error, RuntimeNotInstalled)
+        _send(answers, hello_lines([("unusable", why), *missing]))
         return
-    hello = [("name", runtime.name), ("version", runtime.version)]
+    hello = [("name", runtime.name), ("version", runtime.version), ("about", runtime.about)]
     hello += [("parallel", "yes")] * runtime.parallel
     hello += [("prepares", "yes")] * (runtime.prepare_for is not None)
     _send(answers, hello_lines(hello))
@@ -67,31 +62,9 @@ def serve(name: str) -> None:
                 if runtime.prepare_for is not None:
                     with contextlib.suppress(Exception):  # it goes wrong again when it is asked
                         runtime.prepare_for(shown)
-                _send(answers, ready_lines())
+                _send(answers, join_header([(READY, "")]))
             else:
                 _answer(runtime, _read_question(lines, asked), answers)
-
-
-def describe(points: str) -> None:
-    """Load the runtimes at entry points, a JSON list of names and values, and say what each is."""
-    from importlib.metadata import EntryPoint  # slow to import, and not needed to answer
-
-    _, answers = _open_pipes()
-    _send(answers, hello_lines())
-    for name, value in json.loads(points):
-        try:
-            found = load_registered(EntryPoint(name, value, GROUP))
-            lines = [("version", found.version), ("about", found.about)]
-        except (RuntimeNotUsable, KeyboardInterrupt) as error:
-            state = "installed" if isinstance(error, RuntimeNotInstalled) else "usable"
-            lines = [("not", state), ("about", _why_not(name, error))]
-        _send(answers, hello_lines(lines))
-
-
-def _why_not(name: str, error: BaseException) -> str:
-    if isinstance(error, KeyboardInterrupt):  # its own: Ctrl-C does not get here
-        return f"runtime {name}: does not load: {format_error(error)}{raised_at(error)}"
-    return str(error)
 
 
 def _open_pipes() -> tuple[BinaryIO, BinaryIO]:

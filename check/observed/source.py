@@ -81,7 +81,18 @@ class Source(Protocol):
         """Let go of processes and files."""
 
 
-class FromRuntime:
+class EndlessSource:
+    """A `Source` for which there is nothing to do at the end."""
+
+    def finish(self) -> Reply | None:
+        """Nothing ends."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class FromRuntime(EndlessSource):
     """A `Source` that calls a runtime in this process: an exception is one case's error.
 
     It is called with numpy's handling of errors that holds where this is made.
@@ -105,13 +116,6 @@ class FromRuntime:
             raise
         except BaseException as error:  # in this process it would end whoever judges
             return Reply("error", {}, format_error(error), Fault("crashed", traceback_lines(error)))
-
-    def finish(self) -> Reply | None:
-        """Nothing ends."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def observe_block(source: Source, block: Block) -> Observed:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import select
 import sys
 import time
 from collections.abc import Callable, Sequence
 
-from .header import MOST_LINE_BYTES, header_lines, line_too_long
+from .header import MOST_LINE_BYTES, ProtocolError, header_lines
 
 CHUNK = 256 << 10
 LOOK_SECONDS = 0.1
 """How often to look whether the other side still lives; a process that it forked may hold its pipes open."""
 MOST_UNREAD = 1 << 20
-"""Maximum bytes to take while a question is still being sent; a flood must not fill the memory."""
+"""Maximum bytes to take that nobody waits for; a flood must not fill the memory."""
 
 
 class Closed(Exception):
@@ -32,18 +32,9 @@ class Channel:
     def __init__(self, reading: int, writing: int, alive: Callable[[], bool]) -> None:
         self._reading, self._writing, self._alive = reading, writing, alive
         self._unread = bytearray()
-        self._incoming, self._both = selectors.DefaultSelector(), selectors.DefaultSelector()
-        self._incoming.register(reading, selectors.EVENT_READ)
-        self._both.register(reading, selectors.EVENT_READ)
-        self._both.register(writing, selectors.EVENT_WRITE)
         if sys.platform != "win32":
             os.set_blocking(reading, False)
             os.set_blocking(writing, False)
-
-    def close(self) -> None:
-        """Let go of the pipes, which stay open."""
-        self._incoming.close()
-        self._both.close()
 
     def send(self, parts: Sequence[bytes], deadline: float) -> None:
         """Send all of `parts`; what arrives meanwhile is kept. Raises Closed or LateError."""
@@ -52,15 +43,10 @@ class Channel:
             while left:
                 try:
                     left = left[os.write(self._writing, left[:CHUNK]) :]
-                    continue
                 except BlockingIOError:
-                    full = len(self._unread) >= MOST_UNREAD
+                    self._more(deadline, writing=True)
                 except OSError:
                     raise Closed from None
-                if self._reading in self._wait(self._both, deadline) and not full:
-                    self._take()
-                elif full:
-                    time.sleep(0.001)
 
     def lines(self, deadline: float) -> list[str]:
         """Read the lines of the next header, without its `end`. Raises Closed, LateError, ProtocolError."""
@@ -74,15 +60,22 @@ class Channel:
                 break
             self._more(deadline)
         if not 0 <= at <= MOST_LINE_BYTES:
-            raise line_too_long()
-        line = bytes(self._unread[:at])
-        del self._unread[: at + 1]
-        return line
+            raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+        return self.take(at + 1)[:-1]
 
     def data(self, count: int, deadline: float) -> bytes:
         """Read the next `count` bytes. Raises Closed or LateError."""
         while len(self._unread) < count:
             self._more(deadline)
+        return self.take(count)
+
+    def until(self, is_whole: Callable[[bytes], bool], deadline: float) -> None:
+        """Wait until what has arrived is whole, or too much. Raises Closed or LateError."""
+        while len(self._unread) < MOST_UNREAD and not is_whole(bytes(self._unread)):
+            self._more(deadline)
+
+    def take(self, count: int | None = None) -> bytes:
+        """Give the first `count` bytes, or all, of what has arrived."""
         data = bytes(self._unread[:count])
         del self._unread[:count]
         return data
@@ -91,7 +84,7 @@ class Channel:
         """Give what has arrived and was not announced."""
         if not self._unread:
             with contextlib.suppress(Closed):
-                self._take()
+                self._read()
         return bytes(self._unread)
 
     def rest(self, deadline: float) -> bytes:
@@ -99,16 +92,25 @@ class Channel:
         first = b""
         with contextlib.suppress(Closed, LateError):
             while True:
-                first = first or bytes(self._unread)
-                self._unread.clear()
                 self._more(deadline)
-        return first or bytes(self._unread)
+                first += self.take()[: MOST_UNREAD - len(first)]
+        return first + self.take()
 
-    def _more(self, deadline: float) -> None:
-        if self._wait(self._incoming, deadline):
-            self._take()
+    def _more(self, deadline: float, *, writing: bool = False) -> None:
+        """Wait until something can be read, which is read; or with `writing` until one can write."""
+        full = writing and len(self._unread) >= MOST_UNREAD
+        pipes = [] if full else [self._reading], [self._writing] if writing else []
+        while (left := deadline - time.monotonic()) > 0:
+            can_read, can_write, _ = select.select(*pipes, [], min(left, LOOK_SECONDS))
+            if can_read:
+                self._read()
+            if can_read or can_write:
+                return
+            if not self._alive():
+                raise Closed
+        raise LateError
 
-    def _take(self) -> None:
+    def _read(self) -> None:
         try:
             data = os.read(self._reading, CHUNK)
         except BlockingIOError:
@@ -118,12 +120,3 @@ class Channel:
         if not data:
             raise Closed
         self._unread += data
-
-    def _wait(self, selector: selectors.BaseSelector, deadline: float) -> set[int]:
-        """Wait until something can be read or written; give the descriptors."""
-        while (left := deadline - time.monotonic()) > 0:
-            if found := selector.select(min(left, LOOK_SECONDS)):
-                return {key.fd for key, _ in found}
-            if not self._alive():
-                raise Closed
-        raise LateError

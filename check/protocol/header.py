@@ -21,24 +21,17 @@ Lines with other keywords are passed over, so that a later version can say more.
 
 from __future__ import annotations
 
-import heapq
 import math
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, join_lines, shorten
-from ...cases.dtypes import (
-    FLOAT_TYPES,
-    INTEGER_TYPES,
-    Array,
-    Arrays,
-    dtype_name,
-    numpy_dtype,
-)
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name, numpy_dtype
 from ...cases.operators import OPERATORS
 from ...cases.question import Question, TensorType
 from ..runtimes.runtime import last_frames
@@ -56,13 +49,18 @@ MOST_ELEMENTS = 1 << 59
 """Maximum elements of a tensor; numpy refuses a shape of 2^63 bytes, even where an axis is 0."""
 SPARE_BYTES = 16 << 20
 """Maximum bytes beyond those asked for that are read, so that a wrong answer is reported and not fatal."""
-MOST_DIGITS = 18
-"""Maximum digits of a size; none is larger."""
 MOST_NAMED = 5
 """Maximum names of a hello in a message; grucible knows few operators and dtypes."""
 
 AnswerStatus = Literal["ok", "unsupported", "error"]
 _STATUSES: dict[str, AnswerStatus] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}
+_DTYPES = (*FLOAT_TYPES, *INTEGER_TYPES)
+_TENSOR = re.compile(
+    rf"(?P<name>\S+) (?P<dtype>{'|'.join(_DTYPES)}) "
+    rf"(?P<shape>scalar|\d{{1,18}}(x\d{{1,18}}){{0,{MOST_RANK - 1}}}) (?P<bytes>\d{{1,18}})",
+    re.ASCII,
+)
+"""What the rest of an `input` or `output` line is."""
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
 _READ: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: {"0": False, "1": True}[text],
@@ -76,6 +74,10 @@ class ProtocolError(Exception):
     """What was received is not a message of the protocol; the text says what was, and what should be."""
 
 
+class OtherQuestion(ProtocolError):
+    """An answer names another question than the one that was asked."""
+
+
 class Announced(NamedTuple):
     """A tensor that a header announces: `bytes` of it follow."""
 
@@ -84,81 +86,93 @@ class Announced(NamedTuple):
     bytes: int
 
 
+def join_header(lines: Iterable[tuple[str, str]]) -> bytes:
+    """Make a header of lines, each a keyword and the rest."""
+    text = [" ".join(f"{keyword} {rest}".splitlines()).rstrip() for keyword, rest in lines]
+    return "\n".join([*text, END, ""]).encode("utf-8", "backslashreplace")
+
+
 def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
     """Make the first message of either side, with more lines of keyword and rest."""
-    return _header([("grucible", str(VERSION)), *lines])
+    return join_header([("grucible", str(VERSION)), *lines])
 
 
 def check_hello(lines: Sequence[tuple[str, str]]) -> None:
     """Raise ProtocolError unless these are the lines of a hello: one says a version, whichever."""
     versions = [rest for keyword, rest in lines if keyword == "grucible"]
-    if len(versions) != 1 or not _count(versions[0]):
+    if len(versions) != 1 or not re.fullmatch("[0-9]{1,18}", versions[0]):
         first = repr(" ".join(lines[0]).strip()[:80]) if lines else "nothing"
         raise ProtocolError(
             f"its hello begins with {first}; expected the line `grucible {VERSION}`"
         )
 
 
-def _header(lines: Iterable[tuple[str, str]]) -> bytes:
-    text = [" ".join(f"{keyword} {rest}".splitlines()).rstrip() for keyword, rest in lines]
-    return "\n".join([*text, END, ""]).encode("utf-8", "backslashreplace")
-
-
 def question_parts(question: Question) -> list[bytes]:
     """Make the parts of a question as it is sent: its header, then the bytes of each input."""
-    arrays = {name: _little_endian(array) for name, array in question.inputs.items()}
-    header = _header(
-        [
-            ("question", question.id),
-            ("operator", question.operator),
-            ("dtype", question.dtype),
-            *_attribute_lines(question),
-            *(("input", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()),
-            *(("output", _tensor(name, wanted)) for name, wanted in question.outputs.items()),
-        ]
-    )
-    return [header, *(array.tobytes() for array in arrays.values())]
+    lines = [
+        ("question", question.id),
+        ("operator", question.operator),
+        ("dtype", question.dtype),
+        *(
+            (
+                "attribute",
+                f"{name} {'given' if name in question.given else 'default'} {_value(value)}",
+            )
+            for name, value in question.attributes.items()
+        ),
+    ]
+    wanted = [("output", _tensor(name, of)) for name, of in question.outputs.items()]
+    return _with_arrays(lines, "input", question.inputs, wanted)
 
 
 def prepare_parts(questions: Sequence[Question]) -> list[bytes]:
     """Make the announcement of questions: how many, then each as it will be asked."""
-    head = _header([(PREPARE, str(len(questions)))])
+    head = join_header([(PREPARE, str(len(questions)))])
     return [head, *(part for question in questions for part in question_parts(question))]
 
 
-def ready_lines() -> bytes:
-    """Make the answer to an announcement of questions."""
-    return _header([(READY, "")])
+def answer_parts(
+    status: str,
+    outputs: Mapping[str, Array],
+    message: str = "",
+    more: Iterable[tuple[str, str]] = (),
+) -> list[bytes]:
+    """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message.
+
+    `more` are other lines of its header, keyword and rest.
+    """
+    text = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
+    return _with_arrays([(status, text.decode("utf-8", "ignore"))], "output", outputs, more)
 
 
-def _attribute_lines(question: Question) -> Iterator[tuple[str, str]]:
-    for name, value in question.attributes.items():
-        whose = "given" if name in question.given else "default"
-        yield "attribute", f"{name} {whose} {_value(value)}"
+def _with_arrays(
+    before: Iterable[tuple[str, str]],
+    keyword: str,
+    arrays: Mapping[str, Array],
+    after: Iterable[tuple[str, str]],
+) -> list[bytes]:
+    """Make a message with a line for each array, and the bytes of each, little-endian, behind its header."""
+    swap = sys.byteorder == "big"
+    lines = [(keyword, _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()]
+    data = ((array.byteswap() if swap else array).tobytes() for array in arrays.values())
+    return [join_header([*before, *lines, *after]), *data]
 
 
 def _value(value: Any) -> str:
     """Write an attribute's value, its type before it: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
     if isinstance(value, (list, tuple)):
         kind = _TYPES[type(value[0])] if value else "text"
-        return " ".join([f"{kind}s", *map(_word, value)])
-    return f"{_TYPES[type(value)]} {_word(value)}"
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return repr(value) if isinstance(value, float) else str(value)
+        return " ".join([f"{kind}s", *(_value(one).partition(" ")[2] for one in value)])
+    word = (
+        repr(value)
+        if isinstance(value, float)
+        else str(int(value) if isinstance(value, bool) else value)
+    )
+    return f"{_TYPES[type(value)]} {word}"
 
 
 def _tensor(name: str, of: TensorType) -> str:
     return f"{name} {dtype_name(of.dtype)} {'x'.join(map(str, of.shape)) or 'scalar'} {of.nbytes}"
-
-
-def _little_endian(array: Array) -> Array:
-    if sys.byteorder == "big":
-        array = array.byteswap()
-    return np.asarray(array, order="C")  # ascontiguousarray would make a list of a single number
 
 
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:
@@ -178,11 +192,6 @@ def header_lines(next_line: Callable[[], bytes]) -> list[str]:
         found.append(line)
 
 
-def line_too_long() -> ProtocolError:
-    """Make the error of a line that does not end in time."""
-    return ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
-
-
 def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
     """Split each line into its keyword and the rest."""
     return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
@@ -190,28 +199,17 @@ def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 def announced(rest: str) -> Announced:
     """Read what the rest of an `input` or `output` line announces; ProtocolError where that is nothing."""
-    words, shown = rest.split(" "), repr(rest[:80])
-    expected = "expected NAME DTYPE SHAPE BYTES, such as: Ho float32 2x4 32"
-    if len(words) != 4:
-        raise ProtocolError(f"{shown} announces no tensor; {expected}")
-    name, dtype, shape, size = words
-    if dtype not in FLOAT_TYPES and dtype not in INTEGER_TYPES:
-        known = ", ".join([*FLOAT_TYPES, *INTEGER_TYPES])
-        raise ProtocolError(f"{shown} is of dtype {dtype[:20]!r}; expected one of {known}")
-    axes = [] if shape == "scalar" else shape.split("x")
-    if len(axes) > MOST_RANK or not all(_count(axis) for axis in [*axes, size]):
-        raise ProtocolError(f"{shown} announces no tensor; {expected}")
-    tensor = TensorType(tuple(map(int, axes)), numpy_dtype(dtype))
-    if math.prod(max(1, axis) for axis in tensor.shape) > MOST_ELEMENTS:
-        raise ProtocolError(f"{shown} announces a tensor that is too large")
-    if _tensor(name, tensor) != rest:
-        raise ProtocolError(f"{shown}: dtype and shape make other bytes; {expected}")
-    return Announced(name, tensor, int(size))
-
-
-def _count(text: str) -> bool:
-    """Tell whether a text is a number of things: digits, and not more than can be."""
-    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    found = _TENSOR.fullmatch(rest)
+    if found:
+        axes = [] if found["shape"] == "scalar" else [*map(int, found["shape"].split("x"))]
+        tensor = TensorType(tuple(axes), numpy_dtype(found["dtype"]))
+        few = math.prod(max(1, axis) for axis in axes) <= MOST_ELEMENTS
+        if few and _tensor(found["name"], tensor) == rest:
+            return Announced(found["name"], tensor, int(found["bytes"]))
+    raise ProtocolError(
+        f"{rest[:80]!r} announces no tensor; expected NAME DTYPE SHAPE BYTES, such as: Ho float32 2x4 32, "
+        f"with a dtype of {', '.join(_DTYPES)}"
+    )
 
 
 def array_of(one: Announced, data: bytes) -> Array:
@@ -255,30 +253,12 @@ def can_be_sent(outputs: Mapping[str, Array], wanted: Mapping[str, TensorType]) 
 
     They need names and dtypes of the protocol, and not far too many bytes; they may be wrong.
     """
-    known = [*FLOAT_TYPES, *INTEGER_TYPES]
     size = sum(array.nbytes for array in outputs.values())
     return (
         all(name.isidentifier() for name in outputs)
-        and all(dtype_name(a.dtype) in known and a.ndim <= MOST_RANK for a in outputs.values())
+        and all(dtype_name(a.dtype) in _DTYPES and a.ndim <= MOST_RANK for a in outputs.values())
         and size <= sum(one.nbytes for one in wanted.values()) + SPARE_BYTES
     )
-
-
-def answer_parts(
-    status: str,
-    outputs: Mapping[str, Array],
-    message: str = "",
-    more: Iterable[tuple[str, str]] = (),
-) -> list[bytes]:
-    """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message.
-
-    `more` are other lines of its header, keyword and rest.
-    """
-    arrays: Arrays = {name: _little_endian(array) for name, array in outputs.items()}
-    lines = [("output", _tensor(n, TensorType(a.shape, a.dtype))) for n, a in arrays.items()]
-    text = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
-    header = _header([(status, text.decode("utf-8", "ignore")), *lines, *more])
-    return [header, *(array.tobytes() for array in arrays.values())]
 
 
 @dataclass(frozen=True)
@@ -286,22 +266,25 @@ class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
 
     `operators` and `dtypes` are what it answers; everything where there are none. With `prepares` it wants to
-    see questions before they are asked. `unusable` says why it cannot be asked, "" where it can.
+    see questions before they are asked. `unusable` says why it cannot be asked, "" where it can; a package
+    may have to be `installed`.
     """
 
     name: str = ""
     version: str = ""
+    about: str = ""
     parallel: bool = False
     prepares: bool = False
     operators: frozenset[str] = frozenset()
     dtypes: frozenset[str] = frozenset()
     unusable: str = ""
+    installed: bool = True
 
     def refuses(self, question: Question) -> str:
         """Say why the program need not be asked; "" if it must."""
         for asked, known in ((question.operator, self.operators), (question.dtype, self.dtypes)):
             if known and asked not in known:
-                names = [shorten(name, 60) for name in heapq.nsmallest(MOST_NAMED, known)]
+                names = [shorten(name, 60) for name in sorted(known)[:MOST_NAMED]]
                 more = f", and {len(known) - MOST_NAMED} more" * (len(known) > MOST_NAMED)
                 return f"no {asked}: its hello names {', '.join(names)}{more}"
         return ""
@@ -312,11 +295,12 @@ def hello_of(lines: Sequence[str]) -> Hello:
     pairs = parsed(lines)
     last = dict(pairs)
     if "unusable" in last:
-        return Hello(unusable=last["unusable"])
+        return Hello(unusable=last["unusable"], installed=last.get("installed") != "no")
     check_hello(pairs)
     return Hello(
         name=join_lines(last.get("name", "")),
         version=join_lines(last.get("version", "")),
+        about=join_lines(last.get("about", "")),
         parallel=last.get("parallel") == "yes",
         prepares=last.get("prepares") == "yes",
         operators=frozenset(rest for keyword, rest in pairs if keyword == "operator"),
@@ -337,10 +321,6 @@ class AnswerHead(NamedTuple):
     def bytes(self) -> int:
         """How many bytes follow."""
         return sum(one.bytes for one in self.outputs)
-
-
-class OtherQuestion(ProtocolError):
-    """An answer names another question than the one that was asked."""
 
 
 def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
@@ -365,11 +345,6 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
             _STATUSES[keyword], shorten(message, MOST_MESSAGE), [], malformed, lines_of
         )
     outputs = [announced(rest) for word, rest in pairs if word == "output"]
-    _check_outputs(outputs, question)
-    return AnswerHead("ok", "", outputs)
-
-
-def _check_outputs(outputs: Sequence[Announced], question: Question) -> None:
     names = [one.name for one in outputs]
     if len(set(names)) < len(names):
         raise ProtocolError(f"it announced an output twice: {', '.join(names)}")
@@ -377,3 +352,4 @@ def _check_outputs(outputs: Sequence[Announced], question: Question) -> None:
     given = sum(one.bytes for one in outputs)
     if given > wanted + SPARE_BYTES:
         raise ProtocolError(f"it announced {given} bytes; expected {wanted}")
+    return AnswerHead("ok", "", outputs)

@@ -171,7 +171,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "more than a number": (
         b"ok\noutput Ho float32 1 4" + b"0" * 40 + b"\nend\n",
         "'Ho float32 1 4" + "0" * 40 + "' announces no tensor; expected NAME DTYPE SHAPE BYTES, "
-        "such as: Ho float32 2x4 32",
+        "such as: Ho float32 2x4 32, with a dtype of float16, bfloat16, float32, float64, int32, int64",
     ),
     "twice": (
         b"ok\noutput Ho float32 1 4\noutput Ho float32 1 4\nend\n12345678",

@@ -11,7 +11,7 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import GrucibleError
-from grucible.check.observed.recording import new_outputs_file
+from grucible.check.observed.outputs_file import new_outputs_file
 from grucible.vectors.block import BlockKey
 from grucible.vectors.hdf5 import OUTPUTS, VECTORS
 from grucible.vectors.reader import open_vectors
