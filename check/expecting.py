@@ -103,13 +103,12 @@ def apply_expectations(
         for part in report.failing
         for row, case_id in enumerate(part.block.ids)
     }
-    results = []
-    for one in report.results:
-        expected = known.of(one.id)
-        found = (
-            apply_expectation(one, expected, diagnosis, failing.get(one.id)) if expected else one
-        )
-        results.append(found)
+    results = [
+        apply_expectation(one, expected, diagnosis, failing.get(one.id))
+        if (expected := known.of(one.id))
+        else one
+        for one in report.results
+    ]
     invalid = Expectations(list(filter(of_invalid, expectations)))
     refusals = [expected_refusal(one, invalid) for one in report.refusals]
     uses = _find_uses(expectations, results, refusals)
@@ -120,12 +119,9 @@ def apply_expectations(
         if report.interrupted:
             use.stale, use.not_judged = "", use.not_judged or bool(use.stale)
     return replace(
-        report,
-        results=results,
-        refusals=refusals,
-        expectations=tuple(expectations),
-        uses=tuple(uses),
-    )
+        report, results=results, refusals=refusals,
+        expectations=tuple(expectations), uses=tuple(uses),
+    )  # fmt: skip
 
 
 def apply_expectation(
@@ -160,9 +156,7 @@ def _is_as_expected(
     if UNEXPLAINED in one.diagnosis or diagnosis is None:
         return True
     found = diagnosis.by_case.get(result.id)
-    if found and any(
-        set(names) <= set(one.diagnosis) for names in (found.names, *found.alternatives)
-    ):
+    if found and any({*names} <= {*one.diagnosis} for names in (found.names, *found.alternatives)):
         return True
     return failing is not None and _are_explaining(one.diagnosis[:_MAX_TRIED], *failing)
 
@@ -207,23 +201,19 @@ def _find_uses(
     uses = [Use(one) for one in expectations]
     known = Expectations(expectations)
     for result in results:
-        place = known.first(result.id) if result.decides else None
-        if place is None:
+        if not result.decides or (place := known.first(result.id)) is None:
             continue
         use = uses[place]
         if result.wrong:
             (use.otherwise if result.instead else use.failed).append(result.id)
-        elif result.verdict == "passed":
-            use.passed.append(result.id)
-        elif result.verdict == "missing":
-            use.unknown.append(result.id)
-        else:
+        elif result.verdict == "unsupported":
             use.silent += 1
+        else:
+            (use.passed if result.verdict == "passed" else use.unknown).append(result.id)
     invalid = [use for use in uses if of_invalid(use.expectation)]
     known = Expectations([use.expectation for use in invalid])
     for one in refusals:
-        place = known.first(one.id)
-        if place is None:
+        if (place := known.first(one.id)) is None:
             continue
         use = invalid[place]
         if one.accepted:

@@ -5,37 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
-from functools import reduce
 from pathlib import Path
 
 import yaml
 
 from ..cases.console import escape
-from ..cases.errors import GrucibleError, SpecError
+from ..cases.errors import GrucibleError
 from ..cases.files import check_replaceable, write_whole
 from ..cases.selection import literal, matches
 from ..cases.specs.yaml_source import parse, read_text
 from ..gen.tolerances.classes import CLASSES
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, find_left_out, parse_expectations
-from .globs import find_globs
 from .judging.case_result import CaseResult
-from .judging.expectations import HOW, UNEXPLAINED, Expectation, is_misreading
+from .judging.expectations import HOW, UNEXPLAINED, Expectation, find_globs, is_misreading
 from .refusals import Refusal
 from .report import Report
-from .reports.text import VARYING, mask
+from .reports.text import VARYING
 
+_MAX_GROUPS, _MAX_GLOBS = 100, 8
+"""Maximum groups of cases that are named by globs, and globs of each; other cases are named by id."""
+_MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
 _MAX_BYTES = 4 << 20
 """Maximum size of a list: a longer one could not be read again."""
-_MAX_GROUPS = 100
-"""Maximum groups of cases that are named by globs, each by a few; those of others by their ids."""
-_MAX_GLOBS = 8
-_ENDS = 40
-"""Messages are alike whose first and last characters are, but for numbers and dtypes."""
-_MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
-_MAX_TEXTS, _MAX_TEXT = 20, 600
-"""Maximum messages of a group, and characters of each, in which a common part is sought."""
 _ANY_LIST = b""
 """The mark of a list: what it holds was checked when it was read."""
 _ENTRY = re.compile(r"^(?=-\s)", re.MULTILINE)
@@ -91,16 +83,10 @@ def write_list(
     left = apply_expectations(report, kept, vectors, select)
     new = _make_entries(left, find_left_out(report, vectors, select))
     text = _edit(old, keeps, new, report)
-    try:
-        entries = parse_expectations(parse(str(path), text, list))
-    except SpecError as error:
+    entries = parse_expectations(parse(str(path), text, list))
+    if entries != [*new, *kept] or len(text.encode()) > _MAX_BYTES:
         raise GrucibleError(
-            f"{path}: cannot be written as a list that can be read: {error}"
-        ) from None
-    if entries != [*new, *kept] or len(text.encode("utf-8")) > _MAX_BYTES:
-        raise GrucibleError(
-            f"{path}: the new list, of {len(new) + len(kept)} entries, could not be read again; "
-            "write it into another file"
+            f"{path}: the new list could not be read again; write it into another file"
         )
     if read_list(path).text != old.text:
         raise GrucibleError(
@@ -118,21 +104,18 @@ def _edit(
     """Edit the text of a list: entries go without the comments below them, new ones stand first."""
     if all(keeps) and not new and not _is_blank(old.text):
         return old.text
-    head, *pieces = _ENTRY.split(old.text or _head(report))
+    name = escape(f"{report.runtime} {report.runtime_version}".rstrip())[:_MAX_MESSAGE]
+    title = (
+        f"# What {name} is known to do otherwise.\n"
+        "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
+    )
+    head, *pieces = _ENTRY.split(old.text or title)
     chunks = [head if old.entries else _EMPTY.sub("", head), *map(_format_entry, new)]
     for keep, piece in zip(keeps, pieces, strict=True):
         chunks.append(piece if keep else "".join(_COMMENT.split(piece, maxsplit=1)[1:]))
     if not new and not any(keeps):
         chunks.append("[]")
     return "\n\n".join(chunk.strip("\n") for chunk in chunks if chunk.strip()) + "\n"
-
-
-def _head(report: Report) -> str:
-    name = escape(f"{report.runtime} {report.runtime_version}".rstrip())[:_MAX_MESSAGE]
-    return (
-        f"# What {name} is known to do otherwise.\n"
-        "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
-    )
 
 
 def _format_entry(one: Expectation) -> str:
@@ -152,27 +135,19 @@ def _quote(text: str) -> str:
     return quoted.strip()
 
 
-@dataclass(frozen=True)
-class Group:
-    """Cases that fail in one way, which `expected` describes, but for its cases."""
-
-    expected: Expectation
-    ids: list[str]
-
-
 def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
     """Make entries for what is unexpected; none names a case that is right, expected or left out."""
     groups = group_failures(left.unexpected, left.diagnosis)
     right = [r.id for r in left.results if r.decides and r.verdict == "passed"]
     right += [*left_out, *(r.id for r in left.expected_failures)]
     made: list[Expectation] = []
-    for place, group in enumerate(groups):
-        behind = [one for later in groups[place + 1 :] for one in later.ids]
+    for place, (expected, ids) in enumerate(groups):
+        behind = [one for _, later in groups[place + 1 :] for one in later]
         most = _MAX_GLOBS if place < _MAX_GROUPS else 0
-        globs, rest = find_globs(group.ids, [*right, *behind], most)
-        known = {*group.ids, *right, *behind}
+        globs, rest = find_globs(ids, [*right, *behind], most)
+        known = {*ids, *right, *behind}
         names = [*globs, *(literal(one, known) for one in rest)]
-        made += [replace(group.expected, cases=cases) for cases in names]
+        made += [replace(expected, cases=cases) for cases in names]
     return [*made, *_expect_accepted(left.refusals, left_out)]
 
 
@@ -188,22 +163,22 @@ def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> It
             yield Expectation(cases, f"accepted although it must be refused: {mine[0].about}")
 
 
-def group_failures(results: Sequence[CaseResult], diagnosis: Diagnosis) -> list[Group]:
-    """Group cases that went wrong by what to expect of them.
+def group_failures(
+    results: Sequence[CaseResult], diagnosis: Diagnosis
+) -> list[tuple[Expectation, list[str]]]:
+    """Group cases that went wrong by what to expect of them: an expectation of any case, and the ids.
 
     The special stands before the general: errors before wrong numbers, misreadings before coarse arithmetic,
     and otherwise small groups before large ones.
     """
-    kinds: list[dict[object, list[CaseResult]]] = [{}, {}, {}, {}]
-    for result in (one for one in results if one.wrong):
-        kind, key = _find_kind(result, diagnosis)
-        kinds[kind].setdefault(key, []).append(result)
-    makers = (_expect_message, _expect_diagnosis, _expect_class, _expect_unexplained)
-    groups = []
-    for maker, alike in zip(makers, kinds, strict=True):
-        for cases in sorted(alike.values(), key=len):
-            groups.append(Group(maker(cases, diagnosis), [one.id for one in cases]))
-    return groups
+    groups: dict[tuple[int, object], list[CaseResult]] = {}
+    for result in results:
+        if result.wrong:
+            groups.setdefault(_find_kind(result, diagnosis), []).append(result)
+    ordered = sorted(groups.items(), key=lambda one: (one[0][0], len(one[1])))
+    return [
+        (_expect(kind, cases, diagnosis), [r.id for r in cases]) for (kind, _), cases in ordered
+    ]
 
 
 def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
@@ -216,56 +191,45 @@ def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
             return 2, result.dtype
         if result.message.startswith("expected "):
             return 3, None
-    message = mask(" ".join(result.message.split()))
-    return 0, (result.verdict, message[:_ENDS], message[-_ENDS:])
+    return 0, (result.verdict, *_constant_parts(result.message))
 
 
-def _expect_message(cases: Sequence[CaseResult], _: Diagnosis) -> Expectation:
+def _constant_parts(message: str) -> list[str]:
+    """List the parts of a message between numbers and dtypes, which change."""
+    return [part.strip() for part in VARYING.split(" ".join(message.split()))]
+
+
+def _expect(kind: int, cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Expectation:
+    """Describe what cases of a kind have in common."""
     first = cases[0]
+    if kind == 1:
+        finding = diagnosis.by_case[first.id]
+        where = f", {finding.where}" if finding.where else ""
+        names = finding.names if all(map(is_misreading, finding.names)) else (UNEXPLAINED,)
+        return Expectation("*", f"{finding.about}{where}", diagnosis=names)
+    if kind == 2:  # the best class of arithmetic that all cases hold, or else the best of each
+        shared = [c.name for c in CLASSES[first.dtype] if all(c.name in one.holds for one in cases)]
+        names = (*shared[:1],) or (*dict.fromkeys(one.arithmetic for one in cases),)
+        about = (f.about for f in diagnosis.findings if f.names == names and first.dtype in f.about)
+        reason = next(about, f"{first.dtype} as near as {' or '.join(names)} arithmetic")
+        return Expectation("*", reason, observed=names)
+    if kind == 3:
+        reason = "TODO: why; the numbers are wrong, and nothing explains them"
+        return Expectation("*", reason, diagnosis=(UNEXPLAINED,))
     what = {"error": "an error", "failed": "wrong"}.get(first.verdict, first.verdict)
     message = " ".join(first.message.split())
     reason = f'{what}: "{message[:_MAX_REASON]}"' if message else what
     if first.verdict == "failed":  # the message is the judge's own
         return Expectation("*", reason, diagnosis=(UNEXPLAINED,))
-    part = find_shared_part([one.message for one in cases])
+    part = find_shared_part(message)
     return Expectation("*", reason, message=(part,) if part else ())
 
 
-def _expect_diagnosis(cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Expectation:
-    finding = diagnosis.by_case[cases[0].id]
-    where = f", {finding.where}" if finding.where else ""
-    names = finding.names if all(map(is_misreading, finding.names)) else (UNEXPLAINED,)
-    return Expectation("*", f"{finding.about}{where}", diagnosis=names)
-
-
-def _expect_class(cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Expectation:
-    """Expect the best class of arithmetic that all cases hold, or else the best of each."""
-    dtype = cases[0].dtype
-    shared = [c.name for c in CLASSES[dtype] if all(c.name in one.holds for one in cases)]
-    names = (*shared[:1],) or (*dict.fromkeys(one.arithmetic for one in cases),)
-    about = (f.about for f in diagnosis.findings if f.names == names and dtype in f.about)
-    reason = next(about, f"{dtype} as near as {' or '.join(names)} arithmetic")
-    return Expectation("*", reason, observed=names)
-
-
-def _expect_unexplained(_: Sequence[CaseResult], __: Diagnosis) -> Expectation:
-    reason = "TODO: why; the numbers are wrong, and nothing explains them"
-    return Expectation("*", reason, diagnosis=(UNEXPLAINED,))
-
-
-def find_shared_part(messages: Sequence[str]) -> str:
-    """Find the longest part of all messages without numbers and dtypes, which change; "" for a short one."""
-    texts = list(dict.fromkeys(" ".join(text.split())[-_MAX_TEXT:] for text in messages))
-    common = reduce(_find_longest_in_both, texts[:_MAX_TEXTS])
-    parts = [_cut(part.strip()) for part in VARYING.split(common)]
-    usable = [part for part in parts if part.isprintable() and all(part in one for one in texts)]
-    best = max(usable, key=len, default="")
+def find_shared_part(message: str) -> str:
+    """Find the longest part of a message without numbers and dtypes, which change; "" for a short one."""
+    parts = [part for part in map(_cut, _constant_parts(message)) if part.isprintable()]
+    best = max(parts, key=len, default="")
     return best if len(best) >= _MIN_MESSAGE else ""
-
-
-def _find_longest_in_both(one: str, other: str) -> str:
-    found = SequenceMatcher(None, one, other, autojunk=False).find_longest_match()
-    return one[found.a : found.a + found.size]
 
 
 def _cut(part: str) -> str:

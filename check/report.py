@@ -14,8 +14,7 @@ from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation, Use
-from .judging.grade import Grade
-from .judging.growth import Growth
+from .judging.grade import Grade, Growth
 from .observed.observations import Origin
 from .refusals import Refusal
 

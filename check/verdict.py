@@ -7,29 +7,27 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..cases.console import format_own_error
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
-from ..cases.selection import nothing_selected
+from ..cases.selection import Ids, nothing_selected, selected
 from ..vectors.vector_set import VectorSet, open_set
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, check_expectations
-from .judging.case_result import DECIDING, CaseResult
+from .judging.case_result import DECIDING, CaseResult, KnownTraits
 from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
-from .judging.expectations import Expectation, check_require, must_support
-from .judging.grade import Grade
-from .judging.growth import Growth, see_growth
-from .judging.judge import judge_block
-from .judging.one_reading import one_reading
-from .judging.traits import KnownTraits
+from .judging.expectations import Expectation
+from .judging.grade import Grade, Growth, see_growth
+from .judging.judge import judge_block, one_reading
 from .observed.observations import Origin, Slice, observe, origin
 from .observed.source import FromRuntime, Source
-from .refusals import Refusal
+from .refusals import Refusal, refusals
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
 
@@ -58,9 +56,18 @@ class Demand:
     def check(self, vectors: VectorSet) -> None:
         """Raise GrucibleError for what cannot be demanded of the cases of `vectors`."""
         check_expectations(self.expectations, diagnosed=self.diagnose)
-        if self.require:
-            tiers = vectors.tiers.items()
-            check_require(self.require, ((one, tier in DECIDING) for one, tier in tiers))
+        tiers = vectors.tiers.items() if self.require else ()
+        deciding = Ids(one for one, tier in tiers if tier in DECIDING)
+        for glob in self.require:
+            if glob not in deciding and not deciding.matching(glob):
+                raise GrucibleError(
+                    f"--require {glob!r} would demand nothing: no case that is judged and decides matches; "
+                    "see the ids with: grucible cases --list"
+                )
+
+    def must_support(self, case_id: str) -> bool:
+        """Whether a glob of `require` matches the case, so that unsupported is a failure."""
+        return bool(self.require) and selected(case_id, self.require)
 
 
 def verify(
@@ -135,27 +142,20 @@ def judge(
             interrupted = True
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
-        report = _explained(vectors, source, seen, interruptible, interrupted)
-        found = apply_expectations(report, demand.expectations, vectors.path, vectors.select)
-    return replace(found, allow_stale=demand.allow_stale)
-
-
-def _explained(
-    vectors: VectorSet, source: Source, seen: _Seen, interruptible: bool, interrupted: bool
-) -> Report:
-    """Make the report on all that was seen; without what explains it, where Ctrl-C comes meanwhile."""
-    if not interrupted:
+        found = Diagnosis()
         try:
-            found = _diagnosis(source, seen)
-            return replace(seen.report(vectors, source, found), failing=seen.failing.parts)
+            found = found if interrupted else _diagnosis(source, seen)
         except KeyboardInterrupt:
             if not (interruptible and seen.results):
                 raise
-    return replace(seen.report(vectors, source, Diagnosis()), interrupted=True)
+            interrupted = True
+        failing = () if interrupted else seen.failing.parts
+        report = seen.report(vectors, source, found, interrupted=interrupted, failing=failing)
+        return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 
 def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
-    """Look for what explains the failures."""
+    """Look for what explains the failures; an error of our own here leaves the verdict as it is."""
     classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
     try:
@@ -168,16 +168,11 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
         )
     except (GrucibleError, OSError):
         raise  # a runtime or a file: the user can mend it
-    except Exception as error:  # ours: the verdict stands without what explains it
-        return _broken_off(failing, error)
-
-
-def _broken_off(failing: Failing, error: Exception) -> Diagnosis:
-    """Make the diagnosis of failures that ended by an error of its own: nothing explains them."""
-    ids = [case_id for part in failing.parts for case_id in part.block.ids]
-    ids += [case_id for _, case_id in failing.left_out]
-    why = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
-    return Diagnosis((), len(ids), frozenset(ids), (why,), broke_off=why)
+    except Exception as error:
+        ids = [case_id for part in failing.parts for case_id in part.block.ids]
+        ids += [case_id for _, case_id in failing.left_out]
+        why = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
+        return Diagnosis((), len(ids), frozenset(ids), (why,), broke_off=why)
 
 
 @dataclass
@@ -211,7 +206,7 @@ class _Seen:
         found = judge_block(file.relative, block, part.observed, grade)
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
-            replace(one, traits=traits, must_support=must_support(one.id, self.demand.require))
+            replace(one, traits=traits, must_support=self.demand.must_support(one.id))
             for one, traits in zip(found, self.traits.of(block, part.stored.operator), strict=True)
         ]
         if self.demand.diagnose:
@@ -228,13 +223,11 @@ class _Seen:
 
     def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
         """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""
-        from .refusals import refusals
-
         operators = {result.operator for result in self.results}
         dtypes = {result.dtype for result in self.results}
         self.refusals = refusals(source, operators, dtypes, select)
 
-    def report(self, vectors: VectorSet, source: Source, found: Diagnosis) -> Report:
+    def report(self, vectors: VectorSet, source: Source, found: Diagnosis, **more: Any) -> Report:
         """Make the report, in which `found` explains the failures."""
         results, mixed = one_reading(self.results)
         deviating = sum(now is not one for now, one in zip(results, self.results, strict=True))
@@ -249,6 +242,8 @@ class _Seen:
             diagnosis=found.with_mixed(mixed, deviating) if self.demand.diagnose else found,
             growth=self.growth,
             refusals=self.refusals,
+            allow_stale=self.demand.allow_stale,
+            **more,
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...cases.operators import OPERATORS
 from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
-from ..judging.one_reading import Mixed
+from ..judging.judge import Mixed
 
 Names = tuple[str, ...]
 """The names of variants that explain together."""

@@ -32,39 +32,6 @@ class Comparison:
         return self.ratio <= 1.0
 
 
-def compare(
-    expected: Mapping[str, Array],
-    observed: Mapping[str, Array],
-    admitted: Mapping[str, Array],
-    dtype: str,
-    *,
-    signed_zero: bool,
-) -> Comparison:
-    """Compare the outputs of n stacked cases, each element's difference with what is admitted there.
-
-    Where NaN or an infinity is expected or observed, only the same passes.
-    With `signed_zero`, -0 and +0 differ.
-    """
-    return Differences(expected, observed, dtype, signed_zero=signed_zero).worst(admitted)
-
-
-def ratios(
-    expected: Mapping[str, Array],
-    observed: Mapping[str, Array],
-    admitted: Mapping[str, Array],
-    dtype: str,
-    *,
-    signed_zero: bool,
-) -> Arrays:
-    """Divide every element's difference by what is admitted there, by output, of n stacked cases."""
-    return {
-        name: _Off(array, observed[name], dtype, signed_zero)
-        .ratio(admitted[name])
-        .reshape(array.shape)
-        for name, array in expected.items()
-    }
-
-
 class Differences:
     """The differences between observed and expected outputs of n stacked cases.
 
@@ -82,6 +49,13 @@ class Differences:
         self._parts = {
             name: _Off(array, observed[name], dtype, signed_zero)
             for name, array in expected.items()
+        }
+
+    def ratios(self, admitted: Mapping[str, Array]) -> Arrays:
+        """Divide the difference of every element, by output, by what is `admitted` there."""
+        return {
+            name: part.ratio(limit := admitted[name]).reshape(limit.shape)
+            for name, part in self._parts.items()
         }
 
     def within(self, admitted: Mapping[str, Array]) -> Array:

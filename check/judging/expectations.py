@@ -1,15 +1,17 @@
-"""What the user says of cases beforehand: those that may fail, and those that must be supported."""
+"""What the user says of cases beforehand: those that may fail, and how; and globs that name them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import product
 from typing import Any
 
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
-from ...cases.selection import MOST_GLOBS, Ids, is_glob, matches, matches_several, selected
+from ...cases.selection import MOST_GLOBS, Ids, is_glob, literal, matches
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOB = 400
@@ -20,7 +22,11 @@ UNEXPLAINED = "unexplained"
 """The `diagnosis` of wrong numbers that nothing explains."""
 _MOST_NAME = 300
 """Maximum characters of a misreading's name."""
-_NEAR = 0.5
+_MAX_HOPELESS = 20
+"""Maximum ids from which no glob can be made; then the others are not tried."""
+_MAX_PARTS = 30
+"""Maximum parts of an id that are looked at."""
+_WILDCARDS = re.compile(r"(?<![^/])\*(/\*)+")
 
 
 class BadExpectation(GrucibleError):
@@ -58,25 +64,18 @@ class Expectation:
             value = getattr(self, name)
             given = value if name in HOW else [value] if name != "link" or value != "" else []
             if not all(isinstance(text, str) and text.strip() for text in given):
-                self._refuse(name, f"{value!r}; expected a text")
+                raise BadExpectation(self.cases, name, f"{value!r}; expected a text")
         if len(self.cases) > MOST_GLOB:
-            self._refuse("cases", f"has more than {MOST_GLOB} characters")
+            raise BadExpectation(self.cases, "cases", f"has more than {MOST_GLOB} characters")
         for name in ("observed", "diagnosis"):
-            if getattr(self, name) and names_invalid(self.cases):
-                self._refuse(name, "is not for invalid questions, which have no answer")
-        self._check_names()
-
-    def _refuse(self, name: str, why: str) -> None:
-        raise BadExpectation(self.cases, name, why)
-
-    def _check_names(self) -> None:
+            if getattr(self, name) and of_invalid(self):
+                why = "is not for invalid questions, which have no answer"
+                raise BadExpectation(self.cases, name, why)
         classes = list(dict.fromkeys(one.name for found in CLASSES.values() for one in found))
         for name in self.observed:
             if name not in classes:
-                near, known = _nearest(name, classes), ", ".join(classes)
-                self._refuse(
-                    "observed", f"there is no class {name!r}{near}; expected one of {known}"
-                )
+                why = f"there is no class {name!r}{_nearest(name, classes)}; expected one of "
+                raise BadExpectation(self.cases, "observed", why + ", ".join(classes))
         for name in self.diagnosis:
             if name != UNEXPLAINED and not is_misreading(name):
                 from ...gen.variants.catalogue import CATALOGUE
@@ -84,7 +83,7 @@ class Expectation:
 
                 near = _nearest(name, [*CATALOGUE, *UNLISTED])
                 why = f"there is no misreading {name!r}{near}; `grucible score` lists them"
-                self._refuse("diagnosis", why)
+                raise BadExpectation(self.cases, "diagnosis", why)
 
     @property
     def says_how(self) -> bool:
@@ -123,7 +122,7 @@ def is_misreading(name: str) -> bool:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name[:_MOST_NAME], names, 1, _NEAR)
+    near = get_close_matches(name[:_MOST_NAME], names, 1, 0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -191,23 +190,17 @@ class Expectations:
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
         self._all = expectations
-        self._of_one: dict[str, int] = {}
-        self._of_many: list[tuple[int, str]] = []
-        for place, one in enumerate(expectations):
-            if is_glob(one.cases):
-                self._of_many.append((place, one.cases))
-            else:
-                self._of_one.setdefault(one.cases, place)
+        several = [(place, one.cases) for place, one in enumerate(expectations)]
+        self._globs = [(place, cases) for place, cases in several if is_glob(cases)]
+        self._ids = {cases: place for place, cases in reversed(several) if not is_glob(cases)}
 
     def first(self, case_id: str) -> int | None:
         """Find the place of the first expectation that names the case."""
-        exact = self._of_one.get(case_id)
-        for place, glob in self._of_many:
-            if exact is not None and exact < place:
-                break
-            if matches(case_id, glob):
-                return place
-        return exact
+        places = (place for place, glob in self._globs if matches(case_id, glob))
+        found = [
+            place for place in (self._ids.get(case_id), next(places, None)) if place is not None
+        ]
+        return min(found, default=None)
 
     def of(self, case_id: str) -> Expectation | None:
         """Find the first expectation that names the case."""
@@ -215,33 +208,41 @@ class Expectations:
         return None if place is None else self._all[place]
 
 
-def must_support(case_id: str, require: Sequence[str]) -> bool:
-    """Whether a glob of `require` matches the case, so that unsupported is a failure."""
-    return bool(require) and selected(case_id, require)
+def find_globs(
+    wanted: Sequence[str], others: Collection[str], most: int
+) -> tuple[list[str], list[str]]:
+    """Find globs that each match several of `wanted` and none of `others`.
 
-
-def check_require(require: Sequence[str], cases: Iterable[tuple[str, bool]]) -> None:
-    """Raise GrucibleError for too many globs, and for one that would demand nothing.
-
-    It matches none of the `cases`, each an id and whether it decides, or none that decides.
+    Returns at most `most` globs, and the ids that none of them matches.
     """
-    globs = sum(map(matches_several, require))
-    if globs > MOST_GLOBS:
-        raise GrucibleError(
-            f"{globs:,} globs of --require; expected at most {MOST_GLOBS:,} with wildcards, and any number "
-            "of ids"
-        )
-    tiers = dict(cases)
-    every, deciding = Ids(tiers), Ids(one for one, decides in tiers.items() if decides)
-    for glob in require:
-        if glob in deciding or deciding.matching(glob):
+    every, inside = Ids([*wanted, *others]), set(wanted)
+    left, globs, hopeless = dict.fromkeys(wanted), list[str](), 0
+    for seed in wanted:
+        if seed not in left or len(left) < 2:
             continue
-        if every.matching(glob):
-            raise GrucibleError(
-                f"--require {glob!r} would demand nothing: no case that it matches decides, all are of the "
-                "tier nonportable; name others too, or leave it out"
-            )
-        raise GrucibleError(
-            f"no case that is judged matches --require {glob!r}; "
-            "see the ids with: grucible cases --list"
-        )
+        if len(globs) == most or hopeless == _MAX_HOPELESS:
+            break
+        found = []
+        for glob in _make_globs(seed):
+            matched = every.matching(glob)
+            count = sum(one in left for one in matched)
+            if count > 1 and inside.issuperset(matched):
+                found.append((-count, len(glob), glob))
+        if not found:
+            hopeless += 1
+            continue
+        *_, best = min(found)
+        globs.append(best)
+        left = {one: None for one in left if not matches(one, best)}
+    return globs, list(left)
+
+
+def _make_globs(case_id: str) -> Iterator[str]:
+    """Make the globs that demand an operator, a theme, a dtype, one part of the rest, or some of these."""
+    *head, rest = [*case_id.split("/", 3), "", "", ""][:4]
+    parts = [literal(part) for part in rest.split("-")[:_MAX_PARTS] if part]
+    choices = [(literal(text), "*") for text in head]
+    for demands in product(*choices, ("*", literal(rest), *(f"*{part}*" for part in parts))):
+        glob = _WILDCARDS.sub("*", "/".join(demands))  # one for several segments
+        if len(glob) <= MOST_GLOB:
+            yield glob

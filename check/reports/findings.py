@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from ...cases.console import format_command, say
 from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
-from ..globs import find_globs
 from ..judging.case_result import CaseResult
-from ..judging.expectations import Use
+from ..judging.expectations import Use, find_globs
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
 from .text import SHOWN, fit, group, list_some, mask, plural, width, wrap

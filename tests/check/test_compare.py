@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from grucible.cases.operators.readings import STORED
-from grucible.check.judging.compare import Comparison, compare
+from grucible.check.judging.compare import Comparison, Differences
 from grucible.check.judging.criterion import Tolerance
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
@@ -61,7 +61,7 @@ def under(
         "", "", dtype, "required", [""] * rows, [{}] * rows, {}, {STORED: Answer(expected)}
     )
     admitted = tolerance.admitted(block, STORED)
-    return compare(expected, observed, admitted, dtype, signed_zero=signed_zero)
+    return Differences(expected, observed, dtype, signed_zero=signed_zero).worst(admitted)
 
 
 SPECIAL = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 6.0e4]
@@ -180,7 +180,7 @@ def test_each_element_has_its_own_limit() -> None:
         "Y": np.array([[0.25, 0.5, INF], [0.5, 0.125, 0.25]], np.float32),
         "Ho": np.zeros((2, 1), np.float32),
     }
-    found = compare(expected, observed, admitted, "float32", signed_zero=False)
+    found = Differences(expected, observed, "float32", signed_zero=False).worst(admitted)
     assert found.ratio.tolist() == [1.0, 2.0]
     assert found.element.tolist() == [0, 1]
     assert found.passed.tolist() == [True, False]
@@ -192,7 +192,7 @@ def test_an_infinite_limit_admits_every_number_and_no_other(dtype: str) -> None:
     admitted = {"Y": np.array([[INF]], np.float32)}
     for expected, observed in itertools.product(SPECIAL, repeat=2):
         e, o = ({"Y": np.array([[value]], NUMPY[dtype])} for value in (expected, observed))
-        found = compare(e, o, admitted, dtype, signed_zero=False)
+        found = Differences(e, o, dtype, signed_zero=False).worst(admitted)
         finite = math.isfinite(expected) and math.isfinite(observed)
         same = expected == observed or (math.isnan(expected) and math.isnan(observed))
         assert found.passed[0] == (finite or same)

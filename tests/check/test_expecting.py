@@ -19,9 +19,8 @@ from grucible import GrucibleError, Question, Report, Unsupported, verify
 from grucible.cases.selection import matches
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting import apply_expectation, load_expectations
-from grucible.check.globs import find_globs
 from grucible.check.judging.case_result import CaseResult
-from grucible.check.judging.expectations import Expectation, Expectations, says
+from grucible.check.judging.expectations import Expectation, Expectations, find_globs, says
 from grucible.check.reports.terminal import headline, report_lines
 
 from .conftest import HERE, Command

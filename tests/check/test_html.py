@@ -14,7 +14,7 @@ import pytest
 
 from grucible import verify
 from grucible.check.judging.criterion import Demanded
-from grucible.check.judging.growth import step_errors
+from grucible.check.judging.grade import step_errors
 from grucible.check.reports.findings import how_far_off
 from grucible.check.reports.html import data as details_module
 from grucible.check.reports.html.data import details, short_ratio

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from grucible import Report, verify
-from grucible.check.judging.growth import Growth
+from grucible.check.judging.grade import Growth
 from grucible.check.reports.html.page import html_page
 
 from .browser import BROWSER, Shown, take_picture

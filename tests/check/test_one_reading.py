@@ -10,7 +10,7 @@ import pytest
 from grucible import Question, verify
 from grucible.cases.operators.readings import STORED, ReadingNames
 from grucible.check.judging.case_result import CaseResult, CaseVerdict
-from grucible.check.judging.one_reading import one_reading
+from grucible.check.judging.judge import one_reading
 from grucible.check.reports.terminal import report_lines
 
 from . import bnns_page

@@ -24,7 +24,7 @@ from grucible import Case, load_vectors
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.cases.operators import OPERATORS
-from grucible.check.judging.compare import compare
+from grucible.check.judging.compare import Differences
 from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
 from grucible.check.scripts import standalone
 from grucible.check.scripts.bodies import model_lines
@@ -205,7 +205,7 @@ def test_a_script_judges_as_grucible_does(
     limit = {"Y": tolerance.astype(np.float32)}
     wrong, worst = standalone.compare({"Y": expected}, limit, {"Y": got}, signed)
     e, o, t = ({"Y": array[None]} for array in (expected, got, limit["Y"]))
-    judged = compare(e, o, t, "float64", signed_zero=signed)
+    judged = Differences(e, o, "float64", signed_zero=signed).worst(t)
     assert (wrong == 0) == bool(judged.passed[0])
     assert worst.startswith(f"Y[{judged.element[0]}]: expected ")
 

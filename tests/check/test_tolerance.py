@@ -13,7 +13,7 @@ import pytest
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators.readings import STORED
-from grucible.check.judging.compare import compare
+from grucible.check.judging.compare import Differences
 from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
@@ -72,13 +72,9 @@ def test_ulps_admit_so_many_neighbours(dtype: str, ulps: float) -> None:
             continue  # beyond the binade
         observed = (bits + np.array(away, bits.dtype)).view(kind)
         expected = bits.view(kind)
-        found = compare(
-            {"Y": expected.reshape(1, 1)},
-            {"Y": observed.reshape(1, 1)},
-            Tolerance(ulps=ulps).admitted(block_of({"Y": expected.reshape(1, 1)}, dtype), STORED),
-            dtype,
-            signed_zero=False,
-        )
+        e, o = ({"Y": array.reshape(1, 1)} for array in (expected, observed))
+        admitted = Tolerance(ulps=ulps).admitted(block_of(e, dtype), STORED)
+        found = Differences(e, o, dtype, signed_zero=False).worst(admitted)
         assert found.passed[0] == passes
         assert found.ulps[0] == away
 
@@ -96,7 +92,7 @@ def test_rtol_and_atol_are_numpys(rtol: float, atol: float, dtype: str) -> None:
     observed[4:8] = [[np.nan], [np.inf], [0.0], [-np.inf]]
     observed[8:12] = expected[8:12]
     admitted = Tolerance(rtol, atol).admitted(block_of({"Y": expected}, dtype), STORED)
-    found = compare({"Y": expected}, {"Y": observed}, admitted, dtype, signed_zero=False)
+    found = Differences({"Y": expected}, {"Y": observed}, dtype, signed_zero=False).worst(admitted)
     wanted = []
     for e, o in zip(expected.astype(np.float64), observed.astype(np.float64), strict=True):
         try:

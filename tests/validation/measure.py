@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible.check.judging.compare import compare
+from grucible.check.judging.compare import Differences
 from grucible.vectors.block import Block
 from grucible.vectors.vector_set import open_set
 
@@ -30,13 +30,8 @@ class Ratios:
 
     def see(self, block: Block, outputs: Mapping[str, Array], arithmetic: str) -> None:
         """Add the cases of a block, by the tolerances of a class."""
-        found = compare(
-            block.answer.outputs,
-            outputs,
-            block.answer.tolerances[arithmetic],
-            block.dtype,
-            signed_zero=False,
-        )
+        off = Differences(block.answer.outputs, outputs, block.dtype, signed_zero=False)
+        found = off.worst(block.answer.tolerances[arithmetic])
         self.cases += len(block)
         self.worst += found.ratio.tolist()
 

@@ -18,8 +18,8 @@ from ....cases.operators import OPERATORS
 from ....cases.operators.readings import STORED
 from ...diagnosis.failing import FailingBlock
 from ...judging.case_result import CaseResult
-from ...judging.compare import ratios
-from ...judging.growth import Growth, step_errors
+from ...judging.compare import Differences
+from ...judging.grade import Growth, step_errors
 from ...report import CORE, Report
 from ...tracing.trace import WHOLE, Traced, trace
 from ..findings import plainest, sentence
@@ -224,7 +224,8 @@ def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
     """Return a block of one case for the page: what it asks, and every element; with its trace, if asked."""
     block, answer = one.block, one.block.answer
     admitted = one.criterion.admitted(block, STORED)
-    off = ratios(answer.outputs, one.observed, admitted, block.dtype, signed_zero=False)
+    compared = Differences(answer.outputs, one.observed, block.dtype, signed_zero=False)
+    off = compared.ratios(admitted)
     lines = [escape(line) for line in asked_lines(block.case(0), full=False)]
     inputs = lines.index("inputs")
     operator = OPERATORS[block.operator]
