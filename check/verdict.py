@@ -207,7 +207,7 @@ class _Seen:
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
             replace(one, traits=traits, must_support=self.demand.must_support(one.id))
-            for one, traits in zip(found, self.traits.of(block, part.stored.operator), strict=True)
+            for one, traits in zip(found, self.traits.of(block), strict=True)
         ]
         if self.demand.diagnose:
             self._keep(part, found, criterion)

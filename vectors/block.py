@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,12 @@ from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
 from ..cases.operators.values import all_attributes, canonical
 from ..cases.question import Question, TensorType
+from ..cases.selection import selected
 from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of
 
+SLICE_BYTES = 16 << 20
+"""Maximum bytes of a slice of a block, unless a case has more; what is judged at once fits into memory."""
 TIERS = ("required", "ambiguous", "nonportable")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""
@@ -99,7 +102,7 @@ class Block:
 
     def questions(self) -> Iterator[Question]:
         """Return the questions of the block, in order."""
-        return (self.question(row) for row in range(len(self)))
+        return map(self.question, range(len(self)))
 
     def case(self, row: int) -> Case:
         """Case `row` of the block; its arrays are views of the block's."""
@@ -108,10 +111,10 @@ class Block:
 
     def cases(self) -> Iterator[Case]:
         """Return the cases of the block, in order."""
-        return (self.case(row) for row in range(len(self)))
+        return map(self.case, range(len(self)))
 
     def rows(self, keep: Array) -> Block:
-        """Return the block of the rows where `keep` (a boolean mask or an index array) says so."""
+        """Copy the rows where `keep` (a boolean mask or an index array) says so."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         return replace(
             self,
@@ -120,6 +123,25 @@ class Block:
             inputs=rows_of(self.inputs, where),
             answers={names: answer.rows(where) for names, answer in self.answers.items()},
         )
+
+    def selected(
+        self, select: Sequence[str] = (), *, inputs: bool = True
+    ) -> Iterator[tuple[Array, Block]]:
+        """Copy the rows whose id `select` matches, in slices of SLICE_BYTES: their places, and the rows.
+
+        Without `inputs` they have none.
+        """
+        block = self if inputs else replace(self, inputs={})
+        folders = [self.inputs]
+        for answer in self.answers.values():
+            folders += [answer.outputs, *answer.tolerances.values()]
+        size = sum(array.nbytes for arrays in folders for array in arrays.values())
+        step = max(1, SLICE_BYTES * len(self) // max(1, size))
+        for start in range(0, len(self), step):
+            part = range(start, min(start + step, len(self)))
+            rows = np.array([row for row in part if selected(self.ids[row], select)])
+            if rows.size:
+                yield rows, block.rows(rows)
 
 
 def block_of(case: Case) -> Block:

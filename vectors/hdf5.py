@@ -11,12 +11,12 @@ import errno
 import math
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import h5py
 import numpy as np
 
-from ..cases.apart import NotParsed, Parser, Tree, parse_apart
+from ..cases.apart import NotParsed, Tree, parse_apart
 from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
 from ..cases.errors import GrucibleError, VectorFileError
 
@@ -53,23 +53,16 @@ class Stored:
         self.array, self.where = array, where
         self.shape: tuple[int, ...] = array.shape
         self.dtype = "text" if array.dtype.kind == "S" else dtype_name(array.dtype)
-        self.row_bytes: int = array.dtype.itemsize * math.prod(self.shape[1:])
-        """The bytes of one row."""
-
-    def read(self, start: int, stop: int) -> Array:
-        """Copy rows start … stop."""
-        return np.array(self.array[start:stop])
 
     def texts(self) -> list[str]:
         """Return the rows of a list of texts. Raises VectorFileError for other data."""
         if self.dtype != "text" or len(self.shape) != 1:
             raise VectorFileError(f"{self.where}: is not a list of texts")
-        rows = self.array.tolist()
         try:
-            texts = b"\n".join(rows).decode("utf-8").split("\n") if rows else []
+            texts = [row.decode("utf-8") for row in self.array.tolist()]
         except UnicodeDecodeError:
             raise VectorFileError(f"{self.where}: is not UTF-8 text") from None
-        if len(texts) != len(rows):
+        if any("\n" in text for text in texts):
             raise VectorFileError(f"{self.where}: a text has a line feed")
         return texts
 
@@ -117,20 +110,23 @@ class Folder:
         return found
 
 
-def open_attributes(path: Path, kind: str) -> Folder:
-    """Read the attributes of a file of `kind` (VECTORS or OUTPUTS); VectorFileError if it is none."""
-    return _opened(read_attributes, path, kind)
-
-
-def open_file(path: Path, kind: str) -> Folder:
-    """Read a file of `kind` (VECTORS or OUTPUTS), with all in it; VectorFileError if it is none."""
-    return _opened(read_file, path, kind)
-
-
-def _opened(parser: Parser, path: Path, kind: str) -> Folder:
+def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
+    """Read a file of `kind` (VECTORS or OUTPUTS), or its attributes; VectorFileError if it is none."""
     if not path.is_file():
         raise VectorFileError(f"{path}: no such file; expected {kind} (HDF5)")
-    root = Folder(_parsed(parser, path, kind), f"{path}: ")
+    place = str(path.absolute())  # the child has a working directory of its own
+    try:
+        if path.is_relative_to(CORE):
+            tree = read_file(place, kind, whole)
+        else:
+            tree = parse_apart(read_file, place, kind, whole)
+    except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
+        raise VectorFileError(f"{path}: is damaged ({error})") from None
+    except GrucibleError as error:
+        raise VectorFileError(str(error)) from None
+    if isinstance(tree, str):
+        raise VectorFileError(f"{path}: {tree}")
+    root = Folder(tree, f"{path}: ")
     version = root.attribute("format_version")
     if (found := root.attribute("format")) != kind:
         raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
@@ -143,34 +139,19 @@ def _opened(parser: Parser, path: Path, kind: str) -> Folder:
     return root
 
 
-def _parsed(parser: Parser, path: Path, kind: str) -> Tree:
-    """Return what a parser makes of a file; in this process of one that comes with the package."""
-    try:
-        core = path.is_relative_to(CORE)
-        place = str(path.absolute())  # the child has a working directory of its own
-        tree = parser(place, kind) if core else parse_apart(parser, place, kind)
-    except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
-        raise VectorFileError(f"{path}: is damaged ({error})") from None
-    except GrucibleError as error:
-        raise VectorFileError(str(error)) from None
-    if isinstance(tree, str):
-        raise VectorFileError(f"{path}: {tree}")
-    return tree
-
-
-def read_attributes(path: str, kind: str) -> Tree:
-    """Parse the attributes of a file's root."""
-    with _hdf5_file(path, kind) as file:
-        return {"attributes": _attributes(file.id), "members": {}}
-
-
-def read_file(path: str, kind: str) -> Tree:
+def read_file(path: str, kind: str, whole: bool) -> Tree:
     """Parse a file: groups as `attributes` and `members`, datasets as arrays.
 
-    A text says why a member was not read.
+    A text says why a member was not read. Unless `whole`, there are the attributes of the root alone.
     """
-    with _hdf5_file(path, kind) as file:
-        return tree_of(file, outputs=kind == OUTPUTS)
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise VectorFileError(f"{path}: {_why_not_open(error, kind)}") from None
+    with file:
+        if whole:
+            return tree_of(file, outputs=kind == OUTPUTS)
+        return {"attributes": _attributes(file.id), "members": {}}
 
 
 def tree_of(file: h5py.File, *, outputs: bool = False) -> Tree:
@@ -179,29 +160,18 @@ def tree_of(file: h5py.File, *, outputs: bool = False) -> Tree:
     return _Reading(MOST_BYTES + MOST_TIMES * file.id.get_filesize(), outputs).group(root, ())
 
 
-def _hdf5_file(path: str, kind: str) -> h5py.File:
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        _refuse(path, kind, error)
-
-
-def _refuse(path: str, kind: str, error: OSError) -> NoReturn:
-    """Raise VectorFileError for a file that HDF5 does not open."""
+def _why_not_open(error: OSError, kind: str) -> str:
     why = str(error)
     if "lock file" in why and error.errno in (errno.EAGAIN, errno.EACCES):
-        why = "is open in another program; close it there, and try again"
-    elif "already open for" in why:
-        why = "is marked as open for writing; close the program that writes it, or remove the file"
-    elif error.errno is not None:
-        why = (
-            f"cannot be read ({os.strerror(error.errno)}); make it readable, or name another place"
-        )
-    elif "truncated" in why:
-        why = f"is truncated; expected {kind}"
-    else:
-        why = f"is not an HDF5 file; expected {kind}"
-    raise VectorFileError(f"{path}: {why}") from None
+        return "is open in another program; close it there, and try again"
+    if "already open for" in why:
+        return "is marked as open for writing; close the program that writes it, or remove the file"
+    if error.errno is not None:
+        reason = os.strerror(error.errno)
+        return f"cannot be read ({reason}); make it readable, or name another place"
+    if "truncated" in why:
+        return f"is truncated; expected {kind}"
+    return f"is not an HDF5 file; expected {kind}"
 
 
 class _Reading:
@@ -241,15 +211,13 @@ class _Reading:
             if isinstance(member, h5py.h5g.GroupID):
                 return self.group(member, path)
             if isinstance(member, h5py.h5d.DatasetID):
-                return self._dataset(member)
+                return _why_not_whole(member) or self._dataset(member)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
             return f"is damaged ({str(error)[:200]})"
         return "is neither a group nor a dataset"
 
     def _dataset(self, data: Any) -> Array | str:
         """Return the array of a dataset, in the machine's byte order, or why it is not read."""
-        if why := _not_whole(data):
-            return why
         shape, dtype = data.shape, data.dtype
         if dtype.kind not in "fiuS" or not shape:
             return f"is damaged (type {dtype} is not one of the format's)"
@@ -275,29 +243,26 @@ def _is_part_of_outputs(path: tuple[str, ...]) -> bool:
     return path[0] in FLOAT_TYPES and (len(path) < 3 or path[2] in _OF_OUTPUTS)
 
 
-def _not_whole(data: Any) -> str:
+def _why_not_whole(data: Any) -> str:
     """Why a dataset does not hold all its data, in this file; "" where it does.
 
     What was never written reads as the fill value. Where there is none, the HDF5 library leaves in an array
     what was in memory.
     """
-    creation, space = data.get_create_plist(), data.get_space()
-    layout = creation.get_layout()
-    empty = space.get_simple_extent_type() == h5py.h5s.NULL
+    creation, layout = data.get_create_plist(), data.get_create_plist().get_layout()
+    empty = data.get_space().get_simple_extent_type() == h5py.h5s.NULL
     if empty or layout == h5py.h5d.VIRTUAL or creation.get_external_count():
         return "does not hold its data in this file"
     never = creation.get_fill_time() == h5py.h5d.FILL_TIME_NEVER
     if not never and creation.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED:
         return ""
     if layout == h5py.h5d.CHUNKED:
-        chunk = creation.get_chunk()
-        count = math.prod(-(-a // b) for a, b in zip(data.shape, chunk, strict=True))
-        whole = data.get_num_chunks() >= count
+        sides = zip(data.shape, creation.get_chunk(), strict=True)
+        whole = data.get_num_chunks() >= math.prod(-(-length // side) for length, side in sides)
     else:
         whole = layout == h5py.h5d.COMPACT or data.get_offset() is not None or 0 in data.shape
-    if whole:
-        return ""
-    return "was not written as a whole, and has no fill value for the rest; write all of it"
+    why = "was not written as a whole, and has no fill value for the rest; write all of it"
+    return "" if whole else why
 
 
 def _attributes(node: Any) -> dict[str, Value]:
@@ -308,16 +273,13 @@ def _attributes(node: Any) -> dict[str, Value]:
         raise ValueError(f"{where} has {count:,} attributes; expected at most {_MOST_ATTRIBUTES}")
     for index in range(count):
         stored = h5py.h5a.open(node, index=index)
-        space, kind = stored.get_space(), stored.get_type()
-        scalar = space.get_simple_extent_type() == h5py.h5s.SCALAR
-        if not scalar or kind.get_size() > _MOST_ATTRIBUTE_BYTES:
-            continue
-        dtype = stored.dtype
-        array: Array = np.empty((), dtype)
-        if dtype.kind in "fiuSO":
-            stored.read(array)
-            value = array.item()
-            value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-            if isinstance(value, (str, int, float)):
-                found[stored.name.decode("utf-8", "replace")] = value
+        scalar = stored.get_space().get_simple_extent_type() == h5py.h5s.SCALAR
+        if scalar and stored.get_type().get_size() <= _MOST_ATTRIBUTE_BYTES:
+            array: Array = np.empty((), stored.dtype)
+            if array.dtype.kind in "fiuSO":
+                stored.read(array)
+                value = array.item()
+                value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                if isinstance(value, (str, int, float)):
+                    found[stored.name.decode("utf-8", "replace")] = value
     return found

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from ..cases.errors import VectorFileError
 from ..cases.operators import OPERATORS
+from ..cases.operators.signature import Operator
 from ..cases.question import why_no_theme
 from ..cases.selection import may_select, selected
+from .block import Block
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
-from .hdf5 import VECTORS, Folder, open_attributes, open_file
-from .stored_block import Parsed, StoredBlock, open_block, read_ids
+from .hdf5 import VECTORS, Folder, open_file
+from .stored_block import Parsed, open_block, read_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +27,11 @@ class VectorFile:
 
     path: Path
     relative: str
-    operator: str
+    operator: Operator
     theme: str
     attributes: Folder
     _parsed: Parsed = field(default_factory=dict)
-    _blocks: dict[str, StoredBlock] = field(default_factory=dict)
+    _blocks: dict[str, Block] = field(default_factory=dict)
     _verified: set[str] = field(default_factory=set)
 
     def __enter__(self) -> VectorFile:
@@ -41,7 +43,7 @@ class VectorFile:
     @property
     def prefix(self) -> str:
         """What every id in the file begins with."""
-        return f"{self.operator}/{self.theme}/"
+        return f"{self.operator.name}/{self.theme}/"
 
     @property
     def content_sha256(self) -> str:
@@ -78,26 +80,25 @@ class VectorFile:
             dtype = path.partition("/")[0]
             if not may_select(f"{self.prefix}{dtype}/", select):
                 continue
-            ids = read_ids(group, dtype, OPERATORS[self.operator], self.theme)
+            ids = read_ids(group, dtype, self.operator, self.theme)
             for case_id in ids:
                 if owner.setdefault(case_id, path) != path:
                     raise VectorFileError(
                         f"{group.where}/id: {case_id} is in another block already"
                     )
-            if not select or any(selected(case_id, select) for case_id in ids):
+            if any(selected(case_id, select) for case_id in ids):
                 found[path] = ids
         return found
 
-    def blocks(self, select: Sequence[str] = ()) -> Iterator[StoredBlock]:
+    def blocks(self, select: Sequence[str] = ()) -> Iterator[Block]:
         """Return the blocks that hold a case which `select` matches, each checked whole."""
-        return (self.block(path) for path in self.ids(select))
+        return map(self.block, self.ids(select))
 
-    def block(self, path: str) -> StoredBlock:
+    def block(self, path: str) -> Block:
         """Return the block at `path`, checked against the operator's description."""
         if path not in self._blocks:
-            self._blocks[path] = open_block(
-                self.groups[path], path, OPERATORS[self.operator], self.theme, self._parsed
-            )
+            group = self.groups[path]
+            self._blocks[path] = open_block(group, path, self.operator, self.theme, self._parsed)
         return self._blocks[path]
 
     def verify_content(self, paths: Collection[str] | None = None) -> None:
@@ -105,39 +106,33 @@ class VectorFile:
 
         The other blocks' digests are believed, and count in the file's.
         """
-        if self._verified.issuperset(self.groups if paths is None else paths):
+        wanted = set(self.groups if paths is None else paths) - self._verified
+        if not wanted:
             return
         for name, datasets in DIGESTS.items():
-            found = {}
-            for path, block in self.groups.items():
-                found[path] = str(block.attribute(name))
-                if paths is not None and path not in paths:
-                    continue
-                if block_digest(datasets(block)) != found[path]:
-                    raise self._differs(path, name)
-            if digest_of_list(found) != self.root.attribute(name):
-                raise self._differs("it", name)
-        self._verified.update(self.groups if paths is None else paths)
-
-    def _differs(self, what: str, name: str) -> VectorFileError:
-        return VectorFileError(
-            f"{self.path}: what {what} holds does not match its {name}; generate the file again"
-        )
+            found = {path: str(block.attribute(name)) for path, block in self.groups.items()}
+            wrong = [p for p in wanted if block_digest(datasets(self.groups[p])) != found[p]]
+            if wrong or digest_of_list(found) != self.root.attribute(name):
+                raise VectorFileError(
+                    f"{self.path}: what {min(wrong, default='it')} holds does not match its {name}; "
+                    "generate the file again"
+                )
+        self._verified.update(wanted)
 
 
 def open_vectors(path: Path, relative: str = "") -> VectorFile:
     """Open the vector file at `path`; VectorFileError if it is none."""
-    attributes = open_attributes(path, VECTORS)
-    operator, theme = attributes.attribute("operator"), attributes.attribute("theme")
+    attributes = open_file(path, VECTORS, whole=False)
+    operator, theme, seed = (attributes.attribute(name) for name in ("operator", "theme", "seed"))
+    why = ""
     if not isinstance(operator, str) or operator not in OPERATORS:
-        raise VectorFileError(
-            f"{path}: operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
-        )
-    if not isinstance(theme, str):
-        raise VectorFileError(f"{path}: theme is {theme!r}; expected a name")
-    if why := why_no_theme(theme):
+        why = f"operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
+    elif not isinstance(theme, str):
+        why = f"theme is {theme!r}; expected a name"
+    elif not isinstance(seed, int) or seed < 0:
+        why = f"seed is {seed!r}; expected an integer, not negative"
+    else:
+        why = why_no_theme(theme)
+    if why:
         raise VectorFileError(f"{path}: {why}")
-    seed = attributes.attribute("seed")
-    if not isinstance(seed, int) or seed < 0:
-        raise VectorFileError(f"{path}: seed is {seed!r}; expected an integer, not negative")
-    return VectorFile(path, relative or path.name, operator, theme, attributes)
+    return VectorFile(path, relative or path.name, OPERATORS[str(operator)], str(theme), attributes)

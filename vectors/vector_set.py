@@ -19,14 +19,13 @@ from .block import Block
 from .case import Case
 from .hdf5 import CORE
 from .reader import VectorFile, open_vectors
-from .stored_block import StoredBlock
 
 
 class Rows(NamedTuple):
     """Some cases of a block: `rows` (n,) are their places in `stored`, `block` holds them."""
 
     file: VectorFile
-    stored: StoredBlock
+    stored: Block
     rows: Array
     block: Block
 
@@ -51,7 +50,7 @@ class VectorSet:
         """Do nothing: no file stays open."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._rows.values()))
+        return len(self._places)
 
     @cached_property
     def wanted(self) -> list[tuple[VectorFile, dict[str, list[str]]]]:
@@ -63,42 +62,30 @@ class VectorSet:
         return [(file, blocks) for file, blocks in found if blocks]
 
     @cached_property
-    def _rows(self) -> dict[tuple[str, str], list[int]]:
-        """The rows of the selected cases, by the file's relative path and the block's path."""
+    def _places(self) -> dict[str, tuple[VectorFile, str, int]]:
+        """The file, the path of the block and the row of each selected case, by id, in order."""
         return {
-            (file.relative, path): [
-                row for row, one in enumerate(ids) if selected(one, self.select)
-            ]
+            case_id: (file, path, row)
             for file, blocks in self.wanted
             for path, ids in blocks.items()
-        }
-
-    @cached_property
-    def tiers(self) -> dict[str, str]:
-        """The tier of each selected case, as its file has it, by id, in order."""
-        return {
-            ids[row]: str(file.groups[path].attribute("tier"))
-            for file, blocks in self.wanted
-            for path, ids in blocks.items()
-            for row in self._rows[file.relative, path]
+            for row, case_id in enumerate(ids)
+            if selected(case_id, self.select)
         }
 
     @property
     def ids(self) -> list[str]:
         """The ids of the selected cases, in order."""
-        return list(self.tiers)
+        return list(self._places)
 
     @cached_property
-    def _places(self) -> dict[str, tuple[VectorFile, str, int]]:
-        """The file, the path of the block and the row of each selected case, by id."""
+    def tiers(self) -> dict[str, str]:
+        """The tier of each selected case, as its file has it, by id, in order."""
         return {
-            ids[row]: (file, path, row)
-            for file, blocks in self.wanted
-            for path, ids in blocks.items()
-            for row in self._rows[file.relative, path]
+            case_id: str(file.groups[path].attribute("tier"))
+            for case_id, (file, path, _) in self._places.items()
         }
 
-    def blocks(self) -> Iterator[tuple[VectorFile, StoredBlock]]:
+    def blocks(self) -> Iterator[tuple[VectorFile, Block]]:
         """Return the blocks that hold a selected case, verified file by file against their digests."""
         for file, blocks in self.wanted:
             file.verify_content(blocks)
@@ -116,7 +103,7 @@ class VectorSet:
         file, path, row = self._places[case_id]
         file.verify_content([path])
         stored = file.block(path)
-        return Rows(file, stored, np.array([row]), stored.read(row, row + 1))
+        return Rows(file, stored, np.array([row]), stored.rows(np.array([row])))
 
 
 def open_set(path: Path | None = None, select: Sequence[str] = ()) -> VectorSet:
@@ -139,45 +126,35 @@ def load_vectors(
     selected.
     """
     chosen, nothing = texts("select", select), True
-    with open_set(None if path is None else Path(path), chosen) as vectors:
-        for file, blocks in vectors.wanted:
-            for stored in map(file.block, blocks):
-                for _, block in stored.selected(chosen):
-                    nothing = False
-                    yield from block.cases()
+    for file, blocks in open_set(None if path is None else Path(path), chosen).wanted:
+        for stored in map(file.block, blocks):
+            for _, block in stored.selected(chosen):
+                nothing = False
+                yield from block.cases()
     if nothing:
         raise nothing_selected(chosen)
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
     """Return the vector files at `root` with their relative paths, those of plain questions first."""
+    made = f"make vectors with: {format_command('gen', (), ['-o', root])}"
     try:
         root.stat()
-    except PermissionError as error:
-        raise VectorFileError(
-            f"{root}: cannot be read ({error.strerror}); make it readable, or name another place"
-        ) from None
-    except (OSError, ValueError):  # there is none; no file can have a name that is too long
-        raise VectorFileError(
-            f"{root}: no such file or directory; make vectors with: {_made_by(root)}"
-        ) from None
-    if root.is_file():
-        return [(root, root.name)]
-    if not root.is_dir():
-        raise VectorFileError(f"{root}: is neither a file nor a directory; name another place")
-    try:
+        if root.is_file():
+            return [(root, root.name)]
+        if not root.is_dir():
+            raise VectorFileError(f"{root}: is neither a file nor a directory; name another place")
         files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
+    except (FileNotFoundError, ValueError):  # a name may have what no name has
+        raise VectorFileError(f"{root}: no such file or directory; {made}") from None
     except OSError as error:
-        raise VectorFileError(f"{error.filename or root}: {error.strerror}") from None
-    if not files:
         raise VectorFileError(
-            f"{root}: holds no vector file (*.h5); make some with: {_made_by(root)}"
-        )
+            f"{error.filename or root}: cannot be read ({error.strerror}); make it readable, or name "
+            "another place"
+        ) from None
+    if not files:
+        raise VectorFileError(f"{root}: holds no vector file (*.h5); {made}")
     return [(file, file.relative_to(root).as_posix()) for file in files]
-
-
-def _made_by(root: Path) -> str:
-    return format_command("gen", (), ["-o", root])
 
 
 def _plain_first(file: Path) -> tuple[bool, Path]:

@@ -155,5 +155,4 @@ def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:
                 rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
                 start += len(one.rows)
                 if rows.size:
-                    first, end = int(rows.min()), int(rows.max()) + 1
-                    yield vectors.block(one.block).read(first, end).rows(rows - first)
+                    yield vectors.block(one.block).rows(rows)

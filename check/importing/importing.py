@@ -266,7 +266,7 @@ def _write_expected(vectors: Path, outputs: Path, about: str, cases: Sequence[Tr
         for stored in opened.blocks():
             parts = [
                 _observed(block, [by_id[case_id] for case_id in block.ids])
-                for block in stored.slices()
+                for _, block in stored.selected()
             ]
             writer.write(stored.path, stored.ids, parts)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...cases.dtypes import Array
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import ReadingNames
 from ...cases.operators.signature import Operator
 from ...cases.selection import PLAIN, PLAIN_SIZES
@@ -87,8 +88,9 @@ class KnownTraits:
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[str, str], ...], Traits] = {}
 
-    def of(self, block: Block, operator: Operator) -> list[Traits]:
+    def of(self, block: Block) -> list[Traits]:
         """List the traits of the cases of a block."""
+        operator = OPERATORS[block.operator]
         there = {*block.inputs, *block.answer.outputs}
         tensors = (*operator.inputs, *operator.outputs)
         shared = _sizes(block, operator) | {

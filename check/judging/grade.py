@@ -170,7 +170,7 @@ def see_growth(
     y = OPERATORS[part.block.operator].tensor("y")
     if not seen or not y or y.name not in part.observed.outputs:
         return
-    tensor = part.stored.operator.tensor("lengths")
+    tensor = OPERATORS[part.block.operator].tensor("lengths")
     lengths = part.block.inputs.get(tensor.name) if tensor else None
     errors = step_errors(part.block, part.observed.outputs, criterion, lengths)
     if errors is not None:

@@ -17,7 +17,6 @@ from ...cases.question import Question
 from ...vectors.block import Block
 from ...vectors.digest import GENERATOR, published_pairs
 from ...vectors.reader import VectorFile
-from ...vectors.stored_block import StoredBlock
 from ...vectors.vector_set import Rows, VectorSet
 from .source import Observed, Reply, Source, stack_replies
 
@@ -34,7 +33,7 @@ class Slice(NamedTuple):
     """Selected cases of a block: `rows` (n,) of `stored`, what is in them, and what was observed of them."""
 
     file: VectorFile
-    stored: StoredBlock
+    stored: Block
     rows: Array
     block: Block
     observed: Observed

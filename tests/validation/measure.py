@@ -53,7 +53,7 @@ def shipped_blocks(vectors: Path | None, dtype: str) -> Iterator[tuple[Block, Ar
     """
     for _, stored in open_set(vectors).blocks():
         if stored.dtype == dtype and stored.tier != "nonportable":
-            yield from ((block, np.zeros(len(block))) for block in stored.slices())
+            yield from ((block, np.zeros(len(block))) for _, block in stored.selected())
 
 
 def median_tolerance(blocks: Iterable[Block], arithmetic: str, unit: float) -> float:

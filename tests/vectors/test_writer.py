@@ -12,10 +12,9 @@ import pytest
 from grucible import load_vectors
 from grucible.cases.errors import GrucibleError
 from grucible.check.observed.outputs_file import new_outputs_file
-from grucible.vectors.block import BlockKey
+from grucible.gen.posed import block_key
 from grucible.vectors.hdf5 import OUTPUTS, VECTORS
 from grucible.vectors.reader import open_vectors
-from grucible.vectors.stored_block import StoredBlock
 from grucible.vectors.writer import new_file, new_vector_file
 
 from .conftest import CORE
@@ -29,44 +28,21 @@ PROVENANCE: dict[str, Any] = {
 }
 
 
-def key_of(block: StoredBlock, group: Any) -> BlockKey:
-    """The key of a block that is in a file."""
-    operator, attributes = block.operator, block.operator.with_defaults(block.given[0])
-    return BlockKey(
-        operator=operator.name,
-        dtype=block.dtype,
-        tier=block.tier,
-        readings=tuple(names for names in block.answers if names),
-        sizes=tuple((symbol, int(group.attribute(symbol))) for symbol in operator.sizes),
-        absent=tuple(t.name for t in operator.inputs if t.name not in block.inputs),
-        types=tuple(
-            (
-                variable,
-                next(block.inputs[t.name].dtype for t in operator.inputs if t.type == variable),
-            )
-            for variable in operator.types
-        ),
-        forms=tuple(
-            (t.name, t.form(attributes).name)
-            for t in operator.inputs
-            if len(t.forms) > 1 and t.name in block.inputs
-        ),
-    )
-
-
 def written_again(source: Path, path: Path, rows: int) -> None:
     """The vectors in `source`, written by grucible, some rows at a time."""
     with (
         open_vectors(source) as vectors,
         new_vector_file(
-            path, operator=vectors.operator, theme=vectors.theme, **PROVENANCE
+            path, operator=vectors.operator.name, theme=vectors.theme, **PROVENANCE
         ) as writer,
     ):
         for block in vectors.blocks():
-            key = key_of(block, vectors.groups[block.path])
+            key = block_key(block.question(0))
             writer.start_block(key, block.ids, block.given)
             for start in range(0, len(block), rows):
-                writer.write(key, start, block.read(start, start + rows))
+                writer.write(
+                    key, start, block.rows(np.arange(start, min(start + rows, len(block))))
+                )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +89,7 @@ def test_ambiguous_blocks_are_written_again(handmade: Path, tmp_path: Path) -> N
 def tolerances_in(path: Path) -> list[dict[Any, Any]]:
     """The tolerances of each block of a file, by the readings that are followed."""
     with open_vectors(path) as vectors:
-        whole = [block.read(0, len(block)) for block in vectors.blocks()]
+        whole = list(vectors.blocks())
     return [{names: a.tolerances for names, a in block.answers.items()} for block in whole]
 
 
