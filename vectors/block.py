@@ -21,7 +21,7 @@ from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of
 
 SLICE_BYTES = 16 << 20
-"""Maximum bytes of a slice of a block, unless a case has more; what is judged at once fits into memory."""
+"""Maximum bytes of a slice, unless a case has more; what is judged at once fits into memory."""
 TIERS = ("required", "ambiguous", "nonportable")
 TOGETHER = " + "
 """Between the names of readings that are followed together, in the name of their group."""

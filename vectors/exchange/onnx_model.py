@@ -1,4 +1,4 @@
-"""A case of ONNX GRU as a model of one node, for the runtimes that run ONNX models; and the layout `onnx`.
+"""A case of ONNX GRU as a model of one node; and the layout `onnx`.
 
 The layout has a folder for each case, as the backend tests of ONNX have it:
 
