@@ -61,7 +61,7 @@ _ALL = (
     Format("json", "json:report_json", re.compile(rb"\{\s*\"grucible_report\"")),
     Format("junit", "formats:report_junit", _JUNIT),
     Format("github", "formats:summary", re.compile(rb"## grucible: ")),
-    Format("html", "html.page:html_page", _PAGE, "html.page:check_installed", side_by_side=True),
+    Format("html", "html:html_page", _PAGE, "html:check_installed", side_by_side=True),
 )
 FORMATS = {one.name: one for one in _ALL}
 """By the name that `--report NAME=FILE` takes."""

@@ -11,6 +11,7 @@ from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
+from ..judging.case_result import CaseResult
 from ..observed.observations import ORIGINS
 from ..report import CORE, Report, in_words
 from .findings import (
@@ -115,15 +116,21 @@ def headline(report: Report) -> str:
     return f"{report.verdict}: {', '.join(parts)}{diagnosis_in_short(report.diagnosis)}"
 
 
+def rows_by_dtype(report: Report) -> Iterator[tuple[str, list[CaseResult], bool]]:
+    """Yield the results of each dtype that decide; last, by tier, those that do not."""
+    groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
+    for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
+        yield name, results, not undeciding
+
+
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield titles, then how many cases of each dtype have each verdict; last, what does not decide."""
-    groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
-    if groups:
+    if report.results:
         yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
-    for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
+    for name, results, decides in rows_by_dtype(report):
         c = Counter(result.verdict for result in results)
         counts = (c[v] for v in ("passed", "failed", "error", "missing", "unsupported"))
-        yield (name, str(len(results)), *map(str, counts), "not counted" * undeciding)
+        yield (name, str(len(results)), *map(str, counts), "" if decides else "not counted")
 
 
 def _arithmetic(report: Report) -> Iterator[str]:

@@ -70,8 +70,5 @@ def held(page: str, name: str = "data") -> Any:
 
 def ids(page: str) -> list[str]:
     """The ids of a page's cases, in their order."""
-    cases = held(page)["cases"]
-    return [
-        cases["heads"][head][0] + tail
-        for head, tail in zip(cases["head"], cases["tail"], strict=True)
-    ]
+    found: list[str] = held(page)["cases"]["id"]
+    return found

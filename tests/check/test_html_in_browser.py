@@ -13,7 +13,7 @@ import pytest
 
 from grucible import Report, verify
 from grucible.check.judging.grade import Growth
-from grucible.check.reports.html.page import html_page
+from grucible.check.reports.html import html_page
 
 from .browser import BROWSER, Shown, take_picture
 from .made import make_block, write_vectors

@@ -5,7 +5,7 @@ const MOST_PRINTED = 300, FIRST_ELEMENTS = 64;
 
 /** An id in parts, of which the last says most. */
 function idNode(i) {
-  return make("code", {}, make("span", {}, cases.heads[cases.head[i]][0]), cases.tail[i]);
+  return make("code", {}, make("span", {}, cases.id[i].slice(0, -cases.tail(i).length)), cases.tail(i));
 }
 
 function mark(word) {
@@ -14,7 +14,7 @@ function mark(word) {
 
 function wordsOf(runtime, i) {
   const why = runtime.explained[i];
-  return why >= 0 ? runtime.explanations[why] : runtime.messages[runtime.message[i]];
+  return why >= 0 ? runtime.explanations[why] : runtime.message[i];
 }
 
 const list = {
@@ -83,12 +83,12 @@ const list = {
     const i = seen[place], runtime = page.runtimes[chosen.runtime];
     const cell = (kind, ...what) => make("div", { role: "gridcell", class: kind }, ...what);
     const id = cell("id", idNode(i));
-    id.title = cases.id(i);
+    id.title = cases.id[i];
     const words = wordsOf(runtime, i);
     const cells = page.runtimes.length > 1
       ? [id, ...page.runtimes.map((one) => cell("", mark(VERDICTS[one.verdicts[i]]), " ", ["p", "f"].includes(one.verdicts[i]) ? make("span", { class: "more" }, ratioText(one.ratio[i])) : ""))]
-      : [cell("", mark(VERDICTS[runtime.verdicts[i]])), id, cell("n", ratioText(runtime.ratio[i])), cell("where more", runtime.places[runtime.where[i]]), cell("what more", words)];
-    const drawn = make("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": place + 2, onclick: () => { this.active = place; choose({ case: cases.id(i) }, true); } }, ...cells);
+      : [cell("", mark(VERDICTS[runtime.verdicts[i]])), id, cell("n", ratioText(runtime.ratio[i])), cell("where more", runtime.where[i]), cell("what more", words)];
+    const drawn = make("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": place + 2, onclick: () => { this.active = place; choose({ case: cases.id[i] }, true); } }, ...cells);
     if (words) cells.at(-1).title = words;
     if (!this.printing) drawn.style.top = `${place * this.rowHeight}px`;
     return drawn;
@@ -97,7 +97,7 @@ const list = {
   key(event) {
     const page_ = Math.floor(this.scroller.clientHeight / this.rowHeight);
     const move = { ArrowDown: 1, ArrowUp: -1, PageDown: page_, PageUp: -page_, Home: -seen.length, End: seen.length }[event.key];
-    if (event.key === "Enter" && seen.length) { event.preventDefault(); choose({ case: cases.id(seen[this.active]) }, true); return; }
+    if (event.key === "Enter" && seen.length) { event.preventDefault(); choose({ case: cases.id[seen[this.active]] }, true); return; }
     if (move === undefined) return;
     event.preventDefault();
     this.active = Math.max(0, Math.min(seen.length - 1, this.active + move));
@@ -126,11 +126,11 @@ const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replac
 
 /** Show the case that the address names, or none. */
 async function showCase() {
-  const dialog = el("case"), i = chosen.case ? cases.find(chosen.case) : -1;
+  const dialog = el("case"), i = chosen.case ? cases.id.indexOf(chosen.case) : -1;
   if (i < 0) { if (dialog.open) dialog.close(); return; }
   const runtime = page.runtimes[chosen.runtime];
   const told = await detail(runtime, i);
-  if (chosen.case !== cases.id(i)) return; // another was opened meanwhile
+  if (chosen.case !== cases.id[i]) return; // another was opened meanwhile
   const at = dialog.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   dialog.replaceChildren(top_(i), body(runtime, i, told));
   if (dialog.open) ([...dialog.querySelectorAll(".top button:enabled")].find((one) => one.getAttribute("aria-label") === at) || el("case-title")).focus();
@@ -146,13 +146,13 @@ function go(i, step) {
   const place = seen.indexOf(i) + step;
   if (place < 0 || place >= seen.length) return;
   list.active = place;
-  choose({ case: cases.id(seen[place]) });
+  choose({ case: cases.id[seen[place]] });
 }
 
 function top_(i) {
   const place = seen.indexOf(i);
   const button = (text, label, enabled, onclick) => make("button", { type: "button", class: "chip", "aria-label": label, disabled: !enabled, onclick }, text);
-  return make("div", { class: "top" }, make("h2", { id: "case-title", tabindex: -1, autofocus: true }, cases.id(i)), make("div", { class: "group" },
+  return make("div", { class: "top" }, make("h2", { id: "case-title", tabindex: -1, autofocus: true }, cases.id[i]), make("div", { class: "group" },
     button("←", "Previous case", place > 0, () => go(i, -1)), button("→", "Next case", place >= 0 && place < seen.length - 1, () => go(i, 1)),
     button("close", "Close this case", true, () => el("case").close())));
 }
@@ -164,14 +164,14 @@ function body(runtime, i, told) {
     parts.push(section("What it asks", make("pre", { tabindex: 0 }, told.asked.join("\n").trimEnd()),
       make("details", { class: "text" }, make("summary", {}, "Its inputs"), make("pre", { tabindex: 0 }, told.inputs.join("\n")))));
     if (told.steps) parts.push(section("Error over the steps", make("div", { id: "case-steps" })));
-    for (const one of told.sections) parts.push(more(one));
+    if (told.trace.length) parts.push(more("Where it leaves the exact states", told.trace));
     for (const output of told.outputs) parts.push(elements(output));
     if (told.readings) parts.push(make("p", { class: "note" }, `The text is ambiguous here: ${many(told.readings, "other reading is", "other readings are")} accepted too. What is expected is the stored one.`));
   } else {
     parts.push(section("What it asks", asked(i)));
     if (runtime.verdicts[i] === "f") parts.push(make("p", { class: "note" }, "The values of this case are not in this page: it holds those of the plainest failures that were kept for the diagnosis. A report of this case alone has them: check with --select and its id."));
   }
-  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, commands(runtime, cases.id(i)).join("\n"))));
+  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, commands(runtime, cases.id[i]).join("\n"))));
   return make("div", { class: "body" }, ...parts);
 }
 
@@ -184,10 +184,10 @@ function commands(runtime, id) {
 }
 
 /** A section of lines: long ones are folded away. */
-function more(one) {
-  const lines = make("pre", { tabindex: 0 }, one.lines.join("\n"));
-  if (one.lines.length <= 80) return section(one.title, lines);
-  return section(one.title, make("details", { class: "text" }, make("summary", {}, `${one.lines.length} lines`), lines));
+function more(title, all) {
+  const lines = make("pre", { tabindex: 0 }, all.join("\n"));
+  if (all.length <= 80) return section(title, lines);
+  return section(title, make("details", { class: "text" }, make("summary", {}, `${all.length} lines`), lines));
 }
 
 function section(title, ...what) {
@@ -195,13 +195,13 @@ function section(title, ...what) {
 }
 
 function lead(runtime, i) {
-  const word = VERDICTS[runtime.verdicts[i]], message = runtime.messages[runtime.message[i]], ratio = runtime.ratio[i];
-  const where = runtime.places[runtime.where[i]];
+  const word = VERDICTS[runtime.verdicts[i]], message = runtime.message[i], ratio = runtime.ratio[i];
+  const where = runtime.where[i];
   const off = ratio !== null ? `${where ? `${where}: ` : ""}${message ? `${message}; ` : ""}${ratioText(ratio)} × tolerance` : message;
   const made = make("section", {}, make("p", { class: "lead" }, mark(word), off ? ` ${off}` : ""));
   if (runtime.explained[i] >= 0) made.append(make("p", {}, `Explained by: ${runtime.explanations[runtime.explained[i]]}`));
   else if (word === "failed") made.append(make("p", {}, "Nothing explains it yet."));
-  if (runtime.expected[i] >= 0) made.append(make("p", { class: "note" }, `Expected: ${runtime.reasons[runtime.expected[i]]}`));
+  if (runtime.expected[i] !== null) made.append(make("p", { class: "note" }, `Expected: ${runtime.expected[i]}`));
   if (!cases.decides(i)) made.append(make("p", { class: "note" }, "It does not decide: its tier is nonportable."));
   return made;
 }
@@ -214,7 +214,7 @@ function beside(i) {
 
 /** What a case asks, as far as the list knows it. */
 function asked(i) {
-  const traits = { operator: cases.operator(i), dtype: cases.dtype(i), tier: cases.tiers[cases.tier[i]], ...cases.known_traits[cases.traits[i]] };
+  const traits = { operator: cases.operator[i], dtype: cases.dtype[i], tier: cases.tier[i], ...cases.traits[i] };
   return make("table", {}, make("tbody", {}, ...Object.entries(traits).map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)))));
 }
 

@@ -19,17 +19,14 @@ async function unpack(id) {
 class Cases {
   constructor(columns) {
     Object.assign(this, columns);
-    this.length = this.tail.length;
-    this.lower = this.tail.map((tail, i) => (this.heads[this.head[i]][0] + tail).toLowerCase());
+    this.length = this.id.length;
+    this.lower = this.id.map((id) => id.toLowerCase());
     this.known = new Map();
   }
-  id(i) { return this.heads[this.head[i]][0] + this.tail[i]; }
-  operator(i) { return this.heads[this.head[i]][1]; }
-  dtype(i) { return this.heads[this.head[i]][2]; }
-  theme(i) { return this.id(i).split("/")[1] || ""; }
-  decides(i) { return this.tiers[this.tier[i]] !== "nonportable"; }
-  find(id) { for (let i = 0; i < this.length; i++) if (this.tail[i].length <= id.length && id.endsWith(this.tail[i]) && this.id(i) === id) return i; return -1; }
-  names() { return ["operator", "dtype", "theme", ...new Set(this.known_traits.flatMap(Object.keys))]; }
+  tail(i) { return this.id[i].slice(this.id[i].lastIndexOf("/") + 1); }
+  theme(i) { return this.id[i].split("/")[1] || ""; }
+  decides(i) { return this.tier[i] !== "nonportable"; }
+  names() { return ["operator", "dtype", "theme", ...new Set(this.traits.flatMap(Object.keys))]; }
   of(name) {
     if (!this.known.has(name)) this.known.set(name, this.values(name));
     return this.known.get(name);
@@ -41,9 +38,9 @@ class Cases {
       if (!number.has(value)) number.set(value, values.push(value) - 1);
       return number.get(value);
     };
-    const own = { operator: (i) => this.operator(i), dtype: (i) => this.dtype(i), theme: (i) => this.theme(i) }[name];
-    const ofTraits = own ? null : this.known_traits.map((traits) => numberOf(Object.hasOwn(traits, name) ? traits[name] : undefined));
-    for (let i = 0; i < this.length; i++) numbers[i] = own ? numberOf(own(i)) : ofTraits[this.traits[i]];
+    const trait = (i) => (Object.hasOwn(this.traits[i], name) ? this.traits[i][name] : undefined);
+    const value = { operator: (i) => this.operator[i], dtype: (i) => this.dtype[i], theme: (i) => this.theme(i) }[name] || trait;
+    for (let i = 0; i < this.length; i++) numbers[i] = numberOf(value(i));
     return { values, numbers };
   }
 }
@@ -98,7 +95,7 @@ function leftOut() {
   const has = chosen.has.map(([name, value]) => { const known = cases.of(name); return [known.numbers, known.values.indexOf(value)]; });
   for (let i = 0; i < cases.length; i++) {
     const letter = runtime.verdicts[i], ratio = runtime.ratio[i] < 0 ? Infinity : runtime.ratio[i];
-    if ((chosen.dtype && cases.dtype(i) !== chosen.dtype) || (chosen.operator && cases.operator(i) !== chosen.operator) || !words.every((word) => cases.lower[i].includes(word))) out[i] |= CONTEXT;
+    if ((chosen.dtype && cases.dtype[i] !== chosen.dtype) || (chosen.operator && cases.operator[i] !== chosen.operator) || !words.every((word) => cases.lower[i].includes(word))) out[i] |= CONTEXT;
     if (letters.size && !letters.has(letter)) out[i] |= VERDICT;
     if ((chosen.from !== null || chosen.to !== null) && (ratio === null || !(ratio >= (chosen.from || 0) && (ratio < chosen.to || chosen.to === null || (ratio === Infinity && chosen.to === Infinity))))) out[i] |= RATIO;
     if (!has.every(([numbers, value]) => value >= 0 && numbers[i] === value)) out[i] |= HAS;
@@ -112,7 +109,7 @@ const THEMES = { plain: 0, plain_sizes: 1, core: 2 };
 /** The order of the list: what went wrong first, and of that the plainest. */
 function inOrder(indices) {
   const runtime = page.runtimes[chosen.runtime], order = Object.keys(VERDICTS).join("");
-  const rank = (i) => order.indexOf(runtime.verdicts[i]) * 1e6 + (THEMES[cases.theme(i)] ?? 3) * 1e5 + (cases.tail[i] === "default" ? 0 : cases.tail[i].split("-").length * 1e3 + cases.tail[i].length);
+  const rank = (i) => order.indexOf(runtime.verdicts[i]) * 1e6 + (THEMES[cases.theme(i)] ?? 3) * 1e5 + (cases.tail(i) === "default" ? 0 : cases.tail(i).split("-").length * 1e3 + cases.tail(i).length);
   const by = {
     ratio: (i) => { const r = runtime.ratio[i]; return r === null ? -1 : r < 0 ? Infinity : r; },
     id: (i) => cases.lower[i],
@@ -219,7 +216,7 @@ function drawCharts(out) {
   for (let i = 0; i < cases.length; i++) {
     const ratio = runtime.ratio[i];
     if (ratio === null || out[i] & (CONTEXT | HAS | WHY) || !cases.decides(i)) continue;
-    const dtype = cases.dtype(i);
+    const dtype = cases.dtype[i];
     if (!byDtype.has(dtype)) byDtype.set(dtype, []);
     byDtype.get(dtype).push({ ratio, passed: runtime.verdicts[i] === "p" });
   }

@@ -1,0 +1,336 @@
+"""The report as a page to look at: one file, which opens without a network."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...cases.console import escape
+from ...cases.dtypes import Array
+from ...cases.errors import GrucibleError, needing
+from ...cases.operators import OPERATORS
+from ...cases.operators.readings import STORED
+from ..diagnosis.failing import FailingBlock
+from ..judging.case_result import CaseResult
+from ..judging.compare import Differences
+from ..judging.grade import Growth, step_errors
+from ..report import CORE, Report
+from ..tracing.trace import WHOLE, Traced, trace
+from .findings import how_far_off, notes, plainest, sentence
+from .show import asked_lines
+from .terminal import headline, report_lines, rows_by_dtype
+from .trace import against_lines, step_lines
+
+HERE = Path(__file__).parent / "page"
+MOST_FAILURES = 50
+"""Maximum failures in the table that needs no program."""
+MOST_BYTES = 1_500_000
+"""Maximum bytes of the values of failing cases in a page; of more cases the plainest are whole."""
+MOST_ELEMENTS = 4096
+"""Maximum elements that are shown of an output: those that are furthest off."""
+MOST_TRACED = 48
+"""Maximum cases with their trace; each takes some hundredths of a second."""
+MOST_STEPS = 64
+"""Maximum steps of a traced case, over all rows and directions."""
+TOGETHER = 16
+"""Cases that are compressed together, and read together when one of them is opened."""
+VERDICTS = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "errors",
+    "missing": "missing",
+    "unsupported": "unsupported",
+}
+"""The verdicts of cases, and the word for a count of them."""
+
+
+def check_installed() -> None:
+    """Raise GrucibleError where jinja2, which fills the page's template, is not installed."""
+    with needing("jinja2", "report", "a report as HTML"):
+        import jinja2  # noqa: F401
+
+
+def html_page(reports: Sequence[Report]) -> str:
+    """Return the page of reports, one on each runtime, side by side; they may be on different cases.
+
+    Raises GrucibleError where jinja2 is not installed.
+    """
+    check_installed()
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    cases: dict[str, CaseResult] = {}
+    for one in (result for report in reports for result in report.results):
+        cases.setdefault(one.id, one)
+    found = [details(report, MOST_BYTES // len(reports)) for report in reports]
+    columns = {
+        "id": list(cases),
+        **{
+            name: [getattr(case, name) for case in cases.values()]
+            for name in ("operator", "dtype", "tier", "traits")
+        },
+    }
+    runtimes = [
+        _runtime(report, list(cases), number, one.places)
+        for number, (report, one) in enumerate(zip(reports, found, strict=True))
+    ]
+    scripts = [(HERE / name).read_text("utf-8") for name in ("charts.js", "cases.js", "page.js")]
+    script = "\n".join(scripts)
+    templates = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: escape(value) if type(value) is str else value,
+    )  # fmt: skip
+    return templates.get_template("page.html.j2").render(
+        runtimes=[_summary(report) for report in reports],
+        verdicts=VERDICTS,
+        style=(HERE / "page.css").read_text("utf-8"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        data=pack({"cases": columns, "runtimes": runtimes}),
+        chunks=[(n, m, chunk) for n, one in enumerate(found) for m, chunk in enumerate(one.chunks)],
+    )
+
+
+def pack(value: Any) -> str:
+    """Return the JSON of a value, its texts escaped, compressed, in base64, which no markup can hide in."""
+    text = json.dumps(_printable(value), separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, dict):
+        return {escape(key): _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def short_ratio(number: float) -> float | str:
+    """Return a ratio to four digits, on the side of 1 where it is; infinity and NaN as a text."""
+    if not math.isfinite(number):
+        return str(number)
+    short = float(f"{number:.4g}")
+    return 1.001 if number > 1 and short == 1.0 else short
+
+
+def _explanations(report: Report) -> dict[str, int]:
+    """Return the sentences that explain failures with their numbers: those of the findings first."""
+    found = (*report.diagnosis.findings, *report.diagnosis.by_case.values())
+    return {text: number for number, text in enumerate(dict.fromkeys(map(sentence, found)))}
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    """Return what the page shows of a runtime before anything is clicked."""
+    wrong = [result for result in report.results if result.wrong]
+    first = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
+    numbers, by_case = _explanations(report), report.diagnosis.by_case
+    used = {sentence(finding) for finding in by_case.values()}
+    rows = [_row(report, *row) for row in rows_by_dtype(report)]
+    return {
+        "report": report,
+        "name": f"{report.runtime} {report.runtime_version}".strip(),
+        "state": {"does not conform": "bad", "incomplete": "unsure"}.get(report.verdict, "good"),
+        "headline": headline(report).removeprefix(f"{report.verdict}: "),
+        "counts": [(key, word, report.counts[key]) for key, word in VERDICTS.items()],
+        "findings": [
+            {
+                "explains": one.explains,
+                "sentence": sentence(one),
+                "notes": list(notes(one)),
+                "links": [link for link in one.links if link.startswith("https://")],
+                "number": numbers[sentence(one)] if sentence(one) in used else None,
+            }
+            for one in report.diagnosis.findings
+        ],
+        "rows": rows,
+        "totals": [sum(counts) for counts in zip(*(row["counts"] for row in rows), strict=True)]
+        or [0] * len(VERDICTS),
+        "failures": [
+            (one.id, one.verdict, how_far_off(one), sentence(by_case[one.id]) if one.id in by_case else "")
+            for one in first[:MOST_FAILURES]
+        ],
+        "wrong": len(wrong),
+        "text": list(report_lines(report)),
+    }  # fmt: skip
+
+
+def _row(report: Report, name: str, results: Sequence[CaseResult], decides: bool) -> dict[str, Any]:
+    """Return a row of the table by dtype."""
+    counted: Counter[str] = Counter(result.verdict for result in results)
+    grade = report.grades.get(name) if decides else None
+    row = {"required": "", "observed": "", "worst": ""}
+    if grade and grade.compared:
+        observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
+        worst = f"{grade.worst:.3g}".replace("inf", "∞")
+        row = {"required": str(grade.required), "observed": observed, "worst": worst}
+    counts = [counted[verdict] for verdict in VERDICTS]
+    return row | {"name": name, "decides": decides, "cases": len(results), "counts": counts}
+
+
+def _runtime(
+    report: Report, ids: Sequence[str], number: int, places: dict[str, tuple[int, int]]
+) -> dict[str, Any]:
+    """Return what was found for one runtime: of the whole, and in columns of each case.
+
+    A ratio is -1 where it is infinite, null where nothing was compared; a verdict is its first letter, `-`
+    that of a case that the runtime was not asked. `places` are those of `details`.
+    """
+    numbers, results = _explanations(report), {result.id: result for result in report.results}
+    rows = []
+    for case_id in ids:
+        result, finding = results.get(case_id), report.diagnosis.by_case.get(case_id)
+        ratio = None
+        if result and result.verdict in ("passed", "failed"):
+            ratio = short_ratio(result.worst_ratio)
+        rows.append(
+            {
+                "verdicts": result.verdict[0] if result else "-",
+                "ratio": -1 if isinstance(ratio, str) else ratio,
+                "where": result.where if result else "",
+                "message": result.message if result else "",
+                "explained": numbers[sentence(finding)] if finding else -1,
+                "expected": result.expected.reason
+                if result and result.wrong and result.expected
+                else None,
+            }
+        )
+    order = {case_id: place for place, case_id in enumerate(ids)}
+    return {
+        "name": f"{report.runtime} {report.runtime_version}".strip(),
+        "vectors": "" if report.vectors == CORE else report.vectors,
+        "number": number,
+        "explanations": list(numbers),
+        "asked": report.asked,
+        "outputs": report.outputs,
+        "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
+        "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},
+        "details": [[order[case_id], *place] for case_id, place in places.items()],
+        **{name: [row[name] for row in rows] for name in (rows[0] if rows else ())},
+    }
+
+
+def _growth(growth: Growth) -> dict[str, Any]:
+    """Return by step the error of the worst case and of the middle one, of those that passed and others."""
+
+    def curve(quantile: float, passed: bool) -> list[float | str | None]:
+        errors = growth.quantile(quantile, passed=passed)
+        return [None if one is None else short_ratio(one) for one in errors]
+
+    return {
+        key: {
+            "cases": growth.cases(passed=passed),
+            "worst": curve(1.0, passed),
+            "middle": curve(0.5, passed),
+        }
+        for key, passed in (("passed", True), ("failed", False))
+    }
+
+
+class Details(NamedTuple):
+    """The values of failing cases: `chunks` are packed lists of cases.
+
+    `places` has, by id, the number of the chunk and the place in it.
+    """
+
+    chunks: list[str]
+    places: dict[str, tuple[int, int]]
+
+
+def details(report: Report, most: int = MOST_BYTES) -> Details:
+    """Return the values of failing cases in `most` bytes: of each explanation in turn, the plainest first."""
+    kept = {
+        case_id: (part, row)
+        for part in report.failing
+        for row, case_id in enumerate(part.block.ids)
+    }
+    placed: Counter[str] = Counter()
+    order = []
+    for place, result in enumerate(plainest([r for r in report.results if r.id in kept])):
+        if result.decides and result.verdict == "failed":
+            finding = report.diagnosis.by_case.get(result.id)
+            why = sentence(finding) if finding else ""
+            placed[why] += 1
+            order.append((bool(result.expected), placed[why], place, result.id))
+    ids = [case_id for *_, case_id in sorted(order)]
+    found = Details([], {})
+    for start in range(0, len(ids), TOGETHER):
+        some = ids[start : start + TOGETHER]
+        parts = [part.rows(np.array([row])) for part, row in (kept[one] for one in some)]
+        name = report.runtime if start < MOST_TRACED else ""
+        chunk = pack([_case(part, name) for part in parts])
+        most -= len(chunk)
+        if most < 0:
+            break
+        found.places.update({one: (len(found.chunks), place) for place, one in enumerate(some)})
+        found.chunks.append(chunk)
+    return found
+
+
+def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
+    """Return a block of one case for the page: what it asks, and every element; with its trace, if asked."""
+    block, answer = one.block, one.block.answer
+    admitted = one.criterion.admitted(block, STORED)
+    compared = Differences(answer.outputs, one.observed, block.dtype, signed_zero=False)
+    off = compared.ratios(admitted)
+    lines = list(asked_lines(block.case(0), full=False))
+    inputs = lines.index("inputs")
+    operator = OPERATORS[block.operator]
+    attributes = operator.with_defaults(block.given[0])
+    axes = {tensor.name: tensor.form(attributes).axes for tensor in operator.outputs}
+    lengths = operator.tensor("lengths")
+    steps = step_errors(
+        block, one.observed, one.criterion, block.inputs.get(lengths.name) if lengths else None
+    )
+    return {
+        "asked": [line.removeprefix("  ") for line in lines[:2]] + lines[2:inputs],
+        "inputs": [line.removeprefix("  ") for line in lines[inputs + 1 :]],
+        "outputs": [
+            {
+                "name": name,
+                "axes": axes[name],
+                **_elements(expected[0], one.observed[name][0], admitted[name][0], off[name][0]),
+            }
+            for name, expected in answer.outputs.items()
+        ],
+        "steps": None if steps is None else [short_ratio(e) for e in steps[0] if not np.isnan(e)],
+        "readings": len(block.answers) - 1,
+        "trace": _trace_lines(one, traced_for) if traced_for else [],
+    }
+
+
+def _elements(expected: Array, observed: Array, admitted: Array, off: Array) -> dict[str, Any]:
+    """Return the elements of an output, or of very many those that are furthest off, with their places."""
+    found: dict[str, Any] = {"shape": list(expected.shape)}
+    columns = [one.ravel() for one in (expected, observed, admitted, off)]
+    if expected.size > MOST_ELEMENTS:
+        at = np.sort(np.argsort(-off.ravel(), kind="stable")[:MOST_ELEMENTS])
+        columns = [column[at] for column in columns]
+        found["at"] = at.tolist()
+    for name, column in zip(("expected", "observed"), columns, strict=False):
+        found[name] = " ".join(map(str, column))  # the fewest digits that tell a number from others
+    for name, column in zip(("admitted", "ratio"), columns[2:], strict=True):
+        found[name] = " ".join(str(short_ratio(float(number))) for number in column)
+    return found
+
+
+def _trace_lines(one: FailingBlock, runtime: str) -> list[str]:
+    """Return where the observed states leave the exact ones; nothing of a case of too many steps."""
+    steps = sum(int(s.inputs.lengths.sum()) * len(s.semantics.directions) for s in one.stacked)
+    if steps > MOST_STEPS:
+        return []
+    try:
+        exact = trace(one.block.case(0))
+        found = exact.against({name: array[0] for name, array in one.observed.items()})
+        traced = Traced(exact.under(found.reading), runtime, found)
+    except GrucibleError:  # a quantity that could not be rounded
+        return []
+    return [*against_lines(traced, full=False), *step_lines(traced, WHOLE, full=False)][1:]
