@@ -52,10 +52,7 @@ def escape(text: str) -> str:
 
 def escape_commands(text: str) -> str:
     r"""Write out what GitHub Actions would take for a workflow command: `::` as \x3a:, `##[` as ##\x5b."""
-    return _WORKFLOW_COMMAND.sub(
-        lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a",
-        text,
-    )
+    return _WORKFLOW_COMMAND.sub(lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a", text)
 
 
 def say(line: str = "", *, err: bool = False) -> None:

@@ -76,7 +76,7 @@ _LINES: Mapping[str, Mapping[Rule, Forbidden]] = {
 
 _OF_TENSORS: Mapping[tuple[str, str, Rule], Forbidden] = {
     # "of type T", which that page does not define
-    ("openvino.GRUSequence-5", "B", "dtype"): Forbidden("b-type", decides=False),
+    ("openvino.GRUSequence-5", "B", "dtype"): Forbidden("b-type", decides=False)
 }
 """By operator and input, what its text says otherwise of that input alone."""
 

@@ -58,10 +58,7 @@ FLOAT_TYPES: dict[str, FloatType] = {
         ),
     )
 }
-INTEGER_TYPES: dict[str, np.dtype[Any]] = {
-    "int32": np.dtype(np.int32),
-    "int64": np.dtype(np.int64),
-}
+INTEGER_TYPES: dict[str, np.dtype[Any]] = {"int32": np.dtype(np.int32), "int64": np.dtype(np.int64)}
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

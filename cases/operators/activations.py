@@ -218,12 +218,9 @@ FUNCTIONS: dict[str, Function] = {
     function.name: function
     for function in (
         Function(
-            "sigmoid",
-            takes=(),
-            bounded=True,
+            "sigmoid", takes=(), bounded=True,
             value=lambda m, v, *_: m.sigmoid(v),
-            slopes=_sigmoid_slopes,
-            shape=lambda *_: Shape(0.09623, 0.125, 1.0),
+            slopes=_sigmoid_slopes, shape=lambda *_: Shape(0.09623, 0.125, 1.0),
             rounding=lambda _, __, fitted: (*fitted.sigmoid, 0.0),
             mistakes=(
                 Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
@@ -236,12 +233,9 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "tanh",
-            takes=(),
-            bounded=True,
+            "tanh", takes=(), bounded=True,
             value=lambda m, v, *_: m.tanh(v),
-            slopes=_tanh_slopes,
-            shape=lambda *_: Shape(0.7699, 2.0, 2.0),
+            slopes=_tanh_slopes, shape=lambda *_: Shape(0.7699, 2.0, 2.0),
             rounding=lambda _, __, fitted: (*fitted.tanh, 0.0),
             mistakes=(
                 Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
@@ -254,9 +248,7 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "relu",
-            takes=(),
-            bounded=False,
+            "relu", takes=(), bounded=False,
             value=lambda m, v, *_: m.at_least(v, 0.0),
             slopes=lambda v, *_: ((v > 0).astype(np.float64), np.zeros_like(v)),
             shape=lambda *_: Shape(breaks=(Break(0.0, 1.0),)),
@@ -271,15 +263,11 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "affine",
-            takes=("alpha", "beta"),
-            bounded=False,
+            "affine", takes=("alpha", "beta"), bounded=False,
             value=lambda m, v, a, b: m.affine(v, a, b),
-            slopes=lambda v, a, _: (np.full_like(v, a), np.zeros_like(v)),
-            shape=lambda *_: Shape(),
+            slopes=lambda v, a, _: (np.full_like(v, a), np.zeros_like(v)), shape=lambda *_: Shape(),
             rounding=lambda a, b, _: (0.0, 2.0 * b, 3.0 * a),  # a, the product, the sum; b, the sum
-            underflow=lambda *_: 1.0,
-            default=(1.0, 0.0),
+            underflow=lambda *_: 1.0, default=(1.0, 0.0),
             mistakes=(
                 Mistake("affine-as-relu", "relu", _RELU),
                 Mistake("affine-as-tanh", "tanh", _TANH),
@@ -287,21 +275,16 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "leaky-relu",
-            takes=("alpha",),
-            bounded=False,
+            "leaky-relu", takes=("alpha",), bounded=False,
             value=lambda m, v, a, _: m.at_least(v, 0.0) + m.affine(m.at_most(v, 0.0), a, 0.0),
             slopes=lambda v, a, _: (np.where(v > 0, 1.0, a), np.zeros_like(v)),
             shape=lambda a, _: Shape(breaks=(Break(0.0, abs(1.0 - a)),)),
             rounding=lambda *_: (2.0, 0.0, 0.0),  # a, the product
-            underflow=lambda *_: 1.0,
-            default=(0.01, 0.0),
+            underflow=lambda *_: 1.0, default=(0.01, 0.0),
             mistakes=(Mistake("leaky-relu-as-relu", "relu", _RELU),),
         ),
         Function(
-            "thresholded-relu",
-            takes=("alpha",),
-            bounded=False,
+            "thresholded-relu", takes=("alpha",), bounded=False,
             value=lambda m, v, a, _: m.above(v, a),
             slopes=lambda v, a, _: ((v > a).astype(np.float64), np.zeros_like(v)),
             shape=lambda a, _: Shape(breaks=(Break(a, 1.0, abs(a)),), guarded=True),
@@ -310,9 +293,7 @@ FUNCTIONS: dict[str, Function] = {
             mistakes=(Mistake("thresholded-relu-as-relu", "relu", _RELU),),
         ),
         Function(
-            "scaled-tanh",
-            takes=("alpha", "beta"),
-            bounded=True,
+            "scaled-tanh", takes=("alpha", "beta"), bounded=True,
             value=lambda m, v, a, b: m.affine(m.tanh(m.affine(v, b, 0.0)), a, 0.0),
             slopes=_scaled_tanh_slopes,
             shape=lambda a, b: Shape(
@@ -321,17 +302,14 @@ FUNCTIONS: dict[str, Function] = {
             # b and b·v pass through v·tanh′(v) <= tanh(v); a, the product. Fitted: a(2 sigmoid(2bv) - 1),
             # which cancels near 0, is off by 3.5 a there (ONNX Runtime 1.31)
             rounding=lambda a, _, fitted: (fitted.tanh[0] + 4.0, (fitted.tanh[1] + 4.0) * a, 0.0),
-            underflow=lambda a, _: a,
-            default=(1.0, 1.0),
+            underflow=lambda a, _: a, default=(1.0, 1.0),
             mistakes=(
                 Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),
                 Mistake("scaled-tanh-as-relu", "relu", _RELU),
             ),
         ),
         Function(
-            "hard-sigmoid",
-            takes=("alpha", "beta"),
-            bounded=True,
+            "hard-sigmoid", takes=("alpha", "beta"), bounded=True,
             value=lambda m, v, a, b: m.at_most(m.at_least(m.affine(v, a, b), 0.0), 1.0),
             slopes=_hard_sigmoid_slopes,
             shape=lambda a, b: Shape(
@@ -340,8 +318,7 @@ FUNCTIONS: dict[str, Function] = {
                 guarded=True,
             ),
             rounding=lambda _, b, __: (0.0, 3.1 + 5.1 * b, 0.0),  # as affine, where |a·v| <= 1 + |b|
-            underflow=lambda *_: 1.0,
-            default=(0.2, 0.5),
+            underflow=lambda *_: 1.0, default=(0.2, 0.5),
             mistakes=(
                 Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
                 Mistake("hard-sigmoid-as-relu", "relu", _RELU),
@@ -350,12 +327,8 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "elu",
-            takes=("alpha",),
-            bounded=False,
-            value=lambda m, v, a, _: (
-                m.at_least(v, 0.0) + m.affine(m.expm1(m.at_most(v, 0.0)), a, 0.0)
-            ),
+            "elu", takes=("alpha",), bounded=False,
+            value=lambda m, v, a, _: m.at_least(v, 0.0) + m.affine(m.expm1(m.at_most(v, 0.0)), a, 0.0),
             slopes=_elu_slopes,
             shape=lambda a, _: Shape(abs(a), math.inf, breaks=(Break(0.0, abs(1.0 - a)),)),
             # e^v - 1 cancels near 0: its error is that of e^v <= 1
@@ -367,12 +340,9 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "softsign",
-            takes=(),
-            bounded=True,
+            "softsign", takes=(), bounded=True,
             value=lambda m, v, *_: m.softsign(v),
-            slopes=_softsign_slopes,
-            shape=lambda *_: Shape(2.0, math.inf, 2.0),
+            slopes=_softsign_slopes, shape=lambda *_: Shape(2.0, math.inf, 2.0),
             rounding=lambda *_: (3.0, 0.0, 0.0),  # 1 + |v|, the quotient
             mistakes=(
                 Mistake("softsign-as-tanh", "tanh", _TANH),
@@ -380,12 +350,9 @@ FUNCTIONS: dict[str, Function] = {
             ),
         ),
         Function(
-            "softplus",
-            takes=(),
-            bounded=False,
+            "softplus", takes=(), bounded=False,
             value=lambda m, v, *_: m.softplus(v),
-            slopes=_softplus_slopes,
-            shape=lambda *_: Shape(0.25, 0.09623),
+            slopes=_softplus_slopes, shape=lambda *_: Shape(0.25, 0.09623),
             rounding=lambda *_: (4.0, 4.0, 0.0),  # e^v, 1 + e^v, the logarithm
             mistakes=(
                 Mistake("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows",

@@ -50,86 +50,42 @@ GRU = Operator(
     "gru(initialhiddenstates:inputhiddenweight:hiddenhiddenweight:bias:inputbias:direction:"
     "activation:recurrentactivation:applyresetgateaftermatmul:outputsequence:)",
     attributes=(
-        Attribute(
-            "direction",
-            "string",
-            "order of the time steps",
-            sets="direction",
-            required=True,
-            choices={"forward": ("forward",), "reverse": ("reverse",)},
-        ),
-        Attribute(
-            "activation",
-            "string",
-            "A, the activation of the new gate n",
-            sets="g",
-            required=True,
-            choices=_ACTIVATIONS,
-        ),
-        Attribute(
-            "recurrentActivation",
-            "string",
-            "RA, the activation of the gates r and z",
-            sets="f",
-            required=True,
-            choices=_ACTIVATIONS,
-        ),
-        Attribute(
-            "applyResetGateAfterMatMul",
-            "boolean",
-            "the reset gate multiplies matmul(W_hn, h) + b_hn, instead of matmul(W_hn, h) "
-            "(ledger: reset-false)",
-            sets="bias_inside",
-            required=True,
-            token="after",
-        ),
-        Attribute(
-            "outputSequence",
-            "boolean",
-            "output holds the state of every step instead of the last alone",
-            sets="sequence",
-            required=True,
-            token="sequence",
-        ),
+        Attribute("direction", "string", "order of the time steps", sets="direction", required=True,
+                  choices={"forward": ("forward",), "reverse": ("reverse",)}),
+        Attribute("activation", "string", "A, the activation of the new gate n",
+                  sets="g", required=True, choices=_ACTIVATIONS),
+        Attribute("recurrentActivation", "string", "RA, the activation of the gates r and z",
+                  sets="f", required=True, choices=_ACTIVATIONS),
+        Attribute("applyResetGateAfterMatMul", "boolean",
+                  "the reset gate multiplies matmul(W_hn, h) + b_hn, instead of matmul(W_hn, h) "
+                  "(ledger: reset-false)", sets="bias_inside", required=True, token="after"),
+        Attribute("outputSequence", "boolean",
+                  "output holds the state of every step instead of the last alone",
+                  sets="sequence", required=True, token="sequence"),
     ),
     inputs=(
         Tensor("x", "x", "T", (Form(("L", "N", "Hin")),)),
         Tensor("initialHiddenStates", "h0", "T", (Form(("N", "Hout")),), fills=DRAWN_OR_ZEROS),
         Tensor("inputHiddenWeight", "w", "T", (Form(("3*Hout", "Hin"), _RNZ),)),
         Tensor("hiddenHiddenWeight", "r", "T", (Form(("3*Hout", "Hout"), _RNZ),)),
-        Tensor(
-            "bias",
-            "b",
-            "T",
-            (
-                Form(("3*Hout",), ("rr", "rh", "rz"), {"applyResetGateAfterMatMul": True}),
-                # added outside the product with the reset gate (ledger: reset-false, bias-sum)
-                Form(("3*Hout",), _RNZ, {"applyResetGateAfterMatMul": False}, "sum"),
-            ),
-        ),
-        Tensor(
-            "inputBias", "b", "T", (Form(("3*Hout",), ("wr", "wh", "wz")),), fills=ZEROS_OR_DRAWN
-        ),
+        # without the switch it is added outside the product with the reset gate
+        # (ledger: reset-false, bias-sum)
+        Tensor("bias", "b", "T",
+               (Form(("3*Hout",), ("rr", "rh", "rz"), {"applyResetGateAfterMatMul": True}),
+                Form(("3*Hout",), _RNZ, {"applyResetGateAfterMatMul": False}, "sum"))),
+        Tensor("inputBias", "b", "T", (Form(("3*Hout",), ("wr", "wh", "wz")),),
+               fills=ZEROS_OR_DRAWN),
     ),
     outputs=(
-        Tensor(
-            "output",
-            "y",
-            "T",
-            (
-                Form(("L", "N", "Hout"), (), {"outputSequence": True}),
-                Form(("1", "N", "Hout"), (), {"outputSequence": False}, "last", "ho"),
-            ),
-        ),
+        Tensor("output", "y", "T",
+               (Form(("L", "N", "Hout"), (), {"outputSequence": True}),
+                Form(("1", "N", "Hout"), (), {"outputSequence": False}, "last", "ho"))),
         Tensor("hiddenStates", "ho", "T", (Form(("N", "Hout")),)),
     ),
     sizes={"N": "batch", "L": "time", "Hin": "input", "Hout": "hidden"},
     types={"T": ("float32", "float16")},
     id_order=(
-        "direction",
-        "applyResetGateAfterMatMul",
-        "recurrentActivation",
-        "activation",
+        "direction", "applyResetGateAfterMatMul", "recurrentActivation", "activation",
         "outputSequence",
     ),
     notation=_NOTATION,
@@ -137,6 +93,6 @@ GRU = Operator(
     # W_hn h is made before it meets r in both formulas; output[-1] is the last step taken
     # (ledger: reset-false, reverse-order)
     always={"reset_after": True, "y_order": "processing"},
-)
+)  # fmt: skip
 
 OPERATORS = (GRU,)

@@ -7,8 +7,19 @@ is ambiguous, silent or wrong, `cases/openvino/LEDGER.md` says which reading is 
 from __future__ import annotations
 
 from .activations import Activation
-from .signature import DRAWN_OR_ZEROS, Attribute, Form, Operator, Tensor
+from .signature import (
+    DIRECTIONS,
+    DRAWN_OR_ZEROS,
+    SEQUENCE_SIZES,
+    Attribute,
+    Form,
+    Operator,
+    Tensor,
+)  # fmt: skip
 
+_NO_PARAMETERS = (
+    "parameters of the activations; none of the three functions has one (ledger: alpha-beta)"
+)
 _ACTIVATIONS = {name: Activation(name) for name in ("relu", "sigmoid", "tanh")}
 _T = ("float32", "float16", "float64", "bfloat16")  # ledger: t-float
 _DOCS = "https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/sequence/"
@@ -19,57 +30,25 @@ _ZRH = ("z", "r", "h")
 _SEPARATE_H = ("z", "r", "wh", "rh")
 
 _SHARED_ATTRIBUTES = (
-    Attribute(
-        "hidden_size",
-        "int",
-        "hidden state size",
-        sets="hidden",
-        required=True,
-        positive=True,
-        token="h",
-    ),
-    Attribute(
-        "activations",
-        "strings",
-        "f (gates z and r) and g (candidate h)",
-        sets="activations",
-        default=["sigmoid", "tanh"],
-        choices=_ACTIVATIONS,
-        length=2,
-        absent_token="noact",  # ledger: act-default
-    ),
-    Attribute(
-        "activations_alpha",
-        "floats",
-        "parameters of the activations; none of the three functions has one (ledger: alpha-beta)",
-        token="alpha",
-    ),
-    Attribute(
-        "activations_beta",
-        "floats",
-        "parameters of the activations; none of the three functions has one (ledger: alpha-beta)",
-        token="beta",
-    ),
-    Attribute(
-        "clip",
-        "float",
-        "bound C of the clipping of pre-activations to [-C, C]",
-        sets="clip",
-        default=float("inf"),
-        positive=True,
-        infinite=True,
-        token="clip",
-    ),
-    Attribute(
-        "linear_before_reset",
-        "boolean",
-        "apply the reset gate to Ht-1*(Rh^T) + Rbh instead of to Ht-1",
-        sets="reset_after",
-        default=False,
-        written={0: False, 1: True},  # ledger: lbr-bool
-        token="lbr",
-    ),
-)
+    Attribute("hidden_size", "int", "hidden state size",
+              sets="hidden", required=True, positive=True, token="h"),
+    Attribute("activations", "strings", "f (gates z and r) and g (candidate h)",
+              sets="activations", default=["sigmoid", "tanh"], choices=_ACTIVATIONS, length=2,
+              absent_token="noact"),  # ledger: act-default
+    Attribute("activations_alpha", "floats", _NO_PARAMETERS, token="alpha"),
+    Attribute("activations_beta", "floats", _NO_PARAMETERS, token="beta"),
+    Attribute("clip", "float", "bound C of the clipping of pre-activations to [-C, C]",
+              sets="clip", default=float("inf"), positive=True, infinite=True, token="clip"),
+    Attribute("linear_before_reset", "boolean",
+              "apply the reset gate to Ht-1*(Rh^T) + Rbh instead of to Ht-1",
+              sets="reset_after", default=False, written={0: False, 1: True},  # ledger: lbr-bool
+              token="lbr"),
+)  # fmt: skip
+
+_ID_ORDER = (
+    "linear_before_reset", "activations", "activations_alpha", "activations_beta", "clip"
+)  # fmt: skip
+_BEFORE, _AFTER = {"linear_before_reset": False}, {"linear_before_reset": True}
 
 GRU_CELL = Operator(
     name="openvino.GRUCell-3",
@@ -77,108 +56,49 @@ GRU_CELL = Operator(
     attributes=_SHARED_ATTRIBUTES,
     inputs=(
         Tensor("X", "x", "T", (Form(("batch_size", "input_size")),)),
-        Tensor(
-            "initial_hidden_state",
-            "h0",
-            "T",
-            (Form(("batch_size", "hidden_size")),),
-            fills=DRAWN_OR_ZEROS,
-        ),
+        Tensor("initial_hidden_state", "h0", "T", (Form(("batch_size", "hidden_size")),),
+               fills=DRAWN_OR_ZEROS),
         Tensor("W", "w", "T", (Form(("3*hidden_size", "input_size"), _ZRH),)),
         Tensor("R", "r", "T", (Form(("3*hidden_size", "hidden_size"), _ZRH),)),
-        Tensor(
-            "B",
-            "b",
-            "T",
-            (
-                Form(("3*hidden_size",), _ZRH, {"linear_before_reset": False}, "3H"),
-                Form(("4*hidden_size",), _SEPARATE_H, {"linear_before_reset": True}, "4H"),
-            ),
-            required=False,  # ledger: b-optional
-        ),
+        Tensor("B", "b", "T", (Form(("3*hidden_size",), _ZRH, _BEFORE, "3H"),
+                               Form(("4*hidden_size",), _SEPARATE_H, _AFTER, "4H")),
+               required=False),  # ledger: b-optional
     ),
     outputs=(Tensor("Ho", "ho", "T", (Form(("batch_size", "hidden_size")),)),),
     sizes={"batch_size": "batch", "input_size": "input", "hidden_size": "hidden"},
     types={"T": _T},
-    id_order=(
-        "linear_before_reset",
-        "activations",
-        "activations_alpha",
-        "activations_beta",
-        "clip",
-    ),
-)
+    id_order=_ID_ORDER,
+)  # fmt: skip
 
 GRU_SEQUENCE = Operator(
     name="openvino.GRUSequence-5",
     source=_DOCS + "gru-sequence-5.html",
     attributes=(
         *_SHARED_ATTRIBUTES,
-        Attribute(
-            "direction",
-            "string",
-            "order of traversing the sequence",
-            sets="direction",
-            required=True,  # ledger: direction-required
-            choices={
-                "forward": ("forward",),
-                "reverse": ("reverse",),
-                "bidirectional": ("forward", "reverse"),  # ledger: bidi-layout
-            },
-        ),
+        # ledger: direction-required, bidi-layout
+        Attribute("direction", "string", "order of traversing the sequence",
+                  sets="direction", required=True, choices=DIRECTIONS),
     ),
     inputs=(
         Tensor("X", "x", "T1", (Form(("batch_size", "seq_length", "input_size")),)),
-        Tensor(
-            "initial_hidden_state",
-            "h0",
-            "T1",
-            (Form(("batch_size", "num_directions", "hidden_size")),),
-            fills=DRAWN_OR_ZEROS,
-        ),
+        Tensor("initial_hidden_state", "h0", "T1",
+               (Form(("batch_size", "num_directions", "hidden_size")),), fills=DRAWN_OR_ZEROS),
         Tensor("sequence_lengths", "lengths", "T2", (Form(("batch_size",)),)),
         Tensor("W", "w", "T1", (Form(("num_directions", "3*hidden_size", "input_size"), _ZRH),)),
         Tensor("R", "r", "T1", (Form(("num_directions", "3*hidden_size", "hidden_size"), _ZRH),)),
-        Tensor(
-            "B",
-            "b",
-            "T1",  # ledger: b-type
-            (
-                Form(
-                    ("num_directions", "3*hidden_size"), _ZRH, {"linear_before_reset": False}, "3H"
-                ),
-                Form(
-                    ("num_directions", "4*hidden_size"),
-                    _SEPARATE_H,
-                    {"linear_before_reset": True},
-                    "4H",
-                ),
-            ),
-        ),
+        Tensor("B", "b", "T1",  # ledger: b-type
+               (Form(("num_directions", "3*hidden_size"), _ZRH, _BEFORE, "3H"),
+                Form(("num_directions", "4*hidden_size"), _SEPARATE_H, _AFTER, "4H"))),
     ),
     outputs=(
         # the specification writes Y's third axis seq_len; it is X's seq_length
-        Tensor(
-            "Y", "y", "T1", (Form(("batch_size", "num_directions", "seq_length", "hidden_size")),)
-        ),
+        Tensor("Y", "y", "T1",
+               (Form(("batch_size", "num_directions", "seq_length", "hidden_size")),)),
         Tensor("Ho", "ho", "T1", (Form(("batch_size", "num_directions", "hidden_size")),)),
     ),
-    sizes={
-        "batch_size": "batch",
-        "seq_length": "time",
-        "input_size": "input",
-        "hidden_size": "hidden",
-        "num_directions": "direction",
-    },
+    sizes=SEQUENCE_SIZES,
     types={"T1": _T, "T2": ("int64", "int32")},  # ledger: t2-int
-    id_order=(
-        "direction",
-        "linear_before_reset",
-        "activations",
-        "activations_alpha",
-        "activations_beta",
-        "clip",
-    ),
-)
+    id_order=("direction", *_ID_ORDER),
+)  # fmt: skip
 
 OPERATORS = (GRU_CELL, GRU_SEQUENCE)

@@ -33,7 +33,15 @@ ABSENT = "absent"
 Fill = Literal["zeros", "drawn"]
 ZEROS_OR_DRAWN: tuple[Fill, ...] = ("zeros", "drawn")
 DRAWN_OR_ZEROS: tuple[Fill, ...] = ("drawn", "zeros")
-
+DIRECTIONS = {
+    "forward": ("forward",), "reverse": ("reverse",), "bidirectional": ("forward", "reverse"),
+}  # fmt: skip
+"""The usual words for directions, and what they mean."""
+SEQUENCE_SIZES = {
+    "batch_size": "batch", "seq_length": "time", "input_size": "input", "hidden_size": "hidden",
+    "num_directions": "direction",
+}  # fmt: skip
+"""The usual symbols of sizes of an operator on sequences."""
 
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
 Meaning = Literal[

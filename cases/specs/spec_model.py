@@ -145,9 +145,7 @@ class _Said:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.custom_error_schema(
-            handler(source),
-            custom_error_type="expected",
-            custom_error_message=self.expected,
+            handler(source), custom_error_type="expected", custom_error_message=self.expected
         )
 
 
