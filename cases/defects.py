@@ -10,8 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -19,74 +19,31 @@ from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
 from .operators.values import value_text
 
-Rule = Literal[
-    "shape", "dtype", "dtype of lengths", "required input", "required attribute", "hidden",
-    "activation", "number of activations", "number of parameters", "clip", "direction", "layout",
-    "switch", "length below", "length above",
-]  # fmt: skip
-
-
-class Forbidden(NamedTuple):
-    """An entry of the owner's ledger, and whether it decides: not where its text is silent or vague."""
-
-    ledger: str
-    decides: bool = True
-
-
-_LINES: Mapping[str, Mapping[Rule, Forbidden]] = {
+_FORBIDDEN: Mapping[str, Mapping[str, str]] = {
     "openvino": {
-        "shape": Forbidden("shapes"),
-        "dtype": Forbidden("w-type"),
-        "dtype of lengths": Forbidden("t2-int"),
-        "required input": Forbidden("required-inputs"),
-        "required attribute": Forbidden("required-attributes"),
-        "hidden": Forbidden("hidden-size"),
-        "activation": Forbidden("act-names"),
-        "number of activations": Forbidden("act-arity"),
-        "clip": Forbidden("clip-default"),
-        "direction": Forbidden("direction-required"),
-        "switch": Forbidden("lbr-bool", decides=False),
-        "length below": Forbidden("len-negative", decides=False),
-        "length above": Forbidden("len-beyond", decides=False),
+        "shape": "shapes", "dtype": "w-type", "dtype of lengths": "t2-int",
+        "required input": "required-inputs", "required attribute": "required-attributes",
+        "hidden": "hidden-size", "activation": "act-names", "number of activations": "act-arity",
+        "clip": "clip-default", "direction": "direction-required", "switch": "lbr-bool?",
+        "length below": "len-negative?", "length above": "len-beyond?",
     },
+    "openvino.GRUSequence-5 B": {"dtype": "b-type?"},  # "of type T", which that page does not define
     "onnx": {
-        "shape": Forbidden("shapes"),
-        "dtype": Forbidden("one-type"),
-        "dtype of lengths": Forbidden("types"),
-        "required input": Forbidden("required-inputs"),
-        "hidden": Forbidden("hidden-size"),
-        "activation": Forbidden("names"),
-        "number of activations": Forbidden("arity"),
-        "number of parameters": Forbidden("parameter-order", decides=False),
-        "clip": Forbidden("clip-range", decides=False),
-        "direction": Forbidden("direction"),
-        "layout": Forbidden("layout"),
-        "length below": Forbidden("lens-range", decides=False),
-        "length above": Forbidden("lens-range", decides=False),
+        "shape": "shapes", "dtype": "one-type", "dtype of lengths": "types",
+        "required input": "required-inputs", "hidden": "hidden-size", "activation": "names",
+        "number of activations": "arity", "number of parameters": "parameter-order?",
+        "clip": "clip-range?", "direction": "direction", "layout": "layout",
+        "length below": "lens-range?", "length above": "lens-range?",
     },
     "bnnsgraph": {
-        "shape": Forbidden("shapes"),
-        "dtype": Forbidden("dtype"),
-        "required input": Forbidden("declaration"),
-        "required attribute": Forbidden("declaration"),
-        "activation": Forbidden("declaration"),
-        "direction": Forbidden("direction"),
+        "shape": "shapes", "dtype": "dtype", "required input": "declaration",
+        "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
-}
+}  # fmt: skip
+"""The ledger entry of each rule, by owner, or by operator and input where its text differs.
 
-_OF_TENSORS: Mapping[tuple[str, str, Rule], Forbidden] = {
-    # "of type T", which that page does not define
-    ("openvino.GRUSequence-5", "B", "dtype"): Forbidden("b-type", decides=False)
-}
-"""By operator and input, what its text says otherwise of that input alone."""
-
-
-def forbidden(operator: Operator, rule: Rule, tensor: str = "") -> Forbidden | None:
-    """Find where the owner's text forbids breaking `rule`, in one input if it is named; None if nowhere."""
-    here = _OF_TENSORS.get((operator.name, tensor, rule))
-    return here or _LINES.get(operator.owner, {}).get(rule)
-
-
+One that ends in `?` does not decide: the text is silent, or says that behaviour is undefined.
+"""
 SIZES = {"batch": 2, "time": 3, "input": 4, "hidden": 5}
 """The sizes of the valid questions that defects are put into."""
 _WRITTEN: Mapping[Meaning, Any] = {
@@ -99,15 +56,14 @@ _WRITTEN: Mapping[Meaning, Any] = {
 }
 """Attributes that valid questions write out. Activations are, too: runtimes that refuse a question without
 them would refuse every defect for the wrong reason. All others keep their defaults."""
-_UNKNOWN_ACTIVATION = "gelu"
-_UNKNOWN_DIRECTION = "backward"
-_PARAMETERS = (0.25, 0.5, 0.75)
+_PARAMETERS = [0.25, 0.5, 0.75]
 """Parameters of an activation; all dtypes hold them."""
 _BIAS_PARTS = (3, 4, 6, 8)
 """Rows of hidden_size that a bias has in one operator or another, or might have."""
 
 Change = Callable[[Array], Array]
-_Taken = tuple[Mapping[str, Any], ...]
+_Rows = Iterator[tuple[str, str, str, dict[str, Any]]]
+"""Of each defect the rule that it breaks, the end of its name, its sentence, and other fields of Defect."""
 
 
 def unchanged(array: Array) -> Array:
@@ -150,196 +106,194 @@ def written(operator: Operator) -> dict[str, Any]:
     }
 
 
-def attribute_defects(operator: Operator) -> Iterator[Defect]:
-    """Make the defects of an operator's attributes, by their meanings."""
-    for attribute in operator.attributes:
-        if attribute.required:
-            about = f"{attribute.name} is left out, and is required"
-            yield from _given(operator, "required attribute", attribute, "missing", None, about)
-        yield from _OF_MEANING.get(attribute.sets, _switch)(operator, attribute)
-
-
-def _given(
-    operator: Operator, rule: Rule, one: Attribute, name: str, wrong: Any, about: str, **rest: Any
-) -> Iterator[Defect]:
-    """Make the defect that the attribute is `wrong`, or left out (None), if the owner has a word on it."""
-    if found := forbidden(operator, rule):
-        name = f"{one.name}-{name}"
-        yield Defect(name, about, found.ledger, found.decides, given={one.name: wrong}, **rest)
-
-
-def _hidden(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    right = SIZES["hidden"]
-    for name, wrong in {
-        "zero": 0,
-        "negative": -right,
-        "more": right + 1,
-        "less": right - 1,
-    }.items():
-        about = f"{attribute.name} is {wrong}, and the inputs have shapes of {right}"
-        yield from _given(operator, "hidden", attribute, name, wrong, about)
-
-
-def _activation(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    wrong = _UNKNOWN_ACTIVATION
-    about = f"{attribute.name} is {wrong!r}, which there is not"
-    yield from _given(operator, "activation", attribute, wrong, wrong, about)
-
-
-def _activations(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    f, g = attribute.default
-    about = f"{attribute.name} names {_UNKNOWN_ACTIVATION!r}, which there is not"
-    for name, wrong in (
-        ("unknown-f", [_UNKNOWN_ACTIVATION, g]),
-        ("unknown-g", [f, _UNKNOWN_ACTIVATION]),
-    ):
-        yield from _given(operator, "activation", attribute, name, wrong, about)
-    rule: Rule = "number of activations"
-    for name, wrong in (("one", [f]), ("three", [f, g, f])):
-        about = f"{attribute.name} has {len(wrong)} entries; expected 2"
-        yield from _given(operator, rule, attribute, name, wrong, about)
-    if attribute.per_direction:
-        about = f"{attribute.name} has 4 entries for one direction; expected 2"
-        yield from _given(operator, rule, attribute, "four", [f, g, f, g], about)
-        direction = operator.setting("direction")
-        assert direction is not None
-        about = f"{attribute.name} has 2 entries for two directions; expected 4"
-        both = {attribute.name: [f, g, f, g], direction.name: "bidirectional"}
-        yield from _given(operator, rule, attribute, "two-of-four", [f, g], about, valid=both)
-
-
-def _parameters(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    """Make defects of one parameter too few and one too many.
-
-    Two functions take it that also have a default.
-    """
-    functions = operator.setting("activations")
-    assert functions is not None
-    defaults = {
-        name: getattr(function, attribute.sets)
-        for name, function in functions.choices.items()
-        if attribute.sets in function.takes
-    }
-    name = next((name for name, default in defaults.items() if not math.isnan(default)), None)
-    if name is None:
-        return
-    first, second = _PARAMETERS[:2]
-    valid = {functions.name: [name, name], attribute.name: [first, second]}
-    taken: _Taken = ({}, {attribute.name: [first, defaults[name]]})
-    for count, wrong in (("one", [first]), ("three", list(_PARAMETERS))):
-        about = f"{attribute.name} has {len(wrong)} entries; two activations take one"
-        yield from _given(
-            operator, "number of parameters", attribute, count, wrong, about,
-            valid=valid, attributes_taken_for=taken,
-        )  # fmt: skip
-
-
-def _clip(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    """Make defects of clip: taken for no clipping, or for the bound without its sign."""
-    for name, wrong in (("zero", 0.0), ("negative", -0.5), ("nan", math.nan)):
-        taken: _Taken = ({}, {attribute.name: 0.5}) if wrong < 0 else ({},)
-        about = f"{attribute.name} is {wrong:g}; expected a positive number"
-        yield from _given(
-            operator, "clip", attribute, name, wrong, about, attributes_taken_for=taken
-        )
-
-
-def _direction(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    wrong = _UNKNOWN_DIRECTION
-    about = f"{attribute.name} is {wrong!r}; expected one of {', '.join(attribute.choices)}"
-    taken: _Taken = ({}, {attribute.name: "reverse"})
-    yield from _given(
-        operator, "direction", attribute, wrong, wrong, about, attributes_taken_for=taken
-    )
-
-
-def _switch(operator: Operator, attribute: Attribute) -> Iterator[Defect]:
-    """Make the defect of 2, where there are 0 and 1 alone; a boolean is true in the valid question."""
-    about = f"{attribute.name} is 2; expected 0 or 1"
-    if attribute.kind == "boolean":
-        valid = {attribute.name: True}
-        yield from _given(operator, "switch", attribute, "two", 2, about, valid=valid)
-    elif attribute.kind == "int" and attribute.choices and not attribute.sets:
-        yield from _given(operator, "layout", attribute, "two", 2, about)
-
-
-_OF_MEANING: Mapping[Meaning, Callable[[Operator, Attribute], Iterator[Defect]]] = {
-    "hidden": _hidden,
-    "f": _activation,
-    "g": _activation,
-    "activations": _activations,
-    "alpha": _parameters,
-    "beta": _parameters,
-    "clip": _clip,
-    "direction": _direction,
-}
-
-
-def input_defects(operator: Operator) -> Iterator[Defect]:
-    """Make the defects of an operator's inputs: each rank, dimension and dtype."""
+@cache
+def defects(operator: Operator) -> tuple[Defect, ...]:
+    """List the defects on which the text of an operator's owner has a word."""
+    rows = [(one.name, row) for one in operator.attributes for row in _of_attribute(operator, one)]
     attributes = operator.with_defaults(written(operator))
-    named = Counter(
-        symbol for tensor in operator.inputs for symbol in _symbols(tensor.form(attributes))
-    )
-    for tensor in operator.inputs:
-        form = tensor.form(attributes)
-        if tensor.required:
-            taken = unchanged if tensor.role == "lengths" else np.zeros_like
-            about = f"{tensor.name} is left out, and is required"
-            yield from _input(
-                operator, "required input", tensor, "missing", about, taken_for=(taken,)
-            )
-        yield from _ranks(operator, tensor, form)
-        yield from _dimensions(operator, tensor, form, named)
-        if tensor.role == "lengths":
-            yield from _types_of_lengths(operator, tensor)
-            yield from _lengths(operator, tensor)
-            continue
-        yield from _dtypes(operator, tensor)
-        if tensor.role == "b":
-            yield from _bias_parts(operator, tensor)
+    forms = [(tensor, tensor.form(attributes)) for tensor in operator.inputs]
+    named = Counter(symbol for _, form in forms for symbol in _symbols(form))
+    for tensor, form in forms:
+        for rule, name, about, rest in _of_input(operator, tensor, form, named):
+            rows.append((tensor.name, (rule, name, about, {"tensor": tensor.name, **rest})))
+    usual = _FORBIDDEN.get(operator.owner, {})
+    found = []
+    for of, (rule, name, about, rest) in rows:
+        if entry := _FORBIDDEN.get(f"{operator.name} {of}", {}).get(rule) or usual.get(rule):
+            decides = not entry.endswith("?")
+            found.append(Defect(f"{of}-{name}", about, entry.rstrip("?"), decides, **rest))
+    return tuple(found)
 
 
-def _input(
-    operator: Operator, rule: Rule, tensor: Tensor, name: str, about: str, **rest: Any
-) -> Iterator[Defect]:
-    """Make the defect of an input, if the owner has a word on it."""
-    if found := forbidden(operator, rule, tensor.name):
-        name = f"{tensor.name}-{name}"
-        yield Defect(name, about, found.ledger, found.decides, tensor=tensor.name, **rest)
+def _of_attribute(operator: Operator, one: Attribute) -> _Rows:
+    """Make the defects of an attribute, by what it means."""
+    if one.required:
+        yield (
+            "required attribute",
+            "missing",
+            f"{one.name} is left out, and is required",
+            {"given": {one.name: None}},
+        )
+    for rule, name, wrong, about, rest in _wrong_values(operator, one):
+        yield rule, name, f"{one.name} {about}", {"given": {one.name: wrong}, **rest}
 
 
-def _ranks(operator: Operator, tensor: Tensor, form: Form) -> Iterator[Defect]:
+def _wrong_values(
+    operator: Operator, one: Attribute
+) -> Iterator[tuple[str, str, Any, str, dict[str, Any]]]:
+    """Make wrong values of an attribute: the rule, a name, the value, what is wrong, and other fields."""
+    right, first, second = SIZES["hidden"], *_PARAMETERS[:2]
+    match one.sets:
+        case "hidden":
+            for name, size in (
+                ("zero", 0), ("negative", -right), ("more", right + 1), ("less", right - 1)
+            ):  # fmt: skip
+                yield "hidden", name, size, f"is {size}, and the inputs have shapes of {right}", {}
+        case "f" | "g":
+            yield "activation", "gelu", "gelu", "is 'gelu', which there is not", {}
+        case "activations":
+            f, g = one.default
+            for name, functions in (("unknown-f", ["gelu", g]), ("unknown-g", [f, "gelu"])):
+                yield "activation", name, functions, "names 'gelu', which there is not", {}
+            rule = "number of activations"
+            for name, functions in (("one", [f]), ("three", [f, g, f])):
+                yield rule, name, functions, f"has {len(functions)} entries; expected 2", {}
+            if one.per_direction and (direction := operator.setting("direction")):
+                both = {one.name: [f, g, f, g], direction.name: "bidirectional"}
+                about = "has 4 entries for one direction; expected 2"
+                yield rule, "four", [f, g, f, g], about, {}
+                about = "has 2 entries for two directions; expected 4"
+                yield rule, "two-of-four", [f, g], about, {"valid": both}
+        case "alpha" | "beta" if taking := operator.setting("activations"):
+            for name, function in taking.choices.items():
+                default = getattr(function, one.sets)
+                if one.sets in function.takes and not math.isnan(default):
+                    rest = {
+                        "valid": {taking.name: [name, name], one.name: [first, second]},
+                        "attributes_taken_for": ({}, {one.name: [first, default]}),
+                    }
+                    for count, given in (("one", [first]), ("three", _PARAMETERS)):
+                        about = f"has {len(given)} entries; two activations take one"
+                        yield "number of parameters", count, given, about, rest
+                    break
+        case "clip":  # taken for no clipping, or for the bound without its sign
+            for name, bound in (("zero", 0.0), ("negative", -0.5), ("nan", math.nan)):
+                taken = ({}, {one.name: 0.5}) if bound < 0 else ({},)
+                about = f"is {bound:g}; expected a positive number"
+                yield "clip", name, bound, about, {"attributes_taken_for": taken}
+        case "direction":
+            about = f"is 'backward'; expected one of {', '.join(one.choices)}"
+            rest = {"attributes_taken_for": ({}, {one.name: "reverse"})}
+            yield "direction", "backward", "backward", about, rest
+        case _ if one.kind == "boolean":
+            yield "switch", "two", 2, "is 2; expected 0 or 1", {"valid": {one.name: True}}
+        case "" if one.kind == "int" and one.choices:
+            yield "layout", "two", 2, "is 2; expected 0 or 1", {}
+
+
+def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]) -> _Rows:
+    """Make the defects of an input: presence, each rank, dimension, dtype, length, form of a bias."""
+    name, lengths = tensor.name, tensor.role == "lengths"
+    if tensor.required:
+        taken = unchanged if lengths else np.zeros_like
+        yield (
+            "required input",
+            "missing",
+            f"{name} is left out, and is required",
+            {"taken_for": (taken,)},
+        )
     expected = f"expected {len(form.axes)}: {', '.join(form.axes)}"
-    yield from _input(
-        operator, "shape", tensor, "axis-less", f"{tensor.name} has one axis too few; {expected}",
-        change=lambda array: array[0].copy(),
-        taken_for=(lambda array: np.broadcast_to(array[:1], array.shape).copy(),),
-    )  # fmt: skip
-    yield from _input(
-        operator, "shape", tensor, "axis-more", f"{tensor.name} has one axis too many; {expected}",
-        change=lambda array: array[np.newaxis].copy(),
-    )  # fmt: skip
-
-
-def _dimensions(
-    operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]
-) -> Iterator[Defect]:
-    """Make each axis one larger and one smaller, where another input says how large it is, too."""
+    yield (
+        "shape",
+        "axis-less",
+        f"{name} has one axis too few; {expected}",
+        {
+            "change": lambda array: array[0].copy(),
+            "taken_for": (lambda array: np.broadcast_to(array[:1], array.shape).copy(),),
+        },
+    )
+    yield (
+        "shape",
+        "axis-more",
+        f"{name} has one axis too many; {expected}",
+        {"change": lambda array: array[np.newaxis].copy()},
+    )
     for place, (axis, symbol) in enumerate(zip(form.axes, _symbols(form), strict=True)):
-        if named[symbol] < 2:
+        if named[symbol] < 2:  # no other input says how large it is
             continue
-        name = axis.replace("*", "")
-        more = f"the axis {axis} of {tensor.name} is one too large"
-        change = partial(_longer, axis=place)
-        yield from _input(operator, "shape", tensor, f"{name}-more", more, change=change)
-        if operator.sizes[symbol] == "direction":
-            continue  # one less than 1
-        yield from _input(
-            operator, "shape", tensor, f"{name}-less",
-            f"the axis {axis} of {tensor.name} is one too small",
-            change=partial(_shorter, axis=place), taken_for=(partial(_zero_at_end, axis=place),),
-        )  # fmt: skip
+        about = f"the axis {axis} of {name} is one too"
+        longer = partial(_longer, axis=place)
+        yield "shape", f"{axis.replace('*', '')}-more", f"{about} large", {"change": longer}
+        if operator.sizes[symbol] != "direction":  # of which one less is none
+            yield (
+                "shape",
+                f"{axis.replace('*', '')}-less",
+                f"{about} small",
+                {
+                    "change": partial(_shorter, axis=place),
+                    "taken_for": (partial(_zero_at_end, axis=place),),
+                },
+            )
+    if lengths:
+        yield from _of_lengths(operator, tensor)
+        return
+    other = f"{name} is of another floating-point type than the other inputs"
+    yield "dtype", "other-float", other, {"change": _other_float}
+    yield "dtype", "integer", f"{name} holds integers", {
+        "change": lambda array: _whole(array).astype(np.int32), "taken_for": (_whole,)
+    }  # fmt: skip
+    if tensor.role == "b":
+        yield from _of_bias(tensor)
+
+
+def _of_lengths(operator: Operator, tensor: Tensor) -> _Rows:
+    """Make lengths of other types, and in the last row one below 0 and one above the time axis."""
+    wrong = {"float32": "float"} | {
+        d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]
+    }
+    for dtype, name in wrong.items():
+        yield (
+            "dtype of lengths",
+            name,
+            f"{tensor.name} holds {dtype} numbers",
+            {"change": lambda array, dtype=dtype: array.astype(dtype)},
+        )
+    time = SIZES["time"]
+    yield (
+        "length below",
+        "negative",
+        f"{tensor.name} holds -1",
+        {
+            "change": partial(_last_is, value=-1),
+            "taken_for": (partial(_last_is, value=0), unchanged),
+        },
+    )
+    about = f"{tensor.name} holds {time + 1}, and the time axis has {time} steps"
+    yield "length above", "beyond", about, {"change": partial(_last_is, value=time + 1)}
+
+
+def _of_bias(tensor: Tensor) -> _Rows:
+    """Make biases with the rows of another operator, or of the other place of the reset gate."""
+    forms = {len(form.parts): form for form in reversed(tensor.forms)}
+    for right, form in sorted(forms.items()):
+        valid = dict(form.when) if len(forms) > 1 else {}
+        where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
+        axis = form.axes[-1]
+        for wrong in _BIAS_PARTS:
+            if wrong != right:
+                numbers = axis.replace(str(right), str(wrong), 1)
+                about = f"{tensor.name} has {numbers} numbers; expected {axis}{where}"
+                taken = partial(_zero_after, parts=wrong) if wrong < right else unchanged
+                yield (
+                    "shape",
+                    f"{wrong}H-where-{right}H",
+                    about,
+                    {
+                        "valid": valid,
+                        "change": partial(_of_parts, parts=wrong),
+                        "taken_for": (taken,),
+                    },
+                )
 
 
 def _symbols(form: Form) -> list[str]:
@@ -359,15 +313,6 @@ def _zero_at_end(array: Array, axis: int) -> Array:
     return np.concatenate([_shorter(array, axis), np.zeros_like(array.take([0], axis))], axis)
 
 
-def _dtypes(operator: Operator, tensor: Tensor) -> Iterator[Defect]:
-    other = f"{tensor.name} is of another floating-point type than the other inputs"
-    yield from _input(operator, "dtype", tensor, "other-float", other, change=_other_float)
-    yield from _input(
-        operator, "dtype", tensor, "integer", f"{tensor.name} holds integers",
-        change=lambda array: _whole(array).astype(np.int32), taken_for=(_whole,),
-    )  # fmt: skip
-
-
 def _other_float(array: Array) -> Array:
     other = "float16" if dtype_name(array.dtype) == "float32" else "float32"
     return array.astype(FLOAT_TYPES[other].numpy)
@@ -375,40 +320,6 @@ def _other_float(array: Array) -> Array:
 
 def _whole(array: Array) -> Array:
     return np.rint(array.astype(np.float64) * 4).astype(array.dtype)
-
-
-def _types_of_lengths(operator: Operator, tensor: Tensor) -> Iterator[Defect]:
-    wrong = {"float32": ("float", FLOAT_TYPES["float32"].numpy)}
-    for dtype in INTEGER_TYPES.keys() - operator.types[tensor.type]:
-        wrong[dtype] = (dtype, INTEGER_TYPES[dtype])
-    for dtype, (name, numpy) in wrong.items():
-        yield from _input(
-            operator, "dtype of lengths", tensor, name, f"{tensor.name} holds {dtype} numbers",
-            change=partial(_as_type, dtype=numpy),
-        )  # fmt: skip
-
-
-def _as_type(array: Array, dtype: Any) -> Array:
-    return array.astype(dtype)
-
-
-def _bias_parts(operator: Operator, tensor: Tensor) -> Iterator[Defect]:
-    """Make biases with the rows of another operator, or of the other place of the reset gate."""
-    forms = {len(form.parts): form for form in reversed(tensor.forms)}
-    for right, form in sorted(forms.items()):
-        valid = dict(form.when) if len(forms) > 1 else {}
-        where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
-        axis = form.axes[-1]
-        for wrong in _BIAS_PARTS:
-            if wrong == right:
-                continue
-            taken = partial(_zero_after, parts=wrong) if wrong < right else unchanged
-            yield from _input(
-                operator, "shape", tensor, f"{wrong}H-where-{right}H",
-                f"{tensor.name} has {axis.replace(str(right), str(wrong), 1)} numbers; "
-                f"expected {axis}{where}",
-                valid=valid, change=partial(_of_parts, parts=wrong), taken_for=(taken,),
-            )  # fmt: skip
 
 
 def _of_parts(array: Array, parts: int) -> Array:
@@ -420,18 +331,6 @@ def _zero_after(array: Array, parts: int) -> Array:
     left = array.copy()
     left[..., parts * SIZES["hidden"] :] = 0
     return left
-
-
-def _lengths(operator: Operator, tensor: Tensor) -> Iterator[Defect]:
-    """Make a length below 0, or above the time axis, in the last row."""
-    time = SIZES["time"]
-    yield from _input(
-        operator, "length below", tensor, "negative", f"{tensor.name} holds -1",
-        change=partial(_last_is, value=-1), taken_for=(partial(_last_is, value=0), unchanged),
-    )  # fmt: skip
-    above = f"{tensor.name} holds {time + 1}, and the time axis has {time} steps"
-    change = partial(_last_is, value=time + 1)
-    yield from _input(operator, "length above", tensor, "beyond", above, change=change)
 
 
 def _last_is(array: Array, value: int) -> Array:

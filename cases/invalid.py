@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .defects import SIZES, Defect, attribute_defects, input_defects, written
+from .defects import SIZES, Defect, defects, written
 from .dtypes import Array, Arrays, numpy_dtype
 from .operators import OPERATORS
 from .operators.signature import Operator, Tensor
@@ -73,12 +72,6 @@ def invalid_questions(
                         valid = baseline(operator, dtype, defect.valid)
                         wrong = _put_into(valid, defect, prefix + defect.name)
                         yield InvalidQuestion(defect, valid, wrong)
-
-
-@cache
-def defects(operator: Operator) -> tuple[Defect, ...]:
-    """List the defects on which the text of an operator's owner has a word."""
-    return (*attribute_defects(operator), *input_defects(operator))
 
 
 def baseline(operator: Operator, dtype: str, others: Mapping[str, Any]) -> Question:

@@ -1,11 +1,12 @@
 """Covering arrays: every pair of factor values in few cases, with rows that are committed.
 
 Rows are only ever added (`grucible cases --extend`); loading verifies that they cover every pair.
-Otherwise adding a value, or upgrading the library that proposes rows, would replace most cases.
+Otherwise adding a value would replace most cases.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from ..files import write_whole
 from .factors import factors, key
 from .spec_file import CaseSpecFile
 from .spec_model import Assignment, Covering, shown
-from .yaml_source import Document, parse
+from .yaml_source import Location, parse
 
 Pair = tuple[str, str, str, str]
 """Two factors with a value each: name, value, name, value; values as `factors.key`."""
@@ -72,64 +73,35 @@ def extend(spec: CaseSpecFile) -> int:
     """Add to each covering array in the file of `spec` the rows it lacks; return how many.
 
     Nothing else in the file changes, but for the brackets of `rows: []`. Raises SpecError where no row can
-    hold a pair, and where `rows` is not a list with a row per line; GrucibleError where the file cannot be
-    written.
+    hold a pair, and where `rows` is not a list with a row per line.
     """
     document = spec.document
-    text, wanted = document.text, copy.deepcopy(document.value)
-    added = 0
-    for index, entry in enumerate(spec.model.cases):
-        if isinstance(entry, Covering) and (rows := _missing_rows(spec, index, entry)):
-            wanted["cases"][index]["rows"] += [list(row.values()) for row in rows]
-            text = _insert_rows(text, index, rows)
-            added += len(rows)
-            if _value(document, text) != wanted:
-                raise SpecError(
-                    f"{document.place(('cases', index, 'rows'))}: rows cannot be added here; expected "
-                    "`rows: []` in a line of its own, or below `rows:` a line `- [value, ...]` for each row"
-                )
-    if added:
-        write_whole(Path(document.name), text, mark=b"")
-    return added
-
-
-def _value(document: Document, text: str) -> Any:
-    try:
-        return parse(document.name, text).value
-    except SpecError:
-        return None
-
-
-def _insert_rows(text: str, index: int, rows: list[Assignment]) -> str:
-    """Insert rows below those of entry `index`, in the same indentation."""
-    start = int(text.startswith("\ufeff"))
-    node: Any = yaml.compose(text[start:], Loader=yaml.SafeLoader)  # parsed before: not nested deep
-    node = _field(_field(node, "cases").value[index], "rows")
-    at = start + node.start_mark.index
-    if node.value:
-        first, last = start + node.value[0].start_mark.index, node.value[-1]
-        lead = text[text.rfind("\n", 0, first) + 1 : first]
-        while not last.flow_style:  # its end is that of the blanks and comments below it
-            last = last.value[-1]
-            if isinstance(last, yaml.ScalarNode):
-                break
-        end = start + last.end_mark.index
-        head = text[:end]
-    else:
-        named = text.rfind("rows", 0, at)
-        lead = " " * (named - text.rfind("\n", 0, named) + 1) + "- "
-        end = start + node.end_mark.index
-        head = text[:at].rstrip()
-        if text[at:end].strip("[] \t\r\n"):  # a comment
-            return text
-    newline = "\r\n" if "\r\n" in text else "\n"
-    rest, found, below = text[end:].partition(newline)  # a comment beside it stays
-    lines = [head + rest, *(lead + _flow(row) for row in rows)]
-    return newline.join(lines) + (found or newline) + below
-
-
-def _field(mapping: Any, name: str) -> Any:
-    return next(value for key, value in mapping.value if key.value == name)
+    lines, wanted, added = document.text.split("\n"), copy.deepcopy(document.value), 0
+    for index, entry in reversed([*enumerate(spec.model.cases)]):
+        if not isinstance(entry, Covering) or not (rows := _missing_rows(spec, index, entry)):
+            continue
+        place: Location = ("cases", index, "rows")
+        if entry.rows:
+            at = document.lines[*place, len(entry.rows) - 1]
+            lead = lines[at - 1].partition("[")[0]
+        else:
+            at = document.lines[place]
+            lead = " " * (lines[at - 1].find("rows") + 2) + "- "
+            lines[at - 1] = lines[at - 1].replace(" []", "", 1)
+        end = "\r" if lines[at - 1].endswith("\r") else ""
+        lines[at:at] = [f"{lead}{_flow(row)}{end}" for row in rows]
+        wanted["cases"][index]["rows"] += [list(row.values()) for row in rows]
+        added += len(rows)
+    text = "\n".join(lines)
+    with contextlib.suppress(SpecError):
+        if parse(document.name, text).value == wanted:
+            if added:
+                write_whole(Path(document.name), text, mark=b"")
+            return added
+    raise SpecError(
+        f"{document.name}: rows cannot be added; expected `rows: []`, or below `rows:` a line "
+        "`- [value, ...]` for each row"
+    )
 
 
 def _flow(row: Assignment) -> str:
@@ -165,15 +137,11 @@ def _missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignme
 
     Raises SpecError where the `exclude` entries leave a pair that no row can hold.
     """
-    rows = _listed_rows(spec, index, array)
-    missing = _uncovered(array, rows)
-    proposals = itertools.chain(() if rows else _proposals(array), _completions(array, missing))
+    missing = _uncovered(array, _listed_rows(spec, index, array))
     found = []
-    for proposal in proposals:
-        gained = pairs_of(proposal) & missing
-        if gained:
-            found.append(proposal)
-            missing -= gained
+    for row in _completions(array, missing):
+        found.append(row)
+        missing -= pairs_of(row)
     if missing:
         a, u, b, v = min(missing)
         raise SpecError(
@@ -192,19 +160,6 @@ def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
             if {a: u, b: v} not in excluded:
                 found.add((a, key(u), b, key(v)))
     return found.difference(*map(pairs_of, rows))
-
-
-def _proposals(array: Array) -> Iterator[Assignment]:
-    """Propose rows from nothing, by allpairspy."""
-    from allpairspy import AllPairs
-
-    names, excluded = list(array.covering), Excluded(array.exclude)
-
-    def allowed(partial: Sequence[Any]) -> bool:
-        return dict(zip(names, partial, strict=False)) not in excluded
-
-    for row in AllPairs(list(array.covering.values()), filter_func=allowed):
-        yield dict(zip(names, row, strict=True))
 
 
 def _completions(array: Array, missing: set[Pair]) -> Iterator[Assignment]:

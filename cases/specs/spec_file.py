@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -16,7 +15,6 @@ from ..errors import SpecError
 from ..files import MOST_NAMES, files_below
 from ..operators import OPERATORS
 from ..question import why_no_theme
-from .factors import factors
 from .spec_model import Covering, Listing, Product, SpecModel, shown, spec_model
 from .yaml_source import Document, Location, parse, read_text
 
@@ -61,7 +59,7 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
     try:
         model = spec_model(operator).model_validate(document.value)
     except ValidationError as error:
-        raise _first_error(document, error, operator) from None
+        raise _first_error(document, error) from None
     spec = CaseSpecFile(relative, document, model)
     _check_counts(spec)
     return spec
@@ -109,19 +107,13 @@ def find_specs(paths: tuple[Path, ...] = ()) -> list[CaseSpecFile]:
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """Find the spec files at `path`, each with its path below the root of its specs, without suffix."""
+    own, files = path.parent, [path]
     if path.is_dir():
-        found = files_below(path, ".yaml", ".yml", most=MOST_NAMES)
-        files = sorted(found)
-        if not files:
-            raise SpecError(f"{path}: holds no case spec (*.yaml)")
-    else:
-        files = [path]
-    own = path if path.is_dir() else path.parent
+        own, files = path, sorted(files_below(path, ".yaml", ".yml", most=MOST_NAMES))
+    if not files:
+        raise SpecError(f"{path}: holds no case spec (*.yaml)")
     for file in files:
-        try:
-            place = file.resolve()
-        except (RuntimeError, OSError):
-            raise SpecError(f"{file}: is a link that leads in a circle") from None
+        place = file.resolve()
         root = next((p for p in place.parents if (p / SCHEMA).exists()), own.resolve())
         inside = place if place.is_relative_to(root) else file.parent.resolve() / file.name
         name = Path(os.path.relpath(inside, root)).with_suffix("").as_posix()
@@ -130,48 +122,21 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         yield file, name
 
 
-def _first_error(document: Document, error: ValidationError, operator: str) -> SpecError:
+def _first_error(document: Document, error: ValidationError) -> SpecError:
     first = error.errors()[0]
     location: Location = tuple(first["loc"])
     if location[:1] == ("cases",) and len(location) > 2:
         location = (*location[:2], *location[3:])  # without the tag of the kind of entry
-    kind, value, message = first["type"], first.get("input"), first["msg"]
-    if kind == "extra_forbidden":
-        known = _known_fields(location, operator)
-        return document.error(location, f"is not a field here; expected one of {', '.join(known)}")
-    if kind == "missing":
-        return document.error(location, "is missing")
-    if kind == "keyword":
-        return document.error(location, message)
-    if kind == "value_error":
-        return document.error(location, str(first["ctx"]["error"]))
-    if kind != "expected":
-        message = message[:1].lower() + message[1:]
-        message = message.removeprefix("input should be ")
-    return document.error(location, f"{shown(value)}; expected {message}{_remedy(value)}")
-
-
-def _remedy(value: Any) -> str:
-    """Suggest an unquoted number."""
-    if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            return ""
-        written = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}.get(str(number), str(number))
-        return f" (a text; as a number write {written})"
-    return ""
-
-
-def _known_fields(location: Location, operator: str) -> list[str]:
-    match location[:-1]:
-        case ():
-            return list(SpecModel.model_fields)
-        case ("sizes",):
-            return [f.name for f in factors(operator).values() if f.is_size]
-        case ("fixed",):
-            return [f.name for f in factors(operator).values() if not f.is_size]
-        case ("cases", int()):
-            return ["product with exclude", "covering with rows and exclude", "list"]
+    match first["type"]:
+        case "extra_forbidden":
+            sentence = "is not a field here; see those there are with: grucible cases --schema"
+        case "missing":
+            sentence = "is missing"
+        case "keyword":
+            sentence = first["msg"]
+        case "value_error":
+            sentence = str(first["ctx"]["error"])
         case _:
-            return list(factors(operator))
+            expected = first["msg"].removeprefix("Input should be ")
+            sentence = f"{shown(first.get('input'))}; expected {expected[:1].lower()}{expected[1:]}"
+    return document.error(location, sentence)

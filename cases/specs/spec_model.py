@@ -6,7 +6,6 @@ The same model checks a spec when it is loaded and gives the JSON Schema that ed
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -27,13 +26,11 @@ from pydantic_core import core_schema
 
 from ..operators import OPERATORS
 from ..operators.values import FIRST_WRONG, either, list_of, one_of
+from ..strict_json import format_json
 from .factors import factors, key
 
 Assignment = dict[str, Any]
 """A value for each of some factors, by name, in the order in which ids name them."""
-
-_WIDTH = 120
-"""Columns of the JSON Schema."""
 
 Values = TypeVar("Values")
 Single = TypeVar("Single")
@@ -222,7 +219,7 @@ def spec_schema() -> str:
         "allOf": choices,
         "$defs": definitions,
     }
-    return _laid_out(whole) + "\n"
+    return format_json(whole)
 
 
 class _Untitled(GenerateJsonSchema):
@@ -230,17 +227,3 @@ class _Untitled(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
         return False
-
-
-def _laid_out(value: Any, indent: str = "") -> str:
-    """JSON text, each object or array on one line where it fits."""
-    line = json.dumps(value, allow_nan=False)
-    if len(indent) + len(line) <= _WIDTH or not isinstance(value, dict | list):
-        return line
-    inner = indent + " "
-    if isinstance(value, list):
-        entries, ends = [_laid_out(entry, inner) for entry in value], "[]"
-    else:
-        pairs = value.items()
-        entries, ends = [f"{json.dumps(k)}: {_laid_out(v, inner)}" for k, v in pairs], "{}"
-    return ends[0] + "\n" + ",\n".join(inner + entry for entry in entries) + f"\n{indent}" + ends[1]

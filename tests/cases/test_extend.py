@@ -33,88 +33,50 @@ def extended(tmp_path: Path, text: str) -> tuple[int, str]:
     return added, file.read_bytes().decode()
 
 
-def lines_added(before: str, after: str) -> list[str]:
-    """The lines of `after` that `before` lacks; all others are there, in order."""
-    rest = iter(after.splitlines(keepends=True))
-    added = []
-    for line in before.splitlines(keepends=True):
-        for candidate in rest:
-            if candidate == line:
-                break
-            added.append(candidate)
-        else:
-            pytest.fail(f"{line!r} is gone")
-    return [*added, *rest]
-
-
-@pytest.mark.parametrize("rows", [
-    "      rows:   # the first by hand\n        - [forward, false, 0.5]    # as published\n"
+ROWS = {
+    "some": "      rows:   # the first by hand\n        - [forward, false, 0.5]    # as published\n"
     "\n        # and this\n        -  [reverse,  true, 1]\n",
-    "      rows:\n      - [forward, false, 0.5]\n",
-    "      rows:\n        - [forward, false,\n           0.5\n          ] # over lines\n",
-    "      rows:\n        -   - forward\n            - false\n            - 0.5\n",
-])  # fmt: skip
+    "none": "      rows: []\n",
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("below", ["", "  # the end\n  - list: [{direction: bidirectional}]\n"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_all_that_is_there_stays(tmp_path: Path, rows: str, below: str, newline: str) -> None:
-    before = (HEAD + VALUES + rows + below).replace("\n", newline)
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_all_that_is_there_stays(
+    tmp_path: Path, rows: str, below: str, newline: str, start: str
+) -> None:
+    before = (start + HEAD + VALUES + rows + below).replace("\n", newline)
     added, after = extended(tmp_path, before)
-    new = lines_added(before, after)
-    assert len(new) == added >= 4
-    assert {line.endswith(newline) for line in new} == {True}
-    assert after.count("\n") == before.count("\n") + added
+    left = iter(after.replace(" []", "").splitlines(keepends=True))
+    stays = before.replace(" []", "").splitlines(keepends=True)
+    assert all(line in left for line in stays)  # in this order
+    assert added >= 4
+    assert after.count(newline) == after.count("\n") == before.count("\n") + added
     assert expand(load_spec(tmp_path / "theme.yaml", "theme"))
     assert extended(tmp_path, after) == (0, after)
 
 
-def test_rows_that_are_none_yet_lose_their_brackets_alone(tmp_path: Path) -> None:
-    before = HEAD + VALUES + "      rows: []   # to be extended\n  - list: [{direction: forward}]\n"
-    added, after = extended(tmp_path, before)
-    [header, *new] = lines_added(before.replace("rows: []   #", "rows:   #"), after) or [""]
-    assert header.startswith("        - [")
-    assert len(new) + 1 == added >= 6
-
-
-def test_the_last_line_may_end_without_a_line_break(tmp_path: Path) -> None:
-    before = HEAD + VALUES + "      rows:\n        - [forward, false, 0.5]"
-    added, after = extended(tmp_path, before)
-    assert after.startswith(before + "\n        - [")
-    assert after.count("\n") == before.count("\n") + added + 1
-
-
 def test_several_arrays_are_extended_at_once(tmp_path: Path) -> None:
-    before = (
-        HEAD
-        + (VALUES + "      rows: []\n")
-        + (VALUES + "      rows: []\n").replace("0.5, 1, .inf", "2, 3, 4")
-    )
-    added, after = extended(tmp_path, before)
-    assert added >= 12
+    first = VALUES + "      rows: []\n"
+    added, after = extended(tmp_path, HEAD + first + first.replace("0.5, 1, .inf", "2, 3, 4"))
+    assert 12 <= added <= 20
     assert after.count("rows:\n        - [") == 2
     assert len(expand(load_spec(tmp_path / "theme.yaml", "theme"))) == added
 
 
-@pytest.mark.parametrize("rows", [
-    "      rows: [[forward, false, 0.5]]\n",
-    "      rows: [\n        [forward, false, 0.5],\n        ]\n",
-    "      rows: [ # by hand\n        ]\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    ["[[forward, false, 0.5]]", "\n        -   - forward\n            - false\n            - 1"],
+)
 def test_what_would_break_the_file_is_refused(tmp_path: Path, rows: str) -> None:
     file = tmp_path / "theme.yaml"
-    file.write_text(HEAD + VALUES + rows)
-    with pytest.raises(SpecError, match=r"rows cannot be added here; expected `rows: \[\]`"):
+    file.write_text(HEAD + VALUES + f"      rows: {rows}\n")
+    before = file.read_text()
+    with pytest.raises(SpecError, match=r"rows cannot be added; expected `rows: \[\]`"):
         extend(load_spec(file, "theme"))
-    assert file.read_text() == HEAD + VALUES + rows
-
-
-@pytest.mark.parametrize(
-    "rows", ["[]", "[\n    ]", "[]   # é", "\n        - [forward, false, 0.5]"]
-)
-def test_a_byte_order_mark_stays(rows: str, tmp_path: Path) -> None:
-    added, after = extended(tmp_path, f"\ufeff{HEAD}{VALUES}      rows: {rows}\n")
-    assert added >= 4
-    assert after.startswith(f"\ufeff{HEAD}{VALUES}      rows:")
-    assert ("# é" in after.removeprefix(f"\ufeff{HEAD}{VALUES}")) == ("# é" in rows)
+    assert file.read_text() == before
 
 
 @pytest.mark.parametrize("covering", ["{}", "{clip: [0.5, 1]}"])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from grucible.__main__ import main
+from grucible.cases.defects import defects
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import SpecError
-from grucible.cases.invalid import InvalidQuestion, baseline, defects, invalid_questions
+from grucible.cases.invalid import InvalidQuestion, baseline, invalid_questions
 from grucible.cases.operators import OPERATORS
 from grucible.cases.pose import QuestionError, pose
 from grucible.cases.specs.spec_file import find_specs

@@ -49,10 +49,9 @@ def test_every_value_has_its_place() -> None:
     ("a: " + "[" * 15 + "1" + "]" * 15, None),
     ("a: " + "[" * 16 + "1" + "]" * 16, r"f:1: is nested deeper than 16 levels"),
     ("a: [\n" + "b, " * 250_000 + "]", r"f:2: more than 250,000 values; split the file"),
-    ("a: {" + ", ".join(f"k{i}: 1" for i in range(1001)) + "}", r"f:1: more than 1,000 keys in a mapping"),
-    ("a: " + "9" * 5000, r"f:1: a number of 5000 characters; expected 800"),
-    ("b: 1\na: 1e400", r"f:2: 1e400 is beyond float64; infinity is written .inf"),
-    ("a: -1e400", r"f:1: -1e400 is beyond float64"),
+    ("a: " + "9" * 5000, r"f:1: not YAML: .*4300 digits"),
+    ("b: 1\na: 1e400", r"f:2: not YAML: 1e400 is beyond float64; infinity is written .inf"),
+    ("a: -1e400", r"f:1: not YAML: -1e400 is beyond float64"),
     ("a: \x07\n", r"f.*: not YAML"),
     ("a: [1\nb: 2\n", r"f:2: not YAML"),
 ])  # fmt: skip
