@@ -126,7 +126,7 @@ def defects(operator: Operator) -> tuple[Defect, ...]:
 
 
 def _of_attribute(operator: Operator, one: Attribute) -> _Rows:
-    """Make the defects of an attribute, by what it means."""
+    """Make the defects of an attribute, by its meaning."""
     if one.required:
         yield (
             "required attribute",

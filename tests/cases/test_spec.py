@@ -145,11 +145,11 @@ def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None
 
 def test_a_covering_array_that_lacks_pairs_is_refused(tmp_path: Path) -> None:
     values = "clip: [0.5, 1], direction: [forward, reverse]"
-    rows = "[[0.5, forward], [0.5, reverse], [1, forward]]"
+    rows = "[[forward, 0.5], [reverse, 0.5], [forward, 1]]"
     text = f"{HEAD}cases:\n  - covering: {{{values}}}\n    rows: {rows}\n"
     with pytest.raises(SpecError, match=r"miss 1 pairs.*grucible cases --extend"):
         ids(tmp_path, text)
-    assert len(ids(tmp_path, text.replace("]]", "], [1, reverse]]"))) == 4
+    assert len(ids(tmp_path, text.replace("]]", "], [reverse, 1]]"))) == 4
 
 
 LIST = "cases: [{list: [%s]}]\n"
