@@ -1,10 +1,11 @@
-"""The steps of a probe, in order: a program is started, greeted, and asked a few questions."""
+"""Talk to a program step by step, and say what is wrong with how it speaks the protocol."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +20,9 @@ from ...cases.operators import OPERATORS
 from ...cases.question import Question
 from ...vectors.case import Case
 from ...vectors.vector_set import open_set
+from ..observed.child import Child
 from ..observed.isolated import EXEC, command_of
+from ..protocol.channel import Closed, LateError
 from ..protocol.header import (
     VERSION,
     ProtocolError,
@@ -30,12 +33,15 @@ from ..protocol.header import (
     hello_of,
     question_parts,
 )
-from .conversation import Conversation, Heard, dump_bytes, is_text, write_out
 
 TIMEOUT = 10.0
-"""How long a program may take for each step, in seconds."""
+"""Maximum time for each step, in seconds."""
+QUIET_SECONDS = 0.05
+"""How long to wait for bytes after a whole message, which nobody announced."""
+AFTER_SECONDS = 2.0
+"""How long to wait for a late program after the end of its input: it writes now what it had not flushed."""
 ENDING_SECONDS = 5.0
-"""How long a program may take to end after the end of its input."""
+"""Maximum time in which a program ends after the end of its input."""
 MOST_WRONG = 3
 """Maximum wrong steps; after them no other is taken."""
 MOST_TRIED = 8
@@ -46,15 +52,16 @@ UNKNOWN_LINES = b"seconds 0.5\ncomment a later version may say more\n"
 _STDERR = "standard output is for the protocol alone: print to standard error instead (fprintf(stderr, …))"
 _FLUSH = (
     "flush standard output after each message (fflush(stdout), sys.stdout.flush()), and read no more bytes "
-    "than were announced, never to the end of input"
+    "than were announced, never to the end of input; if it is slow, raise --timeout"
 )
 _BYTES = (
     "after `end` write the bytes of each output in the order of the output lines: elements × bytes of a "
-    "number, little-endian, and nothing after them"
+    "number, little-endian, and nothing after them, in binary mode (on Windows: _O_BINARY)"
 )
-_TEXT_MODE = "write bytes and not text; on Windows: _setmode(_fileno(stdout), _O_BINARY)"
-_COPY = "copy each output line of the question into the answer"
-_LOOP = "answer in a loop, question after question, until standard input ends"
+_COPY = "copy each output line of the question into the answer, then the line `end`"
+_LOOP = (
+    "answer in a loop, question after question, until standard input ends; see its standard error"
+)
 _SIZES = (
     "take all sizes from the lines of each question, and read just the bytes that they announce"
 )
@@ -70,6 +77,53 @@ class Cause(NamedTuple):
 
     what: str
     remedy: str
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The bytes that followed one message to a program.
+
+    `afterwards` are those that came only after the end of its input, where it was `late`. `ended` says how
+    the process ended, "" where it runs.
+    """
+
+    data: bytes
+    late: bool = False
+    afterwards: bytes = b""
+    ended: str = ""
+
+
+class _Conversation:
+    """A program that is talked to, with every byte that it writes kept; OSError where it does not start."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._child = Child(command, "standard error")
+        self.close = self._child.close
+
+    def ask(self, message: bytes, is_whole: Callable[[bytes], bool], timeout: float) -> Heard:
+        """Send a message, and return what comes until `is_whole` holds, the program ends or time is up."""
+        channel, deadline = self._child.channel, time.monotonic() + timeout
+        try:
+            with contextlib.suppress(Closed):  # what it wrote before it ended counts
+                channel.send([message], deadline)
+            channel.until(is_whole, deadline)
+            return Heard(channel.rest(time.monotonic() + QUIET_SECONDS), ended=self._ended())
+        except Closed:
+            return Heard(channel.take(), ended=self._child.how_it_ended())
+        except LateError:
+            data, last = channel.take(), self.end(AFTER_SECONDS)
+            return Heard(data, True, last.data, last.ended)
+
+    def end(self, within: float) -> Heard:
+        """End the program's input, and return what it still writes; late where it does not end."""
+        until = time.monotonic() + within
+        self._child.end_input()
+        data = self._child.channel.rest(until)
+        late = not self._child.ended(max(QUIET_SECONDS, until - time.monotonic()))
+        return Heard(data, late, ended=self._ended())
+
+    def _ended(self) -> str:
+        return "" if self._child.alive() else self._child.how_it_ended()
 
 
 @dataclass(frozen=True)
@@ -136,7 +190,7 @@ class _Probing:
         self.operators: tuple[str, ...] = ()
         self.dtypes: tuple[str, ...] = ()
         self._command, self._timeout, self._report = command, timeout, report
-        self._program: Conversation | None = None
+        self._program: _Conversation | None = None
 
     def close(self) -> None:
         """End the program."""
@@ -191,9 +245,9 @@ class _Probing:
     def _start(self) -> None:
         """Start the program, and take its hello."""
         try:
-            self._program = Conversation(self._command)
+            self._program = _Conversation(self._command)
         except OSError as error:
-            cause = _explain_no_start(self._command, error)
+            cause = _explain_no_start(self._command[0], error)
             self._add(ProbeStep("start", "wrong", cause.what, remedy=cause.remedy), needed=True)
             raise
         self._add(ProbeStep("start", "ok", f"{self._command[0]} runs"))
@@ -226,7 +280,7 @@ class _Probing:
     def _ask(self, case: Case, more: bytes = b"") -> Heard:
         """Ask a question, with `more` lines in its header, in a new process where the last was ended."""
         if self._program is None:
-            self._program = Conversation(self._command)
+            self._program = _Conversation(self._command)
             self._program.ask(hello_lines(), _has_header, self._timeout)
         total = sum(wanted.nbytes for wanted in case.question.outputs.values())
         header, *arrays = question_parts(case.question)
@@ -292,26 +346,21 @@ class _Probing:
             self._ask(case)
         assert self._program is not None
         heard = self._program.end(ENDING_SECONDS)
-        step = ProbeStep("end of input", "ok", f"it {heard.ended}")
-        if heard.data or "crashed" in heard.ended:
-            said = f"when its input ended it {heard.ended or 'went on'}"
-            if heard.data:
-                said = f"after its last answer it wrote '{write_out(heard.data)}'"
-            expected = ("nothing, and an end with status 0",)
-            step = ProbeStep(
-                "end of input", "wrong", said, (), dump_bytes(heard.data), expected, _ENDING
-            )
+        name, said = "end of input", f"it {heard.ended}"
+        result: Literal["ok", "remark", "wrong"] = "ok"
+        if heard.data:
+            result, said = "wrong", f"after its last answer it wrote '{write_out(heard.data)}'"
         elif heard.late:
             said = f"it still runs {ENDING_SECONDS:g} s after the end of its input, and was stopped"
-            step = ProbeStep("end of input", "remark", said, remedy=_ENDING)
+            result = "remark"
         elif "(exit status 0)" not in heard.ended:
-            step = replace(
-                step,
-                result="remark",
-                message=f"when its input ended it {heard.ended}",
-                remedy=_ENDING,
-            )
-        self._add(step)
+            said = f"when its input ended it {heard.ended}"
+            result = "wrong" if "crashed" in heard.ended else "remark"
+        if result == "ok":
+            self._add(ProbeStep(name, "ok", said))
+        else:
+            expected = ("nothing, and an end with status 0",)
+            self._add(ProbeStep(name, result, said, (), dump_bytes(heard.data), expected, _ENDING))
 
 
 @cache
@@ -391,67 +440,37 @@ def explain(
     """Return what is wrong with a hello or an answer; `problem` where no common cause is seen."""
     data, ended = heard.data, f"; then it {heard.ended}" if heard.ended else ""
     total = sum(wanted.nbytes for wanted in question.outputs.values()) if question else 0
-    begins = b"ok" if question else f"grucible {VERSION}".encode()
-    whole = _is_whole(data + heard.afterwards, total)
-    if heard.afterwards and (whole or not data):
+    begins = "ok" if question else f"grucible {VERSION}"
+    if heard.afterwards and (not data or _is_whole(data + heard.afterwards, total)):
         return Cause(f"{len(heard.afterwards)} bytes came only when its input had ended", _FLUSH)
-    if not data and not heard.late:
-        loop = _LOOP if question else f"say hello first; then {_LOOP}"
-        remedy = loop if "status 0" in heard.ended else f"see its standard error; {loop}"
-        return Cause(f"instead of its {what} it {heard.ended}", remedy)
+    if not data and heard.late:
+        return Cause(f"no {what} in {timeout:g} s{ended}", _FLUSH)
     if not data:
-        waits = (
-            f": it waits for more bytes than were sent; then it {heard.ended}"
-            if heard.ended
-            else ""
-        )
-        return Cause(
-            f"no {what} in {timeout:g} s{waits}", f"{_FLUSH}; if it is slow, raise --timeout"
-        )
-    begun = re.search(rb"^" + begins + rb"\r?\n", data, re.MULTILINE)
-    if begun and begun.start() and is_text(data[: begun.start()]):
-        text = write_out(data[: begun.start()])
-        return Cause(f"it printed '{text}' to standard output before its {what}{ended}", _STDERR)
-    if not question and data.startswith((b"ok", b"error", b"unsupported")):
-        return Cause(
-            "it takes the judge's hello for a question", "say hello first, and read the judge's"
-        )
-    if question and not begun:
-        first = write_out(data.partition(b"\n")[0])
-        return Cause(
-            f"its answer begins with '{first}'{ended}", f"begin with the line `ok`. {_STDERR}"
-        )
+        first = "" if question else "say hello first; then "
+        return Cause(f"instead of its {what} it {heard.ended}", first + _LOOP)
+    begun = re.search(rb"^" + begins.encode() + rb"\r?\n", data, re.MULTILINE)
     end = _END.search(data)
     rest = data[end.end() :] if end else b""
-    came, expanded, surplus = len(rest), rest.count(b"\r\n"), rest[total:]
-    if question and expanded and came - expanded == total:
-        return Cause(
-            f"{problem}: standard output is in text mode, and 0a came as 0d 0a", _TEXT_MODE
-        )
-    if surplus and is_text(surplus):
-        text = write_out(surplus)
-        return Cause(f"it printed '{text}' to standard output after its {what}", _STDERR)
+    for part, when in ((data[: begun.start() if begun else 0], "before"), (rest[total:], "after")):
+        if part.endswith(b"\n") and is_text(part):
+            text = write_out(part)
+            return Cause(
+                f"it printed '{text}' to standard output {when} its {what}{ended}", _STDERR
+            )
+    if not begun:
+        first = write_out(data.partition(b"\n")[0])
+        why = f"its {what} begins with '{first}'{ended}"
+        return Cause(why, f"begin with the line `{begins}`. {_STDERR}")
     if not question:
-        return Cause(
-            problem, f"a hello is the line `{begins.decode()}`, others, and the line `end`"
-        )
-    if " bytes came of the " not in problem:
-        fault = "line '" in problem or "announce" in problem
-        return Cause(f"{problem}{ended}", _COPY if fault else "end the header with the line `end`")
-    factor = {total // 2: "half", total * 2: "twice"}.get(came, "")
-    hint = f": {factor} as many; are the numbers of another dtype?" if factor else ""
-    return Cause(f"{problem}{hint}{ended}", _BYTES)
+        return Cause(problem, "a hello is that line, others, and the line `end`")
+    return Cause(f"{problem}{ended}", _BYTES if " bytes came of the " in problem else _COPY)
 
 
-def _explain_no_start(command: Sequence[str], error: OSError) -> Cause:
+def _explain_no_start(program: str, error: OSError) -> Cause:
     """Return why a command does not start, and what to do."""
-    program = command[0]
     remedy = "was it built? A program in this directory is named ./PROGRAM"
     if Path(program).is_file():
-        remedy = (
-            "build it for this machine and make it executable (chmod +x), or name what runs it: "
-        )
-        remedy += f"exec: ./{program}" if "/" not in program else f"exec: python3 {program}"
+        remedy = "make it executable (chmod +x), or name what runs it: exec: python3 PROGRAM"
     return Cause(f"{program} cannot be started: {error.strerror or error}", remedy)
 
 
@@ -490,3 +509,49 @@ def step_lines(step: ProbeStep) -> Iterator[str]:
             yield from (f"    {' ' * 8 * (title == 'expected')}{line}" for line in lines)
     if step.remedy:
         yield f"    remedy: {step.remedy}"
+
+
+_ROW, _MOST_TEXT = 16, 64
+_TEXT = re.compile(rb"[\t\x20-\x7e]{2,}\r?\n|[\t\x20-\x7e]{5,}\Z")
+"""Text in the midst of other bytes: a line of it, or what is left."""
+
+
+def dump_bytes(data: bytes, head: int = 7, tail: int = 3) -> tuple[str, ...]:
+    """Return rows of offsets with lines of text or hexadecimal numbers; of many those at both ends."""
+    rows = list(_rows(data))
+    if len(rows) <= head + tail + 1:
+        return tuple(rows)
+    hidden = f"{'…':>6}  {len(rows) - head - tail} rows are not shown"
+    return (*rows[:head], hidden, *rows[-tail:])
+
+
+def _rows(data: bytes) -> Iterator[str]:
+    at = 0
+    while at < len(data):
+        stop = data.find(b"\n", at) + 1 or len(data)
+        if is_text(data[at:stop]):
+            yield f"{at:6}  {write_out(data[at:stop])}"
+        else:
+            text = _TEXT.search(data, at + 1)
+            stop = text.start() if text else len(data)
+            for start in range(at, stop, _ROW):
+                row = data[start : min(start + _ROW, stop)]
+                shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+                yield f"{start:6}  {row.hex(' '):{3 * _ROW}} {shown}"
+        at = stop
+
+
+def write_out(data: bytes, most: int = _MOST_TEXT) -> str:
+    r"""Return bytes as one line of text, shortened, with \n, \x1b and the like written out."""
+    text = data[: 4 * most].decode("utf-8", "backslashreplace")
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are text, as a program prints it."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return all(c.isprintable() or c in "\t\r\n\x1b" for c in text)

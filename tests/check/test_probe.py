@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from grucible.cases.errors import GrucibleError
-from grucible.check.probing import conversation
 from grucible.check.probing import probe as probing
-from grucible.check.probing.conversation import dump_bytes
-from grucible.check.probing.probe import MOST_WRONG, Probed, ProbeStep, plainest_first, probe
+from grucible.check.probing.probe import (
+    MOST_WRONG,
+    Probed,
+    ProbeStep,
+    dump_bytes,
+    plainest_first,
+    probe,
+)
 
 from .conftest import HERE, Command, bad_usage
 from .test_exec import in_c
@@ -36,9 +41,9 @@ def answers(*parts: str) -> str:
 WRONG = {
     # the step; a part of the message; of what was seen; of the remedy
     "sys.exit(0)": ("hello", "(exit status 0)", "not a byte", "say hello"),
-    "HELLO = 'Hello, world\\n'": ("hello", "no line `end`", r"0  Hello, world\n", "`grucible 1`"),
+    "HELLO = 'Hello, world\\n'": ("hello", "begins with 'Hello, world'", r"0  Hello, world\n", "`grucible 1`"),
     "HELLO = 'grucible 1.0\\nend\\n'": ("hello", "begins with 'grucible 1.0'", "1.0", "`grucible 1`"),
-    "HELLO = 'ok\\nend\\n'": ("hello", "hello for a question", r"ok\n", "say hello first"),
+    "HELLO = 'ok\\nend\\n'": ("hello", "begins with 'ok'", r"ok\n", "`grucible 1`"),
     "HELLO += 'ready.\\n'": ("hello", r"printed 'ready.\n'", "ready.", "stderr"),
     "HELLO = HELLO.replace('vino.GRUS', 'S')": ("hello", "unknown: 'openS", "openS", "hello"),
     "HELLO = 'grucible 1\\nunusable no licence\\nend\\n'": ("hello", "no licence", "no licence", ""),
@@ -60,10 +65,10 @@ WRONG = {
         FIRST, "does not announce 'output Ho float32 3x1x6 72'", "output Y", "copy"),
     answers("'ok\\n'", "o", "'end\\n'", "d[:-8]"): (
         FIRST, "352 bytes came of the 360 announced", "00 80 3e", "bytes of each output"),
-    answers("'ok\\n'", "o", "'end\\n'", "d[:180]"): (FIRST, "half", "00 80 3e", "bytes of a number"),
-    answers("'ok\\n'", "o", "'end\\n'", "d * 2"): (FIRST, "twice", "00 80 3e", "bytes of a number"),
+    answers("'ok\\n'", "o", "'end\\n'", "d[:180]"): (FIRST, "180 bytes came of the 360", "00 80 3e", "bytes of a number"),
+    answers("'ok\\n'", "o", "'end\\n'", "d * 2"): (FIRST, "720 bytes came of the 360", "00 80 3e", "bytes of a number"),
     answers("'ok\\n'", "o", "'end\\n'", "(b'\\n' + d[1:]).replace(b'\\n', b'\\r\\n')"): (
-        FIRST, "standard output is in text mode", r"63  \r\n", "_O_BINARY"),
+        FIRST, "361 bytes came of the 360", r"63  \r\n", "_O_BINARY"),
     answers("'ok\\n'", "o", "'end\\n'", "d", "flush=False"): (
         FIRST, "only when its input had ended", "when its input had ended", "fflush(stdout)"),
     "answer = lambda o, d: (sys.stdin.read(), write('ok\\n', o, 'end\\n', d))": (
@@ -98,7 +103,7 @@ REMARKS = {
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversation, "AFTER_SECONDS", 0.6)
+    monkeypatch.setattr(probing, "AFTER_SECONDS", 0.6)
     monkeypatch.setattr(probing, "ENDING_SECONDS", 0.6)
 
 
