@@ -306,9 +306,9 @@ class _Probing:
             return replace(step, sent=sent_lines(question))
         result: Literal["ok", "remark", "wrong"]
         if not outputs:
-            said = write_out(heard.data.partition(b"\n")[0], 200)
-            result = "ok" if said.startswith("unsupported") else "remark"
-            return ProbeStep(name, result, f"it answered {said}", seen=dump_bytes(heard.data))
+            text = write_out(heard.data.partition(b"\n")[0], 200)
+            result = "ok" if text.startswith("unsupported") else "remark"
+            return ProbeStep(name, result, f"it answered {text}", seen=dump_bytes(heard.data))
         total = sum(array.nbytes for array in outputs.values())
         message = f"answered with the {total} bytes of {' and '.join(outputs)}"
         seen = dump_bytes(heard.data, 6, 1)
@@ -346,21 +346,21 @@ class _Probing:
             self._ask(case)
         assert self._program is not None
         heard = self._program.end(ENDING_SECONDS)
-        name, said = "end of input", f"it {heard.ended}"
+        name, text = "end of input", f"it {heard.ended}"
         result: Literal["ok", "remark", "wrong"] = "ok"
         if heard.data:
-            result, said = "wrong", f"after its last answer it wrote '{write_out(heard.data)}'"
+            result, text = "wrong", f"after its last answer it wrote '{write_out(heard.data)}'"
         elif heard.late:
-            said = f"it still runs {ENDING_SECONDS:g} s after the end of its input, and was stopped"
+            text = f"it still runs {ENDING_SECONDS:g} s after the end of its input, and was stopped"
             result = "remark"
         elif "(exit status 0)" not in heard.ended:
-            said = f"when its input ended it {heard.ended}"
+            text = f"when its input ended it {heard.ended}"
             result = "wrong" if "crashed" in heard.ended else "remark"
         if result == "ok":
-            self._add(ProbeStep(name, "ok", said))
+            self._add(ProbeStep(name, "ok", text))
         else:
             expected = ("nothing, and an end with status 0",)
-            self._add(ProbeStep(name, result, said, (), dump_bytes(heard.data), expected, _ENDING))
+            self._add(ProbeStep(name, result, text, (), dump_bytes(heard.data), expected, _ENDING))
 
 
 @cache

@@ -332,10 +332,10 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
     if keyword not in _STATUSES:
         first = lines[0][:80] if lines else ""
-        raise ProtocolError(f"it said {first!r}; expected ok, unsupported or error")
+        raise ProtocolError(f"it wrote {first!r}; expected ok, unsupported or error")
     pairs = parsed(lines[1:])
     for word in (word for word, _ in pairs if word in _STATUSES):
-        raise ProtocolError(f"it said {keyword} and {word} to one question; expected one of them")
+        raise ProtocolError(f"it wrote {keyword} and {word} to one question; expected one of them")
     for other in (rest for word, rest in pairs if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
     if keyword != "ok":

@@ -161,7 +161,7 @@ def test_what_it_did_is_named(program: IsolatedRuntime) -> None:
         return program.answer(question_called(f"bad-{name}")).message
 
     assert said("prose") == (
-        "the runtime broke the protocol: it said 'Hello, world'; expected ok, unsupported or error"
+        "the runtime broke the protocol: it wrote 'Hello, world'; expected ok, unsupported or error"
     )
     assert said("huge").endswith("announced 4000000000000000 bytes; expected 16")
     assert said("half_the_bytes_and_gone") == "the runtime ended its process (exit status 0)"
