@@ -56,7 +56,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
             given = {name: array[wrong] for name, array in outputs.items()}
             failing.append(FailingBlock(block.rows(wrong), given, criteria[block.dtype]))
         passed.append((block, np.array([r.decides and r.verdict == "passed" for r in found])))
-    held = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
+    arithmetic = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     report = Report(
         runtime="in memory",
         runtime_version="",
@@ -64,7 +64,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         origins={},
         grades=grades,
         results=results,
-        diagnosis=diagnose(failing, held, InMemory(passed)),
+        diagnosis=diagnose(failing, arithmetic, InMemory(passed)),
     )
     assert json.loads(report_json(report))  # infinite numbers are written as text
     return report

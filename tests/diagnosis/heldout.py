@@ -7,10 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import ALPHAS, BACKWARDS, BETAS, Function, H, Kernel, R, Z
-from .wrong import CELL, EACH, ONNX, SEQUENCE, wrong
+from .wrong import ONNX
 
 
-@wrong(CELL, r"hard sigmoid max\(0, min\(1, v/6|max\(0, min\(1, 0\.1666?7? v")
 class SigmoidOfKerasThree(Kernel):
     """The sigmoid is a hard sigmoid, v / 6 + 1/2 between 0 and 1."""
 
@@ -18,7 +17,6 @@ class SigmoidOfKerasThree(Kernel):
         return np.clip(v / 6 + v.dtype.type(0.5), 0, 1)
 
 
-@wrong(SEQUENCE, "tanh (computed as another function|approximated, off by up to 2e-02)")
 class TanhPadeUnbounded(Kernel):
     """Tanh is v (27 + v²) / (27 + 9 v²)."""
 
@@ -27,11 +25,6 @@ class TanhPadeUnbounded(Kernel):
         return v * (27 + squared) / (27 + 9 * squared)
 
 
-@wrong(
-    ONNX,
-    r"argument of sigmoid multiplied by 0\.693",
-    also=rf"{EACH} multiplied by 0\.693.*where activations has sigmoid",
-)
 class SigmoidWithExp2(Kernel):
     """The sigmoid takes 2 to the power of -v, where e belongs."""
 
@@ -39,7 +32,6 @@ class SigmoidWithExp2(Kernel):
         return 1 / (1 + np.exp2(-v))
 
 
-@wrong(CELL, r"zt \(\.\) rt \(\.\) Ht-1", place="linear_before_reset is (False|0)")
 class StateOverwrittenByReset(Kernel):
     """Without linear_before_reset, the blend keeps z r h instead of z h."""
 
@@ -50,7 +42,6 @@ class StateOverwrittenByReset(Kernel):
         return self.blend(z, new, h if p.reset_after else reset * h)
 
 
-@wrong(SEQUENCE, "update gate's pre-activation added to the reset gate's pre-activation")
 class AccumulatorsOfUpdateGateKept(Kernel):
     """The sum under r begins with the sum under z, products and biases."""
 
@@ -59,7 +50,6 @@ class AccumulatorsOfUpdateGateKept(Kernel):
         return self.activated(p.f, v, p)
 
 
-@wrong(ONNX, "rt multiplies the input's product", place="linear_before_reset is (True|1)")
 class ResetOverWholeCandidate(Kernel):
     """With linear_before_reset, r multiplies the candidate's whole sum, the input's part too."""
 
@@ -70,7 +60,6 @@ class ResetOverWholeCandidate(Kernel):
         return self.activated(p.g, reset * v, p)
 
 
-@wrong(CELL, r"Ht = \(1 \+ zt\) \(\.\) ht - zt \(\.\) Ht-1|update gate zt negated")
 class BlendWithOtherDifference(Kernel):
     """The blend is n + z (n - h), where n + z (h - n) belongs."""
 
@@ -78,7 +67,6 @@ class BlendWithOtherDifference(Kernel):
         return new + z * (new - h)
 
 
-@wrong(CELL, "clip.*bias|bias.*clip")
 class ClipBeforeBias(Kernel):
     """The clip bounds the sum before the biases are added, and nothing bounds it after."""
 
@@ -94,7 +82,6 @@ class ClipBeforeBias(Kernel):
         return super().activated(function, v, p._replace(clip=np.inf))
 
 
-@wrong(ONNX, "softsign computed as another function")
 class SoftsignWithSquareRoot(Kernel):
     """Softsign is v / sqrt(1 + v²)."""
 
@@ -104,7 +91,6 @@ class SoftsignWithSquareRoot(Kernel):
         return super().activation(name, v, alpha, beta)
 
 
-@wrong(SEQUENCE, "updated in place.*candidate of later units")
 class UnitsUpdatedInPlace(Kernel):
     """The candidate of a unit reads the new states of the units before it."""
 
@@ -118,7 +104,6 @@ class UnitsUpdatedInPlace(Kernel):
         return state
 
 
-@wrong(ONNX, "operands of products (rounded|cut) to TF32", also="as coarse as (tf32|float16-state)")
 class ProductsOfTenBits(Kernel):
     """The operands of every product are rounded to TensorFloat-32."""
 
@@ -131,7 +116,6 @@ class ProductsOfTenBits(Kernel):
         return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
-@wrong(SEQUENCE, "new state Ht rounded to multiples of 1/4096")
 class StateOfTwelveBits(Kernel):
     """After every step, the state is rounded to multiples of 1/4096."""
 
@@ -139,7 +123,6 @@ class StateOfTwelveBits(Kernel):
         return np.rint(super().blend(z, new, h) * 4096) / 4096
 
 
-@wrong(SEQUENCE, "rows of W and R taken in turns")
 class GatesInterleaved(Kernel):
     """The rows of W and R are taken for the three gates of one unit after another."""
 
@@ -152,7 +135,6 @@ class GatesInterleaved(Kernel):
         return matrices.reshape(hidden, gates, n).swapaxes(0, 1)
 
 
-@wrong(ONNX, "input bias of every gate added twice")
 class RecurrentBiasFromInputs(Kernel):
     """Wb stands where Rb belongs: the first half of B is read twice."""
 
@@ -161,7 +143,6 @@ class RecurrentBiasFromInputs(Kernel):
         return wb, np.array(wb)
 
 
-@wrong(SEQUENCE, "initial_hidden_state.*(sorted|row)")
 class InitialStateNotSorted(Kernel):
     """Rows begin with the initial states of other rows: those of the batch sorted by length."""
 
@@ -173,7 +154,6 @@ class InitialStateNotSorted(Kernel):
         return y[:, back], last[back]
 
 
-@wrong(ONNX, "by the position of the activation")
 class ParametersTakenByEveryFunction(Kernel):
     """A function without parameters uses up an activation_alpha and activation_beta too."""
 
@@ -196,12 +176,6 @@ class ParametersTakenByEveryFunction(Kernel):
         return list(zip(taken[::2], taken[1::2], strict=True))
 
 
-@wrong(
-    CELL,
-    "activation of the candidate ignored, tanh",
-    "reset gate's (part of B (left out|ignored)|bias ignored)",
-    also="(relu|sigmoid) computed as tanh",
-)
 class TanhCandidateResetWithoutBias(Kernel):
     """The candidate's function is always tanh; the reset gate has no bias."""
 
@@ -213,7 +187,6 @@ class TanhCandidateResetWithoutBias(Kernel):
         return self.activated(p.f, v, p)
 
 
-@wrong(ONNX, "gates of R alone read in the order r, z, h", "Rbh added outside")
 class RecurrentOrderBiasOutsideReset(Kernel):
     """R is read in the order r, z, h; with linear_before_reset, Rbh is added after the reset gate."""
 
@@ -226,12 +199,6 @@ class RecurrentOrderBiasOutsideReset(Kernel):
         return super().recurrent(h, reset, p)
 
 
-@wrong(
-    SEQUENCE,
-    r"argument of tanh multiplied by 0\.5\b",
-    "initial_hidden_state ignored in reverse",
-    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh|initial_hidden_state ignored",
-)
 class HalfTanhBackwardsFromZero(Kernel):
     """Tanh is 2 sigmoid(v) - 1; backwards, the initial state is 0."""
 
@@ -243,7 +210,6 @@ class HalfTanhBackwardsFromZero(Kernel):
         return np.zeros_like(h) if p.backwards else h
 
 
-@wrong(ONNX, "multiplied by rt again", "Y_h taken from the last step of the time axis")
 class ResetTwiceLastFromY(Kernel):
     """Without linear_before_reset, r is applied twice; Y_h is Y at the last time."""
 
@@ -256,11 +222,6 @@ class ResetTwiceLastFromY(Kernel):
         return y[-1]
 
 
-@wrong(
-    CELL,
-    "W and R rounded to 8 bits, with a scale for (the whole tensor|all gates)",
-    r"reset gate's part of \bR (left out|ignored|multiplied by 0(?!\.))",
-)
 class BytesResetWithoutState(Kernel):
     """W and R are rounded to 8 bits; the reset gate takes nothing of the state."""
 
@@ -276,12 +237,6 @@ class BytesResetWithoutState(Kernel):
         return super().reset_gate(x, np.zeros_like(h), p)
 
 
-@wrong(
-    SEQUENCE,
-    "update gate's part of B negated",
-    r"result of relu limited to (±|at most )1(?!\.)|relu computed as min",
-    also=r"argument of relu limited to (±|at most )1(?!\.)",
-)
 class UpdateBiasNegatedReluCapped(Kernel):
     """The bias of z has the other sign; relu gives at most 1."""
 
@@ -294,12 +249,6 @@ class UpdateBiasNegatedReluCapped(Kernel):
         return np.clip(v, 0, 1)
 
 
-@wrong(
-    ONNX,
-    "recurrent bias.*(both gates|z and r)|both gates.*recurrent bias",
-    "zt and 1 - zt exchanged",
-    "order of processing",
-)
 class GatesWithoutRecurrentBiasBlendSwappedBackwardsOrder(Kernel):
     """Z and r lack Rb; the blend is (1 - z) h + z new; backwards, Y is in the order of computing."""
 
@@ -317,11 +266,6 @@ class GatesWithoutRecurrentBiasBlendSwappedBackwardsOrder(Kernel):
         return y, last
 
 
-@wrong(
-    CELL,
-    "reset gate ignored",
-    place="(past the last whole group of 4|from 4 on|last (2|hidden unit))",
-)
 class LastUnitsWithoutReset(Kernel):
     """The reset gate is 1 (the units after the last whole four)."""
 
@@ -331,12 +275,6 @@ class LastUnitsWithoutReset(Kernel):
         return reset
 
 
-@wrong(
-    SEQUENCE,
-    "update gate.*row of the batch before",
-    place="in every second row",
-    also="of the first row of the batch, for all rows",
-)
 class UpdateGateOfRowBefore(Kernel):
     """In every second row of the batch the update gate is that of the row before."""
 
@@ -346,7 +284,6 @@ class UpdateGateOfRowBefore(Kernel):
         return z
 
 
-@wrong(ONNX, r"\bR (left out|ignored|multiplied by 0(?!\.))", place="in the first step")
 class FirstStepWithoutState(Kernel):
     """In the first step z, r and the candidate take the initial state for 0; the blend does not."""
 
@@ -363,7 +300,6 @@ class FirstStepWithoutState(Kernel):
         return super().recurrent(h if self.now else np.zeros_like(h), reset, p)
 
 
-@wrong(ONNX, "first direction's R used for both", place="used for both")
 class SecondDirectionWithFirstRecurrence(Kernel):
     """R is that of the first direction (the second direction of a bidirectional GRU)."""
 
@@ -373,7 +309,6 @@ class SecondDirectionWithFirstRecurrence(Kernel):
         return task._replace(directions=[p._replace(r=first.r) for p in task.directions])
 
 
-@wrong(CELL, r"new state Ht limited to ±1(?!\.)", place="±1")
 class StateSaturates(Kernel):
     """The state is bounded to -1 and 1 (states beyond -1 and 1)."""
 
@@ -381,11 +316,6 @@ class StateSaturates(Kernel):
         return np.clip(super().blend(z, new, h), -1, 1)
 
 
-@wrong(
-    SEQUENCE,
-    "^(W|R) cut off behind the last whole group of 16",
-    place=r"(input|hidden) size is (\d+ or more|\d+)",
-)
 class LastTileSkipped(Kernel):
     """Products over sizes above 16 sum whole tiles of 16 alone."""
 
@@ -395,7 +325,6 @@ class LastTileSkipped(Kernel):
         return super().product(v[:, :whole], matrix[:, :whole])
 
 
-@wrong(CELL, "earlier question|asked before|question before", place="where B is left out")
 class BiasOfQuestionBefore(Kernel):
     """Without B, the biases are those of the question before of the same sizes."""
 

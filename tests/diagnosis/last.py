@@ -7,10 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import H, Kernel, R, Z
-from .wrong import CELL, ONNX, SEQUENCE, wrong
 
 
-@wrong(CELL, r"zt \(\.\) rt \(\.\) Ht-1")
 class LastInPlaceProduct(Kernel):
     """Without linear_before_reset, the blend is (1 - z) new + z (r h)."""
 
@@ -20,7 +18,6 @@ class LastInPlaceProduct(Kernel):
         return self.blend(z, new, h if p.reset_after else reset * h)
 
 
-@wrong(CELL, "updated in place.*candidate of later units")
 class LastInPlaceUnits(Kernel):
     """The candidate's recurrent product of unit j reads the new states of the units before j."""
 
@@ -32,7 +29,6 @@ class LastInPlaceUnits(Kernel):
         return state
 
 
-@wrong(ONNX, "reset gate's pre-activation added to the candidate's pre-activation")
 class LastBufferNotCleared(Kernel):
     """The reset gate's pre-activation is added to the candidate's."""
 
@@ -42,7 +38,6 @@ class LastBufferNotCleared(Kernel):
         return self.activated(p.g, v, p)
 
 
-@wrong(ONNX, r"(update gate|both gates)'s? recurrent.*\brt\b")
 class LastOneProductForTwo(Kernel):
     """Without linear_before_reset, the update gate's recurrent product is taken of r h."""
 
@@ -52,7 +47,6 @@ class LastOneProductForTwo(Kernel):
         return self.blend(z, self.candidate(x, h, reset, p), h)
 
 
-@wrong(ONNX, "reset gate.*(step before|earlier step)")
 class LastResetOfTheStepBefore(Kernel):
     """The candidate takes the reset gate of the step before, and 0 in the first step."""
 
@@ -65,7 +59,6 @@ class LastResetOfTheStepBefore(Kernel):
         return super().candidate(x, h, before, p)
 
 
-@wrong(SEQUENCE, "two steps before|state before the last")
 class LastTwoStepsBack(Kernel):
     """Each step reads the state of two steps before; the first two read the initial state."""
 
@@ -78,7 +71,6 @@ class LastTwoStepsBack(Kernel):
         return self.states[-1]
 
 
-@wrong(ONNX, "initial_h.*sorted|sorted.*initial_h")
 class LastStateNotSorted(Kernel):
     """The i-th longest row starts from the initial_h of row i."""
 
@@ -89,11 +81,6 @@ class LastStateNotSorted(Kernel):
         return task._replace(h0=h0)
 
 
-@wrong(
-    CELL,
-    r"1 - zt computed as|zt \+ f\(-",
-    also=r"Ht = zt \(\.\) \(Ht-1 - ht\), where the gates' function is tanh",
-)
 class LastComplementByNegation(Kernel):
     """1 - z is computed as f of the negated pre-activation, which holds for sigmoid alone."""
 
@@ -103,7 +90,6 @@ class LastComplementByNegation(Kernel):
         return complement * self.candidate(x, h, self.reset_gate(x, h, p), p) + z * h
 
 
-@wrong(CELL, r"0\.992|127/128|off by -0\.0078")
 class LastSaturatedOne(Kernel):
     """The 1 of 1 - z is 127/128, the largest number of 8 bits: h' = (127/128 - z)∘h~ + z∘h."""
 
@@ -111,7 +97,6 @@ class LastSaturatedOne(Kernel):
         return (z.dtype.type(127 / 128) - z) * new + z * h
 
 
-@wrong(CELL, "clip.*(part|sum|apart)")
 class LastPartsClipped(Kernel):
     """Clip limits the input's part and the state's part of a pre-activation each by itself."""
 
@@ -127,7 +112,6 @@ class LastPartsClipped(Kernel):
         return super().activated(function, v, p._replace(clip=np.inf))
 
 
-@wrong(ONNX, r"\bR (multiplied|scaled) .*(largest|scale)")
 class LastScaleOfTheFirstGate(Kernel):
     """R_r and R_h, quantised, are scaled back with R_z's scale."""
 
@@ -136,7 +120,6 @@ class LastScaleOfTheFirstGate(Kernel):
         return p._replace(r=p.r / np.where(largest > 0, largest, 1) * largest[Z])
 
 
-@wrong(SEQUENCE, "zero point|row sums")
 class LastZeroPointOfTheFirstGate(Kernel):
     """The state is shifted by 1 for R's products, which is taken off with R_z's row sums for all gates."""
 
@@ -145,7 +128,6 @@ class LastZeroPointOfTheFirstGate(Kernel):
         return p._replace(rb=p.rb + (sums - sums[Z]))
 
 
-@wrong(SEQUENCE, "sigmoid (approximated, off by up to 2e-02|computed as another function)")
 class LastLineSegments(Kernel):
     """Sigmoid is approximated by seven line segments."""
 
@@ -156,7 +138,6 @@ class LastLineSegments(Kernel):
         return np.where(v < 0, 1 - half, half).astype(v.dtype)
 
 
-@wrong(SEQUENCE, r"new state Ht limited to ±1(?!\.)")
 class LastStateSaturates(Kernel):
     """The state after each step is limited to ±1."""
 
@@ -164,7 +145,6 @@ class LastStateSaturates(Kernel):
         return np.clip(super().blend(z, new, h), -1, 1)
 
 
-@wrong(ONNX, "wrap|computed as another function", place=r"(above|below) -?4(?!\.)")
 class LastAccumulatorWraps(Kernel):
     """Pre-activations wrap around at ±4, before clip."""
 
@@ -173,11 +153,6 @@ class LastAccumulatorWraps(Kernel):
         return super().activated(function, wrapped, p)
 
 
-@wrong(
-    CELL,
-    "both gates zt and rt (cut off|rounded down) to multiples of 1/256",
-    also="(update gate zt|reset gate rt) (cut off|rounded down) to multiples of 1/256",
-)
 class LastGatesOfEightBits(Kernel):
     """Z and r, after f, are rounded down to multiples of 1/256."""
 
@@ -188,7 +163,6 @@ class LastGatesOfEightBits(Kernel):
         return np.floor(super().reset_gate(x, h, p) * 256) / 256
 
 
-@wrong(CELL, "recurrent part of the candidate multiplied by rt again", "only the candidate clipped")
 class LastResetTwiceGatesUnclipped(Kernel):
     """Without linear_before_reset, r comes before and after the product; z and r are not clipped."""
 
@@ -204,9 +178,6 @@ class LastResetTwiceGatesUnclipped(Kernel):
         return super().reset_gate(x, h, p._replace(clip=np.inf))
 
 
-@wrong(
-    ONNX, "Rbh.*(twice|both|too|also|multiplied by 2)", "past a row's length holds its last state"
-)
 class LastBiasTwiceRowsGoOn(Kernel):
     """With linear_before_reset, Rbh counts twice; Y past a row's length holds its last state."""
 
@@ -220,11 +191,6 @@ class LastBiasTwiceRowsGoOn(Kernel):
         return np.where(ended[:, :, None], last, y), last
 
 
-@wrong(
-    SEQUENCE,
-    "tanh (computed as another function|approximated, off by up to 2e-02)",
-    "Ho taken from Y at the row's last valid time",
-)
 class LastFractionForTanhLastOfTime(Kernel):
     """Tanh is v (15 + v²)/(15 + 6 v²); Ho is Y at a row's last time, in reverse too."""
 
@@ -235,9 +201,6 @@ class LastFractionForTanhLastOfTime(Kernel):
         return y[np.maximum(task.lengths - 1, 0), np.arange(len(task.lengths))]
 
 
-@wrong(
-    CELL, "(update gate|zt).*(neighbour|exchanged|swapped)", r"\bB\b.*(multiple of 8|padded|group)"
-)
 class LastNeighbourBiasesPadded(Kernel):
     """Units 2k and 2k + 1 exchange z; the gates of B are read at multiples of 8 hidden units."""
 
@@ -256,7 +219,6 @@ class LastNeighbourBiasesPadded(Kernel):
         return super().biases(question, np.stack(read, axis=1), shape, dtype)
 
 
-@wrong(SEQUENCE, "gates of B alone read in the order r, z, h", "clip.*bias|bias.*clip")
 class LastBiasesSwappedAfterClip(Kernel):
     """The biases of z and r are swapped; clip limits the products, and biases come after."""
 
@@ -276,7 +238,6 @@ class LastBiasesSwappedAfterClip(Kernel):
         return super().activated(function, v, p._replace(clip=np.inf))
 
 
-@wrong(ONNX, "second direction started from the last state of the first", place="second direction")
 class LastStateOfTheOtherDirection(Kernel):
     """The second direction starts from the last state of the first."""
 
@@ -288,7 +249,6 @@ class LastStateOfTheOtherDirection(Kernel):
         return y, self.left
 
 
-@wrong(SEQUENCE, "every (chunk|third step) started from", place=r"step 3\b|every third")
 class LastChunksOfThree(Kernel):
     """Every chunk of three steps starts from the initial state."""
 
@@ -302,7 +262,6 @@ class LastChunksOfThree(Kernel):
         return super().step(x, self.first if begins else h, p)
 
 
-@wrong(CELL, "reset gate ignored", place="past the last whole group of 4|from 4 on|last 2 hidden")
 class LastRemainderWithoutReset(Kernel):
     """The reset gate is 1 in the units past the last whole group of four."""
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import ALPHAS, Function, H, Kernel, R, Z
-from .wrong import CELL, GONE, ONNX, SEQUENCE, wrong
 
 
-@wrong(CELL, "gates of W, R and B (are )?read in the order r, z, h")
 class ResetGateFirst(Kernel):
     """W, R and B are read with the gates in the order r, z, h."""
 
@@ -19,7 +17,6 @@ class ResetGateFirst(Kernel):
         return p._replace(w=p.w[order], r=p.r[order], wb=p.wb[order], rb=p.rb[order])
 
 
-@wrong(ONNX, "gates of R( alone)? (are )?read in the order h, r, z")
 class RecurrenceCandidateFirst(Kernel):
     """R alone is read with the gates in the order h, r, z."""
 
@@ -27,7 +24,6 @@ class RecurrenceCandidateFirst(Kernel):
         return p._replace(r=p.r[::-1])
 
 
-@wrong(SEQUENCE, "Rbh added outside")
 class RecurrentBiasOutside(Kernel):
     """With linear_before_reset, Rbh is added after the multiplication by the reset gate."""
 
@@ -37,7 +33,6 @@ class RecurrentBiasOutside(Kernel):
         return super().recurrent(h, reset, p)
 
 
-@wrong(ONNX, r"(?<!'s )(?<!of )(?<!z and )\bR transposed")
 class RecurrenceTransposed(Kernel):
     """R is used without being transposed: the state is multiplied by R instead of R^T."""
 
@@ -45,7 +40,6 @@ class RecurrenceTransposed(Kernel):
         return p._replace(r=p.r.swapaxes(1, 2))
 
 
-@wrong(ONNX, "B read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh")
 class InterleavedBiases(Kernel):
     """B is read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh."""
 
@@ -54,7 +48,6 @@ class InterleavedBiases(Kernel):
         return p._replace(wb=b[0::2], rb=b[1::2])
 
 
-@wrong(CELL, rf"update gate's (bias|part of B) {GONE}")
 class UpdateWithoutBias(Kernel):
     """The update gate adds no bias."""
 
@@ -62,7 +55,6 @@ class UpdateWithoutBias(Kernel):
         return super().update_gate(x, h, p._replace(wb=0 * p.wb, rb=0 * p.rb))
 
 
-@wrong(SEQUENCE, "first direction's W, R and B used for both")
 class SharedWeights(Kernel):
     """The second direction uses the first direction's W, R and B."""
 
@@ -75,7 +67,6 @@ class SharedWeights(Kernel):
         return task._replace(directions=directions)
 
 
-@wrong(SEQUENCE, r"last input feature left out|(?<!of )\bW without its last column")
 class LastInputLeftOut(Kernel):
     """The products with W stop one input short: the last feature of X is never read."""
 
@@ -85,12 +76,10 @@ class LastInputLeftOut(Kernel):
 
 DEFAULT_ALPHAS = {name.lower(): alpha for name, alpha in ALPHAS.items()}
 
-
 DEFAULT_ALPHAS |= {"affine": 1.0, "scaledtanh": 1.0}
 """By the name that a Function has; the two that ONNX has no defaults for are as in ONNX Runtime."""
 
 
-@wrong(ONNX, "reset gate applied before the product although")
 class ResetAlwaysBefore(Kernel):
     """Linear_before_reset is ignored: the reset gate always comes before the product."""
 
@@ -98,7 +87,6 @@ class ResetAlwaysBefore(Kernel):
         return super().recurrent(h, reset, p._replace(reset_after=False))
 
 
-@wrong(ONNX, "zt and 1 - zt exchanged", also="update gate's pre-activation negated.*sigmoid")
 class UpdateFlipped(Kernel):
     """The blend is z new + (1 - z) h: the update gate's two weights are exchanged."""
 
@@ -106,7 +94,6 @@ class UpdateFlipped(Kernel):
         return z * new + (1 - z) * h
 
 
-@wrong(CELL, "clipped after the activations")
 class ClippedAfterwards(Kernel):
     """Clip bounds what the activations give instead of what they take."""
 
@@ -114,7 +101,6 @@ class ClippedAfterwards(Kernel):
         return self.clipped(super().activated(function, v, p._replace(clip=np.inf)), p.clip)
 
 
-@wrong(SEQUENCE, "the state clipped instead of the pre-activations")
 class ClippedState(Kernel):
     """Clip bounds the new state instead of the pre-activations."""
 
@@ -122,7 +108,6 @@ class ClippedState(Kernel):
         return self.clipped(super().step(x, h, p._replace(clip=np.inf)), p.clip)
 
 
-@wrong(CELL, "activations ignored, sigmoid and tanh used")
 class SigmoidAndTanhAlways(Kernel):
     """Activations are not looked at: it is always sigmoid and tanh."""
 
@@ -130,7 +115,6 @@ class SigmoidAndTanhAlways(Kernel):
         return [(Function("sigmoid"), Function("tanh")) for _ in super().functions(question)]
 
 
-@wrong(SEQUENCE, "activation of the gates used for the candidate")
 class OneFunctionForAll(Kernel):
     """The candidate uses the activation of the gates."""
 
@@ -138,7 +122,6 @@ class OneFunctionForAll(Kernel):
         return [(f, f) for f, _ in super().functions(question)]
 
 
-@wrong(ONNX, "softplus computed as relu")
 class SoftplusAsRelu(Kernel):
     """Softplus is computed as max(0, v)."""
 
@@ -146,11 +129,6 @@ class SoftplusAsRelu(Kernel):
         return self.relu(v)
 
 
-@wrong(
-    ONNX,
-    "activation_alpha taken by the position",
-    also="activation_alpha ignored, defaults used, .*where",
-)
 class AlphaByPosition(Kernel):
     """Activation_alpha is indexed by the activation's place, not among those that take one."""
 
@@ -166,7 +144,6 @@ class AlphaByPosition(Kernel):
         return list(zip(found[::2], found[1::2], strict=True))
 
 
-@wrong(SEQUENCE, "every row one step too short")
 class OneStepShort(Kernel):
     """Every row ends one step before its length."""
 
@@ -174,7 +151,6 @@ class OneStepShort(Kernel):
         return super().lengths(question, time, batch) - 1
 
 
-@wrong(ONNX, "reverse started at the end of the time axis")
 class BackwardsFromPadding(Kernel):
     """The backward pass starts at the end of the time axis, in the padding of shorter rows."""
 
@@ -185,7 +161,6 @@ class BackwardsFromPadding(Kernel):
         return y[::-1], last
 
 
-@wrong(SEQUENCE, "Y of reverse left in the order of processing")
 class BackwardsLeftReversed(Kernel):
     """Y of the backward pass is written in the order in which it was computed."""
 
@@ -197,7 +172,6 @@ class BackwardsLeftReversed(Kernel):
         return y, last
 
 
-@wrong(ONNX, "Y_h taken from the last step of the time axis")
 class LastOfTimeAxis(Kernel):
     """Y_h is Y at the last index of the time axis, for all lengths and directions."""
 
@@ -205,7 +179,6 @@ class LastOfTimeAxis(Kernel):
         return y[-1]
 
 
-@wrong(ONNX, "initial_h of the two directions exchanged")
 class FirstStatesExchanged(Kernel):
     """The forward pass starts from the backward pass's initial state, and vice versa."""
 
@@ -213,7 +186,6 @@ class FirstStatesExchanged(Kernel):
         return np.array(task.h0[len(task.h0) - 1 - p.number])
 
 
-@wrong(SEQUENCE, r"X reshaped from \(batch, time\) to \(time, batch\)")
 class InputReshaped(Kernel):
     """X is reshaped from [batch, time] to [time, batch] instead of transposed."""
 
@@ -223,12 +195,10 @@ class InputReshaped(Kernel):
         return task._replace(x=memory.reshape(task.x.shape))
 
 
-@wrong(SEQUENCE, "gates of W, R and B (are )?read in the order r, z, h", "zt and 1 - zt exchanged")
 class ResetFirstAndUpdateFlipped(ResetGateFirst, UpdateFlipped):
     """W, R and B are read in the order r, z, h; the blend is z new + (1 - z) h."""
 
 
-@wrong(ONNX, r"(?<!'s )(?<!of )(?<!z and )\bR transposed", "Rbh added outside")
 class TransposedAndBiasOutside(RecurrenceTransposed, RecurrentBiasOutside):
     """R is not transposed; with linear_before_reset, Rbh is added after the reset gate."""
 
@@ -238,7 +208,6 @@ class FromZero(Kernel):
         return np.zeros_like(super().start(task, p))
 
 
-@wrong(CELL, "two activations exchanged", rf"initial_hidden_state {GONE}")
 class FunctionsExchangedFromZero(FromZero):
     """The two activations are exchanged; the initial state is taken as zeros."""
 
@@ -246,7 +215,6 @@ class FunctionsExchangedFromZero(FromZero):
         return [(g, f) for f, g in super().functions(question)]
 
 
-@wrong(SEQUENCE, "reverse computed as forward", "clip ignored")
 class ForwardUnclipped(Kernel):
     """The backward pass is computed forwards; clip is not looked at."""
 
@@ -254,12 +222,6 @@ class ForwardUnclipped(Kernel):
         return p._replace(backwards=False, clip=np.inf)
 
 
-@wrong(
-    CELL,
-    r"biases of z and r added twice|both gates' part of B multiplied by 2(?!\.)",
-    "tanh computed as softsign",
-    also=r"(update|reset) gate's part of B multiplied by 2(?!\.)",
-)
 class BiasTwiceAndSoftsign(Kernel):
     """Gates z and r add their bias twice; tanh is computed as v/(1 + |v|)."""
 
@@ -275,7 +237,6 @@ class ResetFlipped(Kernel):
         return 1 - super().reset_gate(x, h, p)
 
 
-@wrong(ONNX, "sequence_lens ignored", "1 - rt used for rt")
 class WholeRowsAndResetFlipped(ResetFlipped):
     """Sequence_lens is ignored: every row is as long as the time axis; the reset gate is 1 - r."""
 
@@ -283,11 +244,6 @@ class WholeRowsAndResetFlipped(ResetFlipped):
         return np.full_like(super().lengths(question, time, batch), time)
 
 
-@wrong(
-    SEQUENCE,
-    r"Y reshaped from \(batch, time, direction\) to \(batch, direction, time\)",
-    "Wbh ignored",
-)
 class OutputReshapedWithoutInputBias(Kernel):
     """Y is reshaped instead of transposed; with linear_before_reset, Wbh is left out."""
 
@@ -302,11 +258,6 @@ class OutputReshapedWithoutInputBias(Kernel):
         return outputs | {"Y": memory.reshape(outputs["Y"].shape)}
 
 
-@wrong(
-    CELL,
-    "gates of R( alone)? (are )?read in the order r, h, z",
-    r"last hidden unit left out of the recurrent products|(?<!of )\bR without its last column",
-)
 class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
     """R is read in the order r, h, z, and without its last column."""
 
@@ -316,12 +267,6 @@ class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
         return p._replace(r=r)
 
 
-@wrong(
-    ONNX,
-    "activation_alpha ignored, defaults used",
-    "two directions exchanged in Y_h",
-    also="parameters of (elu|leaky-relu|thresholded-relu) ignored, its defaults used",
-)
 class DefaultAlphasAndLastExchanged(Kernel):
     """Activation_alpha is ignored; the two directions are exchanged in Y_h."""
 
@@ -336,12 +281,6 @@ class DefaultAlphasAndLastExchanged(Kernel):
         return super().pack(question, y, last[::-1])
 
 
-@wrong(
-    CELL,
-    "only the gates z and r clipped, not the candidate",
-    "linear_before_reset taken the other way round",
-    also="reset gate applied (before|after) the product although linear_before_reset",
-)
 class GatesClippedAndResetOtherwise(Kernel):
     """The candidate is not clipped; linear_before_reset is taken the other way round."""
 
@@ -350,7 +289,6 @@ class GatesClippedAndResetOtherwise(Kernel):
         return super().candidate(x, h, reset, other)
 
 
-@wrong(SEQUENCE, "one step too long", "reset gate ignored")
 class OneStepLongWithoutReset(Kernel):
     """Rows shorter than the time axis take one step more; the reset gate is 1."""
 
@@ -361,11 +299,6 @@ class OneStepLongWithoutReset(Kernel):
         return np.ones_like(super().reset_gate(x, h, p))
 
 
-@wrong(
-    ONNX,
-    r"sigmoid computed as the hard sigmoid max\(0, min\(1, v/6 \+ 1/2\)\)",
-    "first direction's W, R and B used for both",
-)
 class HardSigmoidAndSharedWeights(SharedWeights):
     """Sigmoid is v/6 + 1/2 within [0, 1]; both directions use the first one's W, R and B."""
 
@@ -373,12 +306,6 @@ class HardSigmoidAndSharedWeights(SharedWeights):
         return np.clip(v / 6 + np.float32(0.5), 0, 1)
 
 
-@wrong(
-    ONNX,
-    rf"initial_h {GONE}.*reverse",
-    "candidate's (part of )?R transposed",
-    "softsign computed as tanh",
-)
 class ThreeOfStartCandidateSoftsign(Kernel):
     """The backward pass starts from zeros; the candidate's R is transposed; Softsign is tanh."""
 
@@ -394,9 +321,6 @@ class ThreeOfStartCandidateSoftsign(Kernel):
         return super().activation(other, v, alpha, beta)
 
 
-@wrong(
-    SEQUENCE, "(?<!and )Rbh ignored", "clipped from above only", r"two directions exchanged in Y\b"
-)
 class ThreeOfBiasClipDirections(Kernel):
     """With linear_before_reset, Rbh is left out; clip bounds from above; Y's directions are exchanged."""
 
@@ -411,12 +335,6 @@ class ThreeOfBiasClipDirections(Kernel):
         return super().pack(question, y[:, ::-1], last)
 
 
-@wrong(
-    CELL,
-    "gates of W( alone)? (are )?read in the order h, r, z",
-    "R of z and r transposed|both gates' part of R transposed",
-    "1 - rt used for rt",
-)
 class ThreeOfInputRecurrenceReset(ResetFlipped):
     """W is read in the order h, r, z; R of z and r is transposed; the reset gate is 1 - r."""
 
@@ -427,12 +345,6 @@ class ThreeOfInputRecurrenceReset(ResetFlipped):
         return super().pre_activation(x, h, p._replace(r=p.r.swapaxes(1, 2)), gate)
 
 
-@wrong(
-    SEQUENCE,
-    "reset gate applied before the product although",
-    "longest row's length used for every row",
-    r"\brelu computed as the identity",
-)
 class ThreeOfResetLengthsRelu(ResetAlwaysBefore):
     """Linear_before_reset is ignored; all rows are as long as the longest; relu is the identity."""
 
@@ -448,12 +360,6 @@ LARGE = 4
 """Minimum rows of a batch that other code computes."""
 
 
-@wrong(
-    SEQUENCE,
-    "1 - rt used for rt",
-    place="in reverse|second direction|direction is (not forward|reverse|bidirectional)",
-    also="reset gate's pre-activation negated.*reverse",
-)
 class BackwardsResetFlipped(Kernel):
     """1 - r is used for the reset gate (backward passes)."""
 
@@ -462,9 +368,6 @@ class BackwardsResetFlipped(Kernel):
         return np.asarray(1 - reset) if p.backwards else reset
 
 
-@wrong(
-    CELL, "zt and 1 - zt exchanged", place=r"(?<!no )clip is (asked for|given|set|not inf|0\.5|1)"
-)
 class ClippedUpdateFlipped(Kernel):
     """Where clip is given, the blend is z new + (1 - z) h."""
 
@@ -475,11 +378,6 @@ class ClippedUpdateFlipped(Kernel):
         return self.blend(1 - z, self.candidate(x, h, reset, p), h)
 
 
-@wrong(
-    ONNX,
-    r"(?<!'s )(?<!of )(?<!z and )\bR transposed",
-    place="batch size is (4 or more|more than 3)",
-)
 class LargeBatchTransposed(Kernel):
     """The state is multiplied by R instead of R^T (batches of 4 and more)."""
 
@@ -488,12 +386,6 @@ class LargeBatchTransposed(Kernel):
         return super().step(x, h, p._replace(r=turned))
 
 
-@wrong(
-    CELL,
-    rf"(?<!of )\bB {GONE}",
-    place="in the last row of the batch",
-    also=rf"(bias|part of B) {GONE}.*in the last row of the batch",
-)
 class LastRowWithoutBias(Kernel):
     """B is not added (the last row of the batch)."""
 
@@ -502,7 +394,6 @@ class LastRowWithoutBias(Kernel):
         return np.concatenate([super().step(x, h, p)[:-1], super().step(x, h, bare)[-1:]])
 
 
-@wrong(SEQUENCE, "reset gate ignored", place="from step 1 on|all (steps )?but the first")
 class LaterStepsWithoutReset(Kernel):
     """The reset gate is 1 in all steps but the first of each direction."""
 
@@ -518,11 +409,6 @@ class LaterStepsWithoutReset(Kernel):
         return reset
 
 
-@wrong(
-    ONNX,
-    "gates of R( alone)? (are )?read in the order r, h, z",
-    place="(?<!no )linear_before_reset is (set|true|1|not 0|not false|asked for)",
-)
 class ResetAfterInOtherOrder(Kernel):
     """With linear_before_reset, R alone is read in the order r, h, z."""
 

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from diagnosis import heldout, last, listed, unlisted  # noqa: E402
-from diagnosis.wrong import WRONG, WrongGru  # noqa: E402
+from diagnosis.wrong import WrongGru, read_table  # noqa: E402
 
 from grucible import Report, verify  # noqa: E402
 
@@ -37,6 +37,7 @@ GROUPS = {
     last: "by a third, judged last",
 }
 """The modules of wrong GRUs."""
+WRONG = read_table(*GROUPS)
 
 Mark = Literal["right", "in part", "silent", "wrong"]
 MARKS: tuple[Mark, ...] = ("right", "in part", "silent", "wrong")

@@ -20,7 +20,7 @@ from diagnosis.blocks import (
 from diagnosis.kernel import Array, Kernel, right
 from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
-from grucible import Question, Unsupported, verify
+from grucible import Question, verify
 from grucible.cases.operators import OPERATORS
 from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
@@ -421,41 +421,6 @@ def test_a_runtime_that_writes_into_what_it_is_given_changes_nothing(
 
     report = verify(runtime=run, select=("openvino.*/float32/*",), diagnosis=False)
     assert report.counts == counts
-
-
-def dynamic_openvino(question: Question) -> Mapping[str, Array]:
-    """OpenVINO with a dynamic batch, which ignores sequence_lengths."""
-    ov = pytest.importorskip("openvino")
-    from openvino import opset5
-    from openvino.op import Constant, Parameter
-
-    a = question.attributes
-    usual = {"hidden_size", "direction", "activations", "linear_before_reset"}
-    if set(question.given) - usual or a["activations"] != ["sigmoid", "tanh"]:
-        raise Unsupported("this shows where all is default")
-    fed = [question.inputs[n] for n in ("X", "initial_hidden_state", "sequence_lengths")]
-    shapes = [ov.PartialShape([-1, *array.shape[1:]]) for array in fed]
-    parameters = [Parameter(ov.Type(one.dtype), at) for one, at in zip(fed, shapes, strict=True)]
-    node = opset5.gru_sequence(
-        *parameters,
-        *(Constant(question.inputs[name]) for name in ("W", "R", "B")),
-        hidden_size=a["hidden_size"],
-        direction=a["direction"],
-        linear_before_reset=bool(a["linear_before_reset"]),
-    )
-    model = ov.Model(node.outputs(), parameters, "dynamic")
-    properties = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
-    y, ho = ov.Core().compile_model(model, "CPU", properties)(fed).values()
-    return {"Y": np.array(y), "Ho": np.array(ho)}
-
-
-def test_openvino_with_a_dynamic_batch_ignores_sequence_lengths() -> None:
-    pytest.importorskip("openvino")
-    report = verify(runtime=dynamic_openvino, select=("*GRUSequence-5/core*/float32/*",))
-    assert report.counts["failed"] > 0
-    assert report.counts["error"] == 0, [r.message for r in report.results if r.verdict == "error"]
-    [finding] = report.diagnosis.findings
-    assert ("lengths-ignored",) in (finding.names, *finding.alternatives)
 
 
 def test_onnx_reference_ignores_activations_clip_and_sequence_lens() -> None:

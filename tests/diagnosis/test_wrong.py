@@ -10,8 +10,8 @@ from itertools import islice
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Kernel, right
-from diagnosis.run import GROUPS, Findings, Mark, Sentence, kept, mark, table
-from diagnosis.wrong import CELL, ONNX, SEQUENCE, WRONG, WrongGru
+from diagnosis.run import GROUPS, WRONG, Findings, Mark, Sentence, kept, mark, table
+from diagnosis.wrong import CELL, ONNX, SEQUENCE, WrongGru
 
 from grucible import Case, load_vectors, verify
 from grucible.cases.operators import OPERATORS

@@ -7,14 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import H, Kernel, R, Z
-from .wrong import CELL, EACH, EARLIER, GONE, ONNX, SEQUENCE, wrong
 
 
-@wrong(
-    SEQUENCE,
-    r"argument of sigmoid multiplied by 0\.693",
-    also=rf"{EACH} multiplied by 0\.693.*where activations has sigmoid",
-)
 class Exp2InSigmoid(Kernel):
     """Sigmoid is 1/(1 + 2^-v): exp2 is called without multiplying by log2(e)."""
 
@@ -22,7 +16,6 @@ class Exp2InSigmoid(Kernel):
         return 1 / (1 + np.exp2(-v))
 
 
-@wrong(SEQUENCE, r"tanh computed as 1\.7159 tanh\(2v/3\)")
 class LecunTanh(Kernel):
     """Tanh is LeCun's scaled one, 1.7159 tanh(2v/3)."""
 
@@ -30,11 +23,6 @@ class LecunTanh(Kernel):
         return np.float32(1.7159) * np.tanh(v * np.float32(2 / 3))
 
 
-@wrong(
-    CELL,
-    r"argument of tanh multiplied by 0\.5\b",
-    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh",
-)
 class TanhFromSigmoid(Kernel):
     """Tanh is 2 sigmoid(v) - 1 instead of 2 sigmoid(2v) - 1, so it is tanh(v/2)."""
 
@@ -42,11 +30,6 @@ class TanhFromSigmoid(Kernel):
         return 2 * self.sigmoid(v) - 1
 
 
-@wrong(
-    ONNX,
-    r"sigmoid .*(v/4|0\.25 v|slope (1/4|0\.25)|tangent)|\bsigmoid computed as the hard sigmoid max\(0, min\(1, v/5",
-    also=r"argument of hard-sigmoid multiplied by 1\.25\b|pre-activations of both gates multiplied by 1\.25.*where activations has Sigmoid",
-)
 class LinearSigmoid(Kernel):
     """Sigmoid is its tangent at 0, v/4 + 1/2, within [0, 1]."""
 
@@ -54,11 +37,6 @@ class LinearSigmoid(Kernel):
         return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
 
 
-@wrong(
-    ONNX,
-    r"argument of sigmoid (limited|held) to (±3(?!\.)|\[-3, 3\])",
-    also=r"argument of sigmoid limited to at (most 3|least -3)(?!\.)|result of sigmoid limited to at (most 0\.95\d*|least 0\.04[78]\d*)$|pre-activations of both gates limited to ±3(?!\.)",
-)
 class SigmoidCappedAtThree(Kernel):
     """The argument of sigmoid is limited to ±3."""
 
@@ -66,11 +44,6 @@ class SigmoidCappedAtThree(Kernel):
         return super().sigmoid(np.clip(v, -3, 3))
 
 
-@wrong(
-    SEQUENCE,
-    r"(sigmoid|gates?|zt|rt)\b.*(left out|\b0\b|\b1\b|zero|one|limited|infinite).*(below|above|beyond|where).*\b(2|1\.99\d*)\b",
-    also=r"result of sigmoid set to zero where its size is below 0\.1[12]",
-)
 class SigmoidCutBeyondTwo(Kernel):
     """Sigmoid is taken as exactly 0 below -2 and exactly 1 above 2."""
 
@@ -78,7 +51,6 @@ class SigmoidCutBeyondTwo(Kernel):
         return np.where(v < -2, 0, np.where(v > 2, 1, super().sigmoid(v)))
 
 
-@wrong(CELL, r"\brelu computed as leaky relu with slope 0\.01")
 class LeakingRelu(Kernel):
     """Relu lets 0.01 v through where v is negative."""
 
@@ -86,9 +58,6 @@ class LeakingRelu(Kernel):
         return np.where(v > 0, v, np.float32(0.01) * v)
 
 
-@wrong(
-    SEQUENCE, r"\brelu computed as relu6|(argument|result) of relu limited to (±|at most )6(?!\.)"
-)
 class ReluSix(Kernel):
     """Relu is capped at 6."""
 
@@ -96,7 +65,6 @@ class ReluSix(Kernel):
         return np.clip(v, 0, 6)
 
 
-@wrong(ONNX, r"softsign.*(another function|v²|v\^2|v v\b|v \* v|square)")
 class SoftsignOfSquare(Kernel):
     """Softsign divides by 1 + v² instead of 1 + |v|."""
 
@@ -104,10 +72,6 @@ class SoftsignOfSquare(Kernel):
         return v / (1 + v * v) if name == "softsign" else super().activation(name, v, alpha, beta)
 
 
-@wrong(
-    ONNX,
-    "thresholded-?relu.*(v - a|alpha.*(subtracted|taken off)|less alpha|minus alpha)|result of thresholded-relu off by -|thresholded relu computed as v - alpha",
-)
 class ShiftedThreshold(Kernel):
     """ThresholdedRelu gives v - alpha above the threshold instead of v."""
 
@@ -117,7 +81,6 @@ class ShiftedThreshold(Kernel):
         return super().activation(name, v, alpha, beta)
 
 
-@wrong(ONNX, r"result of softplus off by -0\.693")
 class SoftplusThroughZero(Kernel):
     """Softplus has log 2 taken off, so that it is 0 at 0."""
 
@@ -125,7 +88,6 @@ class SoftplusThroughZero(Kernel):
         return super().softplus(v) - np.float32(np.log(2))
 
 
-@wrong(ONNX, r"\belu\b.*(e\^v - 1|bracket|off by -0\.)")
 class EluWithoutBrackets(Kernel):
     """Elu is alpha e^v - 1 for negative v instead of alpha (e^v - 1)."""
 
@@ -133,7 +95,6 @@ class EluWithoutBrackets(Kernel):
         return np.where(v >= 0, v, alpha * np.exp(np.minimum(v, 0)) - 1)
 
 
-@wrong(CELL, r"update gate's pre-activation off by 1(?!\.)")
 class ForgetBias(Kernel):
     """1 is added to the pre-activation of the update gate, as an LSTM's forget bias."""
 
@@ -142,7 +103,6 @@ class ForgetBias(Kernel):
         return v + 1 if gate == Z else v
 
 
-@wrong(SEQUENCE, r"both gates' part of R (and .*)?multiplied by 0\.9\b")
 class KeepFactor(Kernel):
     """The state is multiplied by 0.9, training's dropout factor, in both gates' products."""
 
@@ -150,10 +110,6 @@ class KeepFactor(Kernel):
         return super().pre_activation(x, np.float32(0.9) * h, p, gate)
 
 
-@wrong(
-    ONNX,
-    r"(candidate's part of R.*|what the reset gate multiplies) (divided by the square root of the hidden size|multiplied by 0\.408)",
-)
 class ScaledScores(Kernel):
     """The candidate's recurrent term is divided by the square root of hidden_size."""
 
@@ -161,11 +117,6 @@ class ScaledScores(Kernel):
         return super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1]))
 
 
-@wrong(
-    SEQUENCE,
-    "reset gate's pre-activation negated",
-    also="1 - rt used for rt.*where activations has sigmoid|rt negated.*tanh",
-)
 class NegatedReset(Kernel):
     """The reset gate is f of the negated pre-activation."""
 
@@ -173,10 +124,6 @@ class NegatedReset(Kernel):
         return self.activated(p.f, -self.pre_activation(x, h, p, R), p)
 
 
-@wrong(
-    ONNX,
-    "(?<!activation of the )reset gate[^;]* applied twice|reset gate (also |too )?applied before the product (too|as well|once more|and)",
-)
 class SquaredReset(Kernel):
     """The reset gate is applied to the state twice, before the product and once more."""
 
@@ -184,11 +131,6 @@ class SquaredReset(Kernel):
         return super().recurrent(reset * h, reset, p)
 
 
-@wrong(
-    SEQUENCE,
-    "rt multiplies the input's product of the candidate too",
-    also="rt multiplies the input's product and the bias .*where B is left out",
-)
 class ResetOnInput(Kernel):
     """With linear_before_reset, the reset gate multiplies the candidate's product with X too."""
 
@@ -199,7 +141,6 @@ class ResetOnInput(Kernel):
         return self.activated(p.g, reset * sums + p.wb[2], p)
 
 
-@wrong(ONNX, r"Ht = \(1 \+ zt\) \(\.\) ht \+ zt \(\.\) Ht-1")
 class BlendSign(Kernel):
     """The blend is new + z (h + new) instead of new + z (h - new)."""
 
@@ -207,7 +148,6 @@ class BlendSign(Kernel):
         return new + z * (h + new)
 
 
-@wrong(SEQUENCE, r"Ht = \(1 - zt\) \(\.\) ht \+ Ht-1")
 class OldStateWhole(Kernel):
     """The old state is added whole in the blend, not multiplied by z."""
 
@@ -215,10 +155,6 @@ class OldStateWhole(Kernel):
         return (1 - z) * new + h
 
 
-@wrong(
-    ONNX,
-    r"Ht = \(1 - zt\) \(\.\) ht \+ zt \(\.\) rt \(\.\) Ht-1|Ht-1 in the blend .*multiplied by rt",
-)
 class ResetStateBlended(Kernel):
     """R * h is written over the state, so the blend takes z r h, without linear_before_reset."""
 
@@ -228,7 +164,6 @@ class ResetStateBlended(Kernel):
         return self.blend(z, new, h if p.reset_after else reset * h)
 
 
-@wrong(CELL, "clipped from below only")
 class ClipFromBelow(Kernel):
     """Clip bounds pre-activations from below only."""
 
@@ -236,7 +171,6 @@ class ClipFromBelow(Kernel):
         return np.maximum(v, -v.dtype.type(clip))
 
 
-@wrong(SEQUENCE, r"clip multiplied by 0\.5\b")
 class ClipAsWidth(Kernel):
     """Clip is taken as the width of the interval: pre-activations are limited to ±clip/2."""
 
@@ -244,11 +178,6 @@ class ClipAsWidth(Kernel):
         return super().clipped(v, clip / 2)
 
 
-@wrong(
-    SEQUENCE,
-    "clip (ignored|left out)|clip .*integer",
-    place=r"clip is 0\.5|clip .*(below|less than) 1",
-)
 class ClipAsInteger(Kernel):
     """Clip is stored as an integer and 0 means none, so that a clip of 0.5 is off."""
 
@@ -257,9 +186,6 @@ class ClipAsInteger(Kernel):
         return super().clipped(v, whole) if whole else v
 
 
-@wrong(
-    SEQUENCE, r"Ht = \(1 - zt\) \(\.\) \(\(1 - zt\) \(\.\) ht \+ zt \(\.\) Ht-1\) \+ zt \(\.\) Ht-1"
-)
 class BlendTwice(Kernel):
     """The blend is done twice, so that the candidate has the weight (1 - z)²."""
 
@@ -267,11 +193,6 @@ class BlendTwice(Kernel):
         return super().blend(z, super().blend(z, new, h), h)
 
 
-@wrong(
-    SEQUENCE,
-    "gates of R taken hidden_size · input_size elements apart",
-    also="candidate's part of R used for the reset gate",
-)
 class GateStrideOfW(Kernel):
     """The gates of R are hidden * input elements apart as in W, instead of hidden * hidden."""
 
@@ -283,7 +204,6 @@ class GateStrideOfW(Kernel):
         return p._replace(r=np.stack(gates))
 
 
-@wrong(SEQUENCE, "in place, unit after unit: later units read the new state of earlier")
 class StateInPlace(Kernel):
     """The state is updated in place, so later units see the new state of earlier ones."""
 
@@ -294,11 +214,6 @@ class StateInPlace(Kernel):
         return state
 
 
-@wrong(
-    ONNX,
-    "X of the time before taken",
-    also="X of the step after taken.*(reverse|second direction)|X of the step before taken.*(forward|first direction)",
-)
 class InputOneStepLate(Kernel):
     """Each time is computed with the input of the time before, the first one with its own."""
 
@@ -307,7 +222,6 @@ class InputOneStepLate(Kernel):
         return super().direction(task._replace(x=late), p)
 
 
-@wrong(SEQUENCE, "second direction started from the last state of the first")
 class BackwardsFromForwards(Kernel):
     """The second direction starts from the first one's last state."""
 
@@ -319,7 +233,6 @@ class BackwardsFromForwards(Kernel):
         return super().last(task, y, h)
 
 
-@wrong(ONNX, "first direction's R used for both")
 class SharedRecurrence(Kernel):
     """The second direction uses the first one's R, with its own W and B."""
 
@@ -329,11 +242,6 @@ class SharedRecurrence(Kernel):
         return task._replace(directions=[p._replace(r=first.r) for p in task.directions])
 
 
-@wrong(
-    ONNX,
-    r"rows sorted by length, and not put back in Y\b",
-    also="rows sorted by length for packing.*where no Y_h is asked for",
-)
 class SortedRows(Kernel):
     """Rows are sorted by length, the longest first, and Y is left in that order."""
 
@@ -342,12 +250,6 @@ class SortedRows(Kernel):
         return y[:, np.argsort(-task.lengths, kind="stable")], last
 
 
-@wrong(
-    SEQUENCE,
-    r"(reverse|backward).*start.*\b(one|behind|after|at its length)\b|reverse.*one (time|step) (too )?late",
-    place="reverse|backward",
-    also="X of the time after taken.*reverse",
-)
 class BackwardsFromLength(Kernel):
     """The backward pass starts one time too late, at index length, and never reaches time 0."""
 
@@ -356,12 +258,6 @@ class BackwardsFromLength(Kernel):
         return np.minimum(at + 1, lengths.max() - 1) if p.backwards else at
 
 
-@wrong(
-    CELL,
-    r"bias.*(runs on|not (reset|put back)|further on|next gate|gate behind).*|\bB .*(runs on|further on)",
-    place="in the rows of the batch from 1 on",
-    also="reset gate's part of B used for the update gate.*row 1 of|candidate's part of B used for the reset gate.*row 1 of|candidate's part of B used for the update gate.*row 2 of|update gate's part of B used for the reset gate.*row 2 of",
-)
 class BiasRunsOn(Kernel):
     """The pointer to the bias of z and r is not reset for each row of the batch."""
 
@@ -372,7 +268,6 @@ class BiasRunsOn(Kernel):
         return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + flat[at % flat.size]
 
 
-@wrong(ONNX, "hidden units of zt and rt taken in turns")
 class InterleavedGates(Kernel):
     """Z and r come from one product side by side, and are read as if they were interleaved."""
 
@@ -387,11 +282,6 @@ class InterleavedGates(Kernel):
         return self.gates(x, h, p)[:, 1::2]
 
 
-@wrong(
-    SEQUENCE,
-    "(recurrent (term|product)|what the reset gate multiplies|candidate's (part|recurrent|product)).*(initial_hidden_state|of the first step|initial state|before the loop)",
-    place="from step 1 on",
-)
 class HoistedRecurrence(Kernel):
     """The candidate's recurrent term is that of the initial state at every step."""
 
@@ -403,10 +293,6 @@ class HoistedRecurrence(Kernel):
         return super().recurrent(self.first, reset, p)
 
 
-@wrong(
-    CELL,
-    r"\[h, x\]|\[Ht-1, Xt\]|(state|Ht-1) (and|before|for) (the )?(input|X)|(X|input)s? and (the )?(state|Ht-1)",
-)
 class StateBeforeInput(Kernel):
     """State and input are concatenated as [h, x] for a product with [W | R] (gates z and r)."""
 
@@ -415,11 +301,6 @@ class StateBeforeInput(Kernel):
         return self.product(np.concatenate([h, x], axis=1), weights) + p.wb[gate] + p.rb[gate]
 
 
-@wrong(
-    ONNX,
-    "input bias of both gates added twice, the recurrent one not at all",
-    also="input bias of the (update|reset) gate added twice",
-)
 class InputBiasTwice(Kernel):
     """Gates z and r add Wb twice and never add Rb."""
 
@@ -427,7 +308,6 @@ class InputBiasTwice(Kernel):
         return super().pre_activation(x, h, p._replace(rb=p.wb), gate)
 
 
-@wrong(CELL, r"zt \(\.\) Ht-1 written over Ht-1 before")
 class ResetFromKept(Kernel):
     """Z h overwrites the state before reset gate and candidate are computed from it."""
 
@@ -438,7 +318,6 @@ class ResetFromKept(Kernel):
         return (1 - z) * self.candidate(x, kept, reset, p) + kept
 
 
-@wrong(ONNX, "reset gate('s pre-activation| rt) of the first row of the batch, for all rows")
 class RowsShareReset(Kernel):
     """The reset gate of row 0 is broadcast to all rows (all rows but the first)."""
 
@@ -446,7 +325,6 @@ class RowsShareReset(Kernel):
         return np.broadcast_to(super().reset_gate(x, h, p)[:1], h.shape)
 
 
-@wrong(SEQUENCE, "what the reset gate multiplies of the next row of the batch")
 class StateOfNextRow(Kernel):
     """The candidate's recurrent term takes the state of the next row of the batch."""
 
@@ -454,7 +332,6 @@ class StateOfNextRow(Kernel):
         return super().recurrent(np.roll(h, -1, axis=0), reset, p)
 
 
-@wrong(ONNX, "reset gate's input bias used for the candidate")
 class CandidateBiasOfReset(Kernel):
     """The candidate adds the reset gate's Wb instead of its own."""
 
@@ -462,12 +339,6 @@ class CandidateBiasOfReset(Kernel):
         return super().candidate(x, h, reset, p._replace(wb=p.wb[[Z, R, R]]))
 
 
-@wrong(
-    SEQUENCE,
-    r"argument of tanh multiplied by 0\.5\b",
-    "Y past a row's length holds its last state",
-    also=rf"{EACH} multiplied by 0\.5\b.*where activations has tanh",
-)
 class HalfTanhAndRunningY(TanhFromSigmoid):
     """Tanh is tanh(v/2); Y past a row's length holds the row's last state."""
 
@@ -477,7 +348,6 @@ class HalfTanhAndRunningY(TanhFromSigmoid):
         return np.where(ended[:, :, None], last, y), last
 
 
-@wrong(ONNX, r"update gate's pre-activation off by 1(?!\.)", "(?<!and )Rbh ignored")
 class ForgetBiasAndBareCandidate(ForgetBias):
     """1 is added to the update gate's pre-activation; with linear_before_reset, Rbh is left out."""
 
@@ -486,17 +356,10 @@ class ForgetBiasAndBareCandidate(ForgetBias):
         return super().candidate(x, h, reset, p._replace(rb=inner))
 
 
-@wrong(SEQUENCE, r"\brelu computed as leaky relu with slope 0\.01", r"clip multiplied by 0\.5\b")
 class LeakingReluAndClipAsWidth(LeakingRelu, ClipAsWidth):
     """Relu lets 0.01 v through where v is negative; pre-activations are limited to ±clip/2."""
 
 
-@wrong(
-    ONNX,
-    "first direction's initial_h used for both",
-    r"argument of sigmoid multiplied by 1\.702\b",
-    also=rf"{EACH} multiplied by 1\.702\b.*where activations has sigmoid",
-)
 class FirstStateAndGeluSigmoid(Kernel):
     """Both directions start from the first initial state; sigmoid is taken of 1.702 v."""
 
@@ -507,7 +370,6 @@ class FirstStateAndGeluSigmoid(Kernel):
         return super().sigmoid(np.float32(1.702) * v)
 
 
-@wrong(CELL, r"update gate's part of B multiplied by 2(?!\.)", "tanh computed as the hard tanh")
 class UpdateBiasTwiceAndHardTanh(Kernel):
     """The update gate's bias is added twice; tanh is v within [-1, 1]."""
 
@@ -518,11 +380,6 @@ class UpdateBiasTwiceAndHardTanh(Kernel):
         return np.clip(v, -1, 1)
 
 
-@wrong(
-    SEQUENCE,
-    r"\brelu.*(\|v\||absolute)|argument of relu (multiplied by -1|negated) where it is negative",
-    "Ho taken from Y at the time where the longest row ends",
-)
 class AbsoluteReluAndLastTime(Kernel):
     """Relu gives |v|; Ho is Y at the time of the longest row's end."""
 
@@ -533,13 +390,6 @@ class AbsoluteReluAndLastTime(Kernel):
         return y[task.lengths.max() - 1]
 
 
-@wrong(
-    SEQUENCE,
-    "one step too short.*(length [34]|more than (2|two)|longer)",
-    rf"reset gate's part of R {GONE}",
-    r"argument of tanh multiplied by 1\.125\b",
-    also=rf"{EACH} multiplied by 1\.125\b.*where activations has tanh",
-)
 class ShortPassBareResetScaledTanh(Kernel):
     """Rows of length 3 or more end early; the reset gate lacks its R; tanh is taken of 1.125 v."""
 
@@ -554,13 +404,6 @@ class ShortPassBareResetScaledTanh(Kernel):
         return super().tanh(v * np.float32(1.125))
 
 
-@wrong(
-    ONNX,
-    "Y_h (left )?zeros?.*(short|length)",
-    r"result of softplus multiplied by 1\.44",
-    "update gate's part of R transposed",
-    also="Y_h taken from the last step of the time axis",
-)
 class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
     """Y_h of short rows is 0; Softplus is to base 2; the update gate's R is transposed."""
 
@@ -574,12 +417,6 @@ class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
         return super().update_gate(x, h, p._replace(r=p.r.swapaxes(1, 2)))
 
 
-@wrong(
-    ONNX,
-    r"argument of sigmoid multiplied by 2(?!\.)",
-    r"Ht-1 added to the candidate's pre-activation, multiplied by 0\.5\b",
-    also=rf"{EACH} multiplied by 2(?!\.).*where activations has sigmoid",
-)
 class SteepSigmoidAndStateInCandidate(Kernel):
     """Sigmoid is sigmoid(2v); half the old state is added to the candidate's pre-activation."""
 
@@ -590,9 +427,6 @@ class SteepSigmoidAndStateInCandidate(Kernel):
         return super().recurrent(h, reset, p) + np.float32(0.5) * h
 
 
-@wrong(
-    SEQUENCE, "update gate's part of B used for the reset gate", r"new state Ht limited to ±0\.5\b"
-)
 class UpdateBiasInResetAndCappedState(Kernel):
     """The reset gate adds the update gate's bias; the new state is limited to ±0.5."""
 
@@ -603,11 +437,6 @@ class UpdateBiasInResetAndCappedState(Kernel):
         return np.clip(super().blend(z, new, h), -0.5, 0.5)
 
 
-@wrong(
-    ONNX,
-    r"sigmoid computed as the hard sigmoid max\(0, min\(1, v/5 \+ 1/2\)\)",
-    rf"initial_h {GONE}.*(second direction|bidirectional|direction is not reverse)|second direction.*zero",
-)
 class KerasSigmoidAndSecondFromZero(Kernel):
     """Sigmoid is 0.2 v + 0.5 within [0, 1]; the second direction starts from zeros."""
 
@@ -618,11 +447,6 @@ class KerasSigmoidAndSecondFromZero(Kernel):
         return super().start(task, p) * (p.number == 0)
 
 
-@wrong(
-    CELL,
-    "update gate('s pre-activation| zt) of the first row of the batch, for all rows",
-    "only the gates z and r clipped, not the candidate",
-)
 class SharedUpdateAndUnclippedCandidate(Kernel):
     """The update gate of row 0 is used for all rows; the candidate is not clipped."""
 
@@ -633,9 +457,6 @@ class SharedUpdateAndUnclippedCandidate(Kernel):
         return super().candidate(x, h, reset, p._replace(clip=np.inf))
 
 
-@wrong(
-    ONNX, "candidate's part of R used for the reset gate", r"update gate zt multiplied by 0\.5\b"
-)
 class CandidateWeightsInResetAndHalfUpdate(Kernel):
     """The reset gate takes the candidate's R; the update gate is halved in the blend."""
 
@@ -650,11 +471,6 @@ WIDTH = 4
 """The lanes of a vector."""
 
 
-@wrong(
-    SEQUENCE,
-    r"state left as it was before the step|update gate zt limited to at least 1(?!\.)",
-    place="past the last whole group of 4|hidden units from 4 on",
-)
 class TailKeepsOldState(Kernel):
     """The last hidden_size mod 4 units keep their old state."""
 
@@ -663,12 +479,6 @@ class TailKeepsOldState(Kernel):
         return np.concatenate([super().blend(z, new, h)[:, :whole], h[:, whole:]], axis=1)
 
 
-@wrong(
-    ONNX,
-    rf"both gates' part of B {GONE}|biases of z and r {GONE}",
-    place="past the last whole group of 4",
-    also=rf"(update|reset) gate's (bias|part of B) {GONE}.*past the last whole group of 4",
-)
 class TailWithoutBias(Kernel):
     """Gates z and r of the last hidden_size mod 4 units are computed without bias."""
 
@@ -679,7 +489,6 @@ class TailWithoutBias(Kernel):
         )
 
 
-@wrong(SEQUENCE, rf"\bR {GONE}|recurrent products? {GONE}", place="in the first step")
 class FirstStepWithoutRecurrence(Kernel):
     """The first step of each direction leaves out all recurrent products."""
 
@@ -696,11 +505,6 @@ class FirstStepWithoutRecurrence(Kernel):
         return self.blend(z, self.candidate(x, zeros, reset, p), h)
 
 
-@wrong(
-    CELL,
-    "reset gate('s pre-activation| rt) of the row of the batch before used",
-    place="odd|last row|row 2 of",
-)
 class OddRowWithResetBefore(Kernel):
     """The last row of an odd batch uses the reset gate of the row before it."""
 
@@ -711,12 +515,6 @@ class OddRowWithResetBefore(Kernel):
         return reset
 
 
-@wrong(
-    ONNX,
-    "candidate ht taken through tanh once more",
-    place="reverse|second direction",
-    also="activation of the candidate applied twice.*(reverse|second direction)",
-)
 class BackwardsWithTanhTwice(Kernel):
     """Tanh is applied once more to the candidate, after g, in backward passes."""
 
@@ -725,12 +523,6 @@ class BackwardsWithTanhTwice(Kernel):
         return np.tanh(new) if p.backwards else new
 
 
-@wrong(
-    CELL,
-    "both gates' part of W (without its last column|cut off behind the last whole group of 2)",
-    place="group of 2|odd|last column",
-    also="(update|reset) gate's part of W (without its last column|cut off behind the last whole group of 2)|both gates' part of W of no more than the first 4 input features used.*input size is 5",
-)
 class LastInputDropped(Kernel):
     """Gates z and r leave out the last of an odd number of inputs."""
 
@@ -739,7 +531,6 @@ class LastInputDropped(Kernel):
         return super().pre_activation(x[:, :even], h, p._replace(w=p.w[:, :, :even]), gate)
 
 
-@wrong(ONNX, "candidate's part of R without its last column", place="last (column|(hidden )?unit)")
 class LastStateUnitUnread(Kernel):
     """The candidate's recurrent product does not read the last unit of the state."""
 
@@ -749,11 +540,6 @@ class LastStateUnitUnread(Kernel):
         return super().recurrent(read, reset, p)
 
 
-@wrong(
-    SEQUENCE,
-    "candidate ht rounded to float16",
-    place="hidden units from 4 on|past the last whole group of 4",
-)
 class UnitsBeyondFourThroughFloat16(Kernel):
     """The candidate of the units beyond the first four is rounded to float16."""
 
@@ -763,11 +549,6 @@ class UnitsBeyondFourThroughFloat16(Kernel):
         return new
 
 
-@wrong(
-    SEQUENCE,
-    r"^(?!.*in the blend).*(X|Ht-1|states?|inputs?|operands)\b.*(zero|left out|skipped).*(below|less than|small)",
-    place=r"(below|less than) 0?\.12[45]?|small",
-)
 class SmallValuesSkipped(Kernel):
     """Products take inputs and states below 0.125 in magnitude as 0."""
 
@@ -775,11 +556,6 @@ class SmallValuesSkipped(Kernel):
         return super().product(np.where(np.abs(v) < np.float32(0.125), 0, v), matrix)
 
 
-@wrong(
-    ONNX,
-    "initial_h of the first row of the batch used for every row",
-    place="batch size is [678] or more|batch size is more than [567]",
-)
 class LargeBatchOneState(Kernel):
     """With 8 rows or more, all rows start from row 0's initial state."""
 
@@ -788,11 +564,6 @@ class LargeBatchOneState(Kernel):
         return np.repeat(h[:1], len(h), axis=0) if len(h) >= 8 else h
 
 
-@wrong(
-    ONNX,
-    r"sigmoid.*(another function.*too small where its argument is near -|e\^v/\(1 \+ e\^-v\)|branch|negative|below (0|-0))",
-    place="negative|below (0|-0)",
-)
 class WrongBranchOfSigmoid(Kernel):
     """Sigmoid of a negative v is e^v/(1 + e^-v) instead of e^v/(1 + e^v)."""
 
@@ -800,11 +571,6 @@ class WrongBranchOfSigmoid(Kernel):
         return np.where(v >= 0, super().sigmoid(v), np.exp(v) / (1 + np.exp(-v)))
 
 
-@wrong(
-    SEQUENCE,
-    rf"initial_hidden_state {GONE}(?! in reverse)",
-    place="every row is as long as the time axis",
-)
 class FullLengthsFromZero(Kernel):
     """Where all rows have the full length, the initial state is taken as zeros."""
 
@@ -813,11 +579,6 @@ class FullLengthsFromZero(Kernel):
         return np.zeros_like(h) if (task.lengths == len(task.x)).all() else h
 
 
-@wrong(
-    CELL,
-    "clip ignored|clipped from above only|not clipped",
-    place=r"where .*(above|below|largest)|in rows?\b",
-)
 class ClipByLargest(Kernel):
     """A row is clipped only if one of its pre-activations is above clip."""
 
@@ -826,11 +587,6 @@ class ClipByLargest(Kernel):
         return np.where(over, super().clipped(v, clip), v)
 
 
-@wrong(
-    SEQUENCE,
-    r"reset gate ignored|reset gate rt limited to at least 1(?!\.)",
-    place=r"rows of length 1\b|rows shorter than 2",
-)
 class SingleStepsWithoutReset(Kernel):
     """The reset gate is 1 in rows of length 1."""
 
@@ -842,7 +598,6 @@ class SingleStepsWithoutReset(Kernel):
         return np.where(self.single, h.dtype.type(1), super().reset_gate(x, h, p))
 
 
-@wrong(SEQUENCE, rf"{EARLIER}", place=r"\bY\b|past a row's length|padding")
 class StaleY(Kernel):
     """Y's buffer is kept between calls, so padding holds values of an earlier call."""
 
@@ -857,7 +612,6 @@ class StaleY(Kernel):
         return buffer.copy(), last
 
 
-@wrong(ONNX, rf"{EARLIER}|state (was )?kept")
 class CarriedState(Kernel):
     """The last state is where the next call of the same shape starts."""
 
@@ -875,7 +629,6 @@ class CarriedState(Kernel):
         return super().last(task, y, h)
 
 
-@wrong(CELL, rf"{EARLIER}|(R|weights) .*(kept|cached)")
 class CachedWeights(Kernel):
     """R is packed at the first call of a shape and never again."""
 
@@ -890,11 +643,6 @@ class CachedWeights(Kernel):
         return task._replace(directions=[p._replace(r=r.astype(p.r.dtype)) for p, r in both])
 
 
-@wrong(
-    SEQUENCE,
-    "gates of W, R and B (are )?read in the order r, z, h",
-    place="reverse|second direction",
-)
 class BackwardGatesExchanged(Kernel):
     """The backward pass reads W, R and B in the order r, z, h."""
 
@@ -902,11 +650,6 @@ class BackwardGatesExchanged(Kernel):
         return super().pre_activation(x, h, p, (R, Z, H)[gate] if p.backwards else gate)
 
 
-@wrong(
-    SEQUENCE,
-    r"\bstate\b.*\bfloat16|as coarse as float16-state",
-    also="(Ht-1 .*|what the reset gate multiplies) rounded to (float16|TF32)",
-)
 class Float16State(Kernel):
     """The state, the initial one too, is rounded to float16 where a step reads it."""
 
@@ -914,7 +657,6 @@ class Float16State(Kernel):
         return super().step(x, h.astype(np.float16).astype(h.dtype), p)
 
 
-@wrong(ONNX, "(products|float32 computed) .*tf32", also=r"\b[XWR] cut off to TF32")
 class Tf32Products(Kernel):
     """The factors of all products are cut to 10 bits of fraction (TF32)."""
 
@@ -926,7 +668,6 @@ class Tf32Products(Kernel):
         return bits.view(np.float32).astype(v.dtype)
 
 
-@wrong(SEQUENCE, "candidate's part of R .*(8[ -]bit|multiples|quanti)")
 class Int8Recurrence(Kernel):
     """The candidate's R is quantised to 8 bits with one scale."""
 
@@ -935,11 +676,6 @@ class Int8Recurrence(Kernel):
         return super().recurrent(h, reset, p._replace(r=np.rint(p.r / scale) * scale))
 
 
-@wrong(
-    ONNX,
-    r"(argument of sigmoid|pre-activations of both gates) rounded to multiples of 1/16\b",
-    also=r"sigmoid approximated, off by up to (1e-02|3e-04)|(argument of sigmoid|pre-activations of both gates) limited to ±8(?!\.)|pre-activations? .*rounded to multiples of 1/16\b.*where (activations has Sigmoid|the gates' function is sigmoid)",
-)
 class SigmoidTable(Kernel):
     """Sigmoid is read from a table with a step of 1/16, the nearest entry."""
 
@@ -948,7 +684,6 @@ class SigmoidTable(Kernel):
         return super().sigmoid(nearest / 16 - 8)
 
 
-@wrong(CELL, "tanh approximated, off by up to 2e-02")
 class PadeTanh(Kernel):
     """Tanh is v (27 + v²)/(27 + 9 v²) on [-3, 3], ±1 beyond."""
 
@@ -957,10 +692,6 @@ class PadeTanh(Kernel):
         return v * (27 + v * v) / (27 + 9 * v * v)
 
 
-@wrong(
-    SEQUENCE,
-    "sigmoid approximated, off by up to [12]e-02|sigmoid computed as another function|sigmoid.*exponential",
-)
 class FastExp(Kernel):
     """Sigmoid uses Schraudolph's exponential, which is wrong by up to some 3 percent."""
 
@@ -971,7 +702,6 @@ class FastExp(Kernel):
         return 1 / (1 + bits.astype(np.int32).view(np.float32))
 
 
-@wrong(ONNX, "tanh.*(overflow|NaN|not a number)")
 class OverflowingTanh(Kernel):
     """Tanh is (e^v - e^-v)/(e^v + e^-v), which is NaN where e^|v| overflows."""
 
@@ -980,11 +710,6 @@ class OverflowingTanh(Kernel):
         return (up - down) / (up + down)
 
 
-@wrong(
-    ONNX,
-    r"(?<!of )\bW rounded to float16",
-    also="(update gate|reset gate|candidate|both gates)('s?)? part of W rounded to float16",
-)
 class Float16W(Kernel):
     """W is converted to float16 when it is loaded; X, R and B are not."""
 
@@ -993,7 +718,6 @@ class Float16W(Kernel):
         return array.astype(np.float16).astype(array.dtype) if name == "W" else array
 
 
-@wrong(SEQUENCE, r"update gate zt rounded to multiples of 1/255\b")
 class FixedPointUpdate(Kernel):
     """The update gate is rounded to a multiple of 1/255."""
 

@@ -1,15 +1,17 @@
 """The table of wrong GRUs: kernels with known mistakes, and what a right diagnosis names of each.
 
-To add one, subclass `Kernel` in a module beside this one, change a method, say in the docstring what is wrong,
-and register it: `@wrong(CELL, "clip ignored")`. Its name is the class's, in small letters with hyphens.
+To add one, subclass `Kernel` in a module beside this one, change a method, and say in the docstring what is
+wrong. Enter it into expected.yaml by the class's name in small letters with hyphens.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from .kernel import Kernel
 
@@ -21,8 +23,6 @@ EACH = "(every pre-activation|candidate's pre-activation|pre-activations of both
 """The argument of a function, by its other names."""
 EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before|not cleared|stale"
 """What a runtime remembers of earlier questions."""
-
-K = TypeVar("K", bound=type[Kernel])
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,36 @@ class WrongGru:
     mistakes: str
     kernel: type[Kernel]
     named: tuple[str, ...]
-    place: str
-    also: str
+    place: str = ""
+    also: str = ""
 
 
-WRONG: dict[str, WrongGru] = {}
-"""All wrong GRUs by name, once their modules are imported."""
+def read_table(*modules: Any) -> dict[str, WrongGru]:
+    """Read expected.yaml, with the kernels of these modules; each documented one must be in it."""
+    kernels = {
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower(): found
+        for module in modules
+        for name, found in vars(module).items()
+        if isinstance(found, type) and found.__module__ == module.__name__ and found.__doc__
+    }
+    rows = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
+    assert set(rows) == set(kernels), set(rows) ^ set(kernels)
+    return {
+        name: WrongGru(
+            name,
+            kernels[name].__module__.rpartition(".")[2],
+            row["operator"],
+            kernels[name].__doc__,
+            kernels[name],
+            tuple(map(_expand, row["named"])),
+            _expand(row.get("place", "")),
+            _expand(row.get("also", "")),
+        )
+        for name, row in rows.items()
+    }
 
 
-def wrong(operator: str, *named: str, place: str = "", also: str = "") -> Callable[[K], K]:
-    """Add a kernel to the table; its group is the name of its module."""
-
-    def add(kernel: K) -> K:
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kernel.__name__).lower()
-        assert name not in WRONG, f"two wrong GRUs are called {name}"
-        group, mistakes = kernel.__module__.rpartition(".")[2], kernel.__doc__ or ""
-        WRONG[name] = WrongGru(name, group, operator, mistakes, kernel, named, place, also)
-        return kernel
-
-    return add
+def _expand(pattern: str) -> str:
+    for word, expression in (("<gone>", GONE), ("<each>", EACH), ("<earlier>", EARLIER)):
+        pattern = pattern.replace(word, expression)
+    return pattern
