@@ -20,7 +20,7 @@ from grucible.cases.selection import matches
 from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.expecting import apply_expectation, load_expectations
 from grucible.check.judging.case_result import CaseResult
-from grucible.check.judging.expectations import Expectation, Expectations, find_globs, says
+from grucible.check.judging.expectations import Expectation, Expectations, find_globs
 from grucible.check.reports.terminal import headline, report_lines
 
 from .conftest import HERE, Command
@@ -265,12 +265,6 @@ def test_an_expectation_that_nothing_meets_is_refused(
 ) -> None:
     with pytest.raises(GrucibleError, match=re.escape(told)):
         Expectation(**{"cases": "*", "reason": "known", **given_fields})
-
-
-def test_a_text_of_an_expectation_is_one_and_not_its_letters() -> None:
-    one = Expectation("*", "known", message="no such kernel", observed=["float32"])  # type: ignore[arg-type]
-    assert (one.message, one.observed) == (("no such kernel",), ("float32",))
-    assert not says("an error occurred", one.message)
 
 
 def test_too_many_globs_are_refused_and_the_first_expectation_counts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -162,15 +161,6 @@ def test_what_fails_otherwise_now_is_named_before_the_others(
     assert check(command, asked, "--expect", file)[0] == 0
 
 
-def test_an_entry_of_which_nothing_is_so_is_replaced(tmp_path: Path, command: Command) -> None:
-    file = tmp_path / "e.yaml"
-    file.write_text('- cases: "*clip0.5*"\n  diagnosis: lbr-ignored\n  reason: mine\n')
-    told = check(command, runtime(tmp_path), "--write-expect", file)[1]
-    assert "1 new, 0 kept, 1 taken out" in told
-    [one] = load_expectations(file)
-    assert one.diagnosis == ("clip-ignored",)
-
-
 def test_no_glob_is_wider_than_the_selection(tmp_path: Path, command: Command) -> None:
     """So that an entry of what is repaired is stale where the same cases are selected."""
     file = tmp_path / "e.yaml"
@@ -181,23 +171,6 @@ def test_no_glob_is_wider_than_the_selection(tmp_path: Path, command: Command) -
     status, told = check(command, repaired, "--expect", file, "--quiet", *FLOAT32)
     assert status == 1
     assert ", 2 passed unexpectedly, 1 expectation is stale" in told
-
-
-def test_invalid_questions_are_named_no_wider_than_the_selection(
-    tmp_path: Path, command: Command
-) -> None:
-    file, takes = tmp_path / "e.yaml", tmp_path / "takes.py"
-    takes.write_text(
-        "import numpy as np\n"
-        "def run(question):\n"
-        "    return {n: np.zeros(t.shape, t.dtype) for n, t in question.outputs.items()}\n"
-    )
-    select = ("--select", "openvino.GRUCell-3/*/float32/*", "--strict")
-    assert check(command, f"{takes}:run", "--write-expect", file, *select)[0] == 0
-    invalid = [one.cases for one in load_expectations(file) if "/invalid/" in one.cases]
-    assert invalid
-    assert all("/float32/" in glob for glob in invalid)
-    assert check(command, f"{takes}:run", "--expect", file, *select)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -214,19 +187,6 @@ def test_nothing_fails_any_more(text: str, left: str, tmp_path: Path, command: C
     assert check(command, asked, "--write-expect", file)[0] == 0
     assert file.read_text() == left
     assert check(command, asked, "--expect", file)[0] == 0
-
-
-@pytest.mark.parametrize("text", ["[]\n", "# mine\n\n[]   # none\n", "---\n[]\n"])
-def test_entries_take_the_place_of_an_empty_list(
-    text: str, tmp_path: Path, command: Command
-) -> None:
-    file, asked = tmp_path / "e.yaml", runtime(tmp_path)
-    file.write_bytes(text.encode())
-    assert check(command, asked, "--write-expect", file)[0] == 0
-    assert set(re.findall("# .*", text)) <= set(re.findall("# .*", file.read_text()))
-    [one] = load_expectations(file)
-    assert one.diagnosis == ("clip-ignored",)
-    assert "0 new, 1 kept" in check(command, asked, "--write-expect", file)[1]
 
 
 def test_a_list_that_cannot_be_written_does_not_lose_the_report(

@@ -118,9 +118,3 @@ def test_it_says_what_verify_says(some_vectors: Path) -> None:
         assert [getattr(one.result, name) for name in told] == [
             getattr(result, name) for name in told
         ]
-
-
-def test_a_case_without_tolerances(case: Case) -> None:
-    bare = replace(case, stored={(): Answer(case.answer.outputs)})
-    with pytest.raises(GrucibleError, match="tolerance/float32: is missing"):
-        judge(bare, case.answer.outputs)

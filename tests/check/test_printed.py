@@ -1,8 +1,10 @@
-"""What files and runtimes say reaches a terminal as text; pipes and streams that are gone break nothing."""
+"""Texts of files and runtimes, as a terminal, a shell and a page get them: none is obeyed."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +12,15 @@ from pathlib import Path
 import h5py
 import pytest
 
-from grucible.cases.console import escape
+from grucible.cases.console import escape, format_command
 from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
-from .made import IMPORT_ANSWER, make_block, write_outputs, write_vectors
+from .made import IMPORT_ANSWER, make_block, write_vectors
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+PLAIN = "openvino.GRUCell-3/plain/float32/lbr"
+MADE = "openvino.GRUCell-3/made/float32"
 CLEARS = "\x1b[2J\x1b[1;1H\x1b[32mconforms: 9 of 9\x1b[0m\r\x9b2J\u202e\u2028\x07"
 
 
@@ -61,19 +65,6 @@ def test_a_runtime_that_speaks_to_the_terminal(vectors: Path, command: Command) 
     assert r"\x1b[2J" in ended.err
 
 
-def test_an_outputs_file_that_does(vectors: Path, command: Command) -> None:
-    outputs = vectors.parent / "outputs.h5"
-    write_outputs(outputs, vectors)
-    with h5py.File(outputs, "a") as file:
-        file.attrs["runtime"], file.attrs["runtime_version"] = CLEARS, CLEARS
-        [block] = list(file["float32"].values())
-        block["status"] = [b"error", b"unsupported"]
-        block["message"] = [CLEARS.encode()] * 2
-    ended = command("check", vectors, "--outputs", outputs)
-    assert ended.status in (1, 2)
-    assert harmless(ended.out + ended.err)
-
-
 def test_a_vector_file_that_does(vectors: Path, command: Command) -> None:
     """An id of it is refused, and a name of its own is written out."""
     with h5py.File(vectors, "a") as file:
@@ -86,13 +77,6 @@ def test_a_vector_file_that_does(vectors: Path, command: Command) -> None:
     ended = command("check", odd, "--runtime", NUMPY)
     assert harmless(ended.said_in_one_line())
     assert "is not printable text" in ended.err
-
-
-def test_expectations_that_do(vectors: Path, command: Command) -> None:
-    told = vectors.parent / "expect.yaml"
-    told.write_text('- {cases: "*", reason: "\\e[2J \\u202e conforms"}\n')
-    ended = command("check", vectors, "--runtime", f"{HERE / 'takers.py'}:run", "--expect", told)
-    assert harmless(ended.out + ended.err)
 
 
 def grucible(arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -119,21 +103,6 @@ def test_a_closed_pipe_does_not_change_the_status(
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
-def test_a_terminal_of_another_encoding(encoding: str, vectors: Path) -> None:
-    wrong = f"check {vectors} --runtime {HERE / 'takers.py'}:run"
-    ended = grucible(wrong, PYTHONIOENCODING=encoding)
-    assert ended.returncode == 1
-    assert ended.stdout.startswith("does not conform")
-    assert "Traceback" not in ended.stderr
-
-
-def test_a_standard_output_that_is_full_is_named(vectors: Path) -> None:
-    ended = grucible(f"check {vectors} --runtime {HERE / 'numpy_gru.py'}:run >/dev/full")
-    assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith("grucible: standard output: No space left")
-
-
 def test_vectors_are_not_overwritten(vectors: Path, command: Command) -> None:
     before = vectors.read_bytes()
     select = ["--select", "openvino.GRUCell-3/core/float32/lbr-*"]
@@ -146,3 +115,70 @@ def test_vectors_are_not_overwritten(vectors: Path, command: Command) -> None:
         assert ended.status == 2
         assert "name another place" in ended.err.splitlines()[-1]
     assert vectors.read_bytes() == before
+
+
+def other_runtime(folder: Path, said: str = "") -> str:
+    """A runtime of the user's that is wrong, or says something."""
+    file = folder / "wrong.py"
+    what = f"raise ValueError({said!r})" if said else "return {k: a + 1 for k, a in gru(q).items()}"
+    file.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
+        f"from numpy_gru import run as gru\ndef run(q): {what}\n"
+    )
+    return f"{file}:run"
+
+
+def test_a_command_line_for_a_shell() -> None:
+    assert format_command("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
+    line = format_command("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
+    assert line == "grucible trace 'v 1.h5' a --runtime 'exec: ./my gru'"
+    dashed = format_command("show", ["v.h5", "--script=exec: x"], ["--full"])
+    assert dashed == "grucible show --full -- v.h5 '--script=exec: x'"
+
+
+def words(text: str, command: str) -> list[str]:
+    """What a shell makes of the command of grucible's in a text, from there to the end of its line."""
+    _, begin, rest = text.partition(f"grucible {command}")
+    return shlex.split((begin + rest).partition("\n")[0])
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("name", ["$(touch PWNED)", "`touch PWNED`; 'x", "a b"])
+def test_a_command_that_shows_a_case_holds_its_id_as_one_word(
+    name: str, tmp_path: Path, command: Command
+) -> None:
+    vectors, summary = tmp_path / "my $(vectors).h5", tmp_path / "summary.md"
+    write_vectors(vectors, make_block([name]))
+    ended = command(
+        "check", vectors, "--runtime", other_runtime(tmp_path), "--report", f"github={summary}"
+    )
+    assert words(ended.out, "show") == ["grucible", "show", str(vectors), f"{MADE}/{name}"]
+    [line] = [one for one in summary.read_text().splitlines() if one.startswith("Start with ")]
+    [code] = re.findall(r"^Start with (`+)( ?)(.*?)\2\1$", line)
+    assert words(code[2], "show") == ["grucible", "show", str(vectors), f"{MADE}/{name}"]
+    assert max(map(len, re.findall("`+", code[2])), default=0) < len(code[0])
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("name", ["my_gru:class", "./my_gru.py:None", "my_gru:a b"])
+def test_there_is_no_script_of_what_no_function_can_be_called(name: str, command: Command) -> None:
+    said = command("show", PLAIN, "--script", name).said_in_one_line()
+    assert f"{name.rpartition(':')[2]!r} is not the name of a function" in said
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_a_runtime_says_becomes_no_link_and_calls_nobody(
+    tmp_path: Path, command: Command
+) -> None:
+    vectors, summary = tmp_path / "v.h5", tmp_path / "summary.md"
+    write_vectors(vectors, make_block(["a"]))
+    linked = ["https://x.example/?a=1|2", "www.x.example", "me@x.example", "@octocat", "(see-#12)",
+              "HTTPS://y.example/<b>", "gh-7"]  # fmt: skip
+    runtime = other_runtime(tmp_path, said=f"`{'` *'.join(linked)} plain * text")
+    assert command("check", vectors, "--runtime", runtime, "--report", f"github={summary}").status
+    told = summary.read_text().partition("<details>")[2]
+    outside = re.sub(r"(?<!\\)`[^`]*`", "", told.replace(r"\`", ""))
+    assert not re.search(r"://|www\.|@|#\d|gh-\d|<b>", outside, re.IGNORECASE)
+    assert r" plain \* text" in outside
+    for word in ("*@octocat", "*www.x.example", "*HTTPS://y.example/<b>"):
+        assert f"`{word}`" in told

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import grucible
-from grucible import load_vectors
 
 from .made import CELL, IMPORT_ANSWER, make_block, write_vectors
 from .test_exec import ending
@@ -183,12 +182,6 @@ def test_a_session_in_which_no_case_decided_does_not_pass(
     status, printed = run(project, *ASK, *more)
     assert (status, printed.count(INCOMPLETE)) == (incomplete, incomplete), printed
     assert " failed" not in printed
-
-
-def test_ids_are_those_of_the_cases_in_order(project: Path) -> None:
-    _, printed = run(project, *ASK, "--collect-only", "-q")
-    ids = [case.id for case in load_vectors(project / "v.h5")]
-    assert re.findall(r"^grucible::(.*)$", printed, re.M) == ids
 
 
 OWN = """

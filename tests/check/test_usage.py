@@ -1,0 +1,157 @@
+"""Options and arguments: bad usage is one line with the way to mend it, from a shell and from Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import GrucibleError, Question, judge, load_vectors, trace, verify
+from grucible import pytest as for_pytest
+
+from .conftest import HERE, Command, bad_usage, grucible_in
+from .made import CELL
+
+NUMPY = f"{HERE / 'numpy_gru.py'}:run"
+WRONG = f"{HERE / 'misbehaving.py'}:nan"
+in_this_process = pytest.mark.usefixtures("in_this_process")
+
+BAD_USAGE: dict[str, tuple[list[str], str]] = {
+    "neither runtime nor outputs": ([], "give one of --runtime NAME and --outputs PATH"),
+    "both": (["--runtime", NUMPY, "--outputs", "."], "give one of --runtime NAME and --outputs PATH"),
+    "ulp and rtol": (["--runtime", NUMPY, "--ulp", "1", "--rtol", "1"], "--ulp goes with neither"),
+    "rtol negative": (["--runtime", NUMPY, "--rtol", "-1"], "--rtol is -1.0; expected a finite"),
+    "atol nan": (["--runtime", NUMPY, "--atol", "nan"], "--atol is nan; expected a finite number"),
+    "ulp inf": (["--runtime", NUMPY, "--ulp", "inf"], "--ulp is inf; expected a finite number"),
+    "rtol a word": (["--runtime", NUMPY, "--rtol", "tight"], "'--rtol'.*not a valid float"),
+    "timeout 0": (["--runtime", NUMPY, "--timeout", "0"], "--timeout"),
+    "timeout nan": (["--runtime", NUMPY, "--timeout", "nan"], "--timeout"),
+    "two vectors": (["more.h5", "--runtime", NUMPY], r"unexpected extra argument"),
+    "unknown option": (["--ulps", "1"], "No such option '?--ulps.*; see: grucible check --help$"),
+}  # fmt: skip
+
+
+@in_this_process
+@pytest.mark.parametrize("name", BAD_USAGE)
+def test_bad_usage(name: str, some_vectors: Path, command: Command) -> None:
+    options, says = BAD_USAGE[name]
+    bad_usage(command("check", some_vectors, *options), says)
+
+
+@in_this_process
+def test_help(command: Command) -> None:
+    ended = command("check", "--help")
+    assert ended.status == 0
+    assert ended.out.startswith("Usage: grucible check ")
+    assert command("check", "-h").out == ended.out
+    bad_usage(command("chek"), "No such command 'chek'; see: grucible --help$")
+    ended = command()
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: grucible [OPTIONS] COMMAND [ARGS]...\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "first"),
+    [
+        (["check", "vectors", "--runtime", NUMPY], 0, "conforms: 5 of 5 cases passed"),
+        (["check", "vectors", "--runtime", WRONG], 1, "does not conform: 4 of 5 cases"),
+        (["check", "vectors", "--runtime", "nonsense"], 2, ""),
+        (["show", "vectors", "*/a-good"], 0, f"{CELL}/made/float32/a-good"),
+    ],
+)
+def test_a_shell_sees_the_exit_status(
+    arguments: list[str], status: int, first: str, some_vectors: Path
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "grucible", *arguments],
+        capture_output=True, text=True, check=False, cwd=some_vectors.parent,
+        env={**os.environ, "FORCE_COLOR": "1"},
+    )  # fmt: skip
+    assert ended.returncode == status, ended.stderr
+    assert ended.stdout.startswith(first)
+    assert "\x1b" not in ended.stdout
+    if status == 2:
+        assert ended.stdout == ""
+        assert ended.stderr.startswith("grucible: ")
+        assert ended.stderr.count("\n") == 1
+
+
+def test_modules_of_the_working_directory_are_not_run(tmp_path: Path) -> None:
+    for name in ("json", "pickle", "socket", "signal", "threadpoolctl", "re"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n")
+    ended = grucible_in(tmp_path, "check", "--runtime", NUMPY, "--select", "*/core/float32/relu*")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@in_this_process
+def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Command) -> None:
+    def judged(*options: str) -> list[str]:
+        return list(command("check", some_vectors, "--runtime", NUMPY, "--json", *options).cases)
+
+    assert judged("--dtype", "bfloat16") == ["d-bfloat16"]
+    assert judged("--select", "*-good", "--dtype", "float32") == ["a-good", "c-good"]
+    assert judged("--dtype", "bfloat16", "--select", "*good", "--select", "*d-*") == ["d-bfloat16"]
+    assert len(judged("--dtype", "bfloat16", "--dtype", "float32")) == 6
+    ended = command(
+        "check", some_vectors, "--runtime", NUMPY, "--dtype", "bfloat16", "--select", "*good"
+    )
+    bad_usage(ended, r"no case is selected by --dtype bfloat16 --select '\*good'; see the ids with")
+    ended = command("check", some_vectors, "--runtime", NUMPY, "--dtype", "bf16")
+    bad_usage(
+        ended,
+        "'--dtype': bf16; expected one of float16, bfloat16, float32, float64; see: grucible check",
+    )
+
+
+@in_this_process
+def test_so_do_run_and_ask(some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    options = ("--dtype", "bfloat16", "-o")
+    ended = command(
+        "run", some_vectors / "cell.h5", "--runtime", NUMPY, *options, tmp_path / "o.h5"
+    )
+    assert "1 ok" in ended.out + ended.err
+    ended = command("ask", some_vectors / "cell.h5", *options, tmp_path / "asked")
+    assert "1 question," in ended.out + ended.err
+
+
+PLAIN = "openvino.GRUCell-3/plain/float32/lbr"
+
+
+def run(question: Question) -> Any:
+    return question.buffers()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: judge(None, {}), "case is of type NoneType; expected a grucible.Case"),  # type: ignore[arg-type]
+        (lambda: trace("a"), "case is of type str; expected a grucible.Case"),  # type: ignore[arg-type]
+        (lambda: verify(runtime="openvino"), "runtime is of type str; expected a function"),  # type: ignore[arg-type]
+        (lambda: verify(runtime=run, require=b"x"), r"require\[0\] is of type int; expected a text"),  # type: ignore[arg-type]
+        (lambda: verify(runtime=run, arithmetic=[1]), r"arithmetic\[0\] is of type int; expected a text"),  # type: ignore[list-item]
+        (lambda: verify(runtime=run, select=None), "select is of type NoneType; expected several of a text"),  # type: ignore[arg-type]
+        (lambda: verify(runtime=run, expectations="x"), r"expectations\[0\] is of type str; expected a"),  # type: ignore[arg-type]
+        (lambda: for_pytest.load(expect=[1]), r"expect\[0\] is of type int; expected a grucible.Expect"),  # type: ignore[list-item]
+        (lambda: list(load_vectors(select=1.5)), "select is of type float; expected several of a text"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_another_type_is_refused_by_name(call: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=f"^{says}"):
+        call()
+
+
+@pytest.mark.parametrize("given", ["x", 10**400, np.ones(2), -1.0, float("nan"), 1j])
+def test_a_tolerance_is_a_number(given: Any) -> None:
+    with pytest.raises(GrucibleError, match=r"^--rtol is .{1,410}; expected a finite number, not"):
+        verify(runtime=run, rtol=given)
+
+
+def test_numbers_and_arrays_of_texts_are_as_good_as_python_s_own() -> None:
+    select: Any = np.array([PLAIN])
+    report = verify(runtime=run, select=select, rtol=np.float32(0.5), atol=1)  # type: ignore[arg-type]
+    assert report.counts == {"failed": 1}
