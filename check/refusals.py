@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.invalid import InvalidQuestion, invalid_questions
-from ..cases.question import Question, TensorType
+from ..cases.question import Question
 from ..vectors.case import difference
 from .judging.expectations import Expectation, Expectations, of_invalid, says
 from .observed.source import Reply, Source, check_reply
@@ -60,12 +61,9 @@ class Refusal:
         return self.decides and self.accepted
 
 
-def counts(refusals: Sequence[Refusal]) -> dict[Outcome, int]:
-    """How many have each outcome."""
-    found: dict[Outcome, int] = dict.fromkeys(("refused", *ACCEPTED, "unasked"), 0)
-    for one in refusals:
-        found[one.outcome] += 1
-    return found
+def counts(refusals: Sequence[Refusal]) -> Counter[Outcome]:
+    """Count how many have each outcome."""
+    return Counter(one.outcome for one in refusals)
 
 
 def refusals(
@@ -84,46 +82,29 @@ def refusals(
     """
     asked = list(invalid_questions(operators, dtypes, select))
     valid = {one.valid.id: one.valid for one in asked}
-    replied = dict(zip(valid, source.answer(valid.values()), strict=True))
-    answered = {
-        name for name, reply in replied.items() if not _unanswered(valid[name].outputs, reply)
-    }
-    worth = [one for one in asked if one.valid.id in answered]
-    replies = source.answer([one.question for one in worth])
-    given = {one.id: reply for one, reply in zip(worth, replies, strict=True)}
+    replies = zip(valid.items(), source.answer(valid.values()), strict=True)
+    replied = {name: check_reply(one.outputs, reply) for (name, one), reply in replies}
+    worth = [one for one in asked if replied[one.valid.id].status == "ok"]
+    answers = source.answer([one.question for one in worth])
+    given = {one.id: reply for one, reply in zip(worth, answers, strict=True)}
     known = Expectations(list(filter(of_invalid, expectations)))
-    return [_refusal(one, replied[one.valid.id], given.get(one.id), known) for one in asked]
+    return [
+        expected_refusal(_refusal(one, replied[one.valid.id], given.get(one.id)), known)
+        for one in asked
+    ]
 
 
-def _unanswered(wanted: Mapping[str, TensorType], reply: Reply) -> str:
-    """Why a question of these outputs has no answer; "" where it has one."""
-    checked = check_reply(wanted, reply)
-    return "" if checked.status == "ok" else checked.message or checked.status
-
-
-def _refusal(
-    asked: InvalidQuestion, valid: Reply, given: Reply | None, known: Expectations
-) -> Refusal:
+def _refusal(asked: InvalidQuestion, valid: Reply, given: Reply | None) -> Refusal:
+    question, defect = asked.question, asked.defect
     outcome: Outcome = "unasked"
-    message = _unanswered(asked.valid.outputs, valid)
-    answered = False
+    message, answered = valid.message or valid.status, False
     if given is not None:
         outcome, message = graded(asked, valid, given)
-        answered = not _unanswered(asked.question.outputs, given)
-    question, defect = asked.question, asked.defect
-    one = Refusal(
-        id=asked.id,
-        operator=question.operator,
-        dtype=question.dtype,
-        defect=defect.name,
-        about=defect.about,
-        ledger=asked.ledger,
-        outcome=outcome,
-        message=message,
-        decides=defect.decides,
-        answered=answered,
-    )
-    return expected_refusal(one, known)
+        answered = check_reply(question.outputs, given).status == "ok"
+    return Refusal(
+        asked.id, question.operator, question.dtype, defect.name, defect.about, asked.ledger,
+        outcome, message, defect.decides, answered,
+    )  # fmt: skip
 
 
 def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
@@ -149,32 +130,25 @@ def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome,
     checked = check_reply(asked.question.outputs, given)
     if checked.status != "ok":
         return "garbage", checked.message
-    if _same(valid.outputs, given.outputs) or _near(asked.may_be_taken_for(), given.outputs):
+    same = all(np.array_equal(given.outputs[name], a) for name, a in valid.outputs.items())
+    if same or _near(asked.may_be_taken_for(), given.outputs):
         return "obvious", ""
     return "garbage", _what_is_wrong(given.outputs, valid.outputs)
 
 
-def _same(one: Arrays, other: Arrays) -> bool:
-    return all(np.array_equal(one[name], array) for name, array in other.items())
-
-
 def _near(taken_for: Iterable[Question], outputs: Arrays) -> bool:
     """Whether outputs are those of any of some questions, at the loosest tolerance of the dtype."""
-    from ..gen.posed import (
-        answer,  # the exact evaluation, slow to import, and seldom needed
-    )
+    from ..gen.posed import answer  # the exact evaluation, slow to import, and seldom needed
 
-    for question in taken_for:
-        for right in answer(question).answers.values():
-            limits = right.tolerances.values()
-            if all(
-                (
-                    _off(outputs, right.outputs, name) <= np.max([one[name] for one in limits], 0)
-                ).all()
-                for name in right.outputs
-            ):
-                return True
-    return False
+    return any(
+        all(
+            (_off(outputs, right.outputs, name) <= np.max([one[name] for one in limits], 0)).all()
+            for name in right.outputs
+        )
+        for question in taken_for
+        for right in answer(question).answers.values()
+        for limits in [right.tolerances.values()]
+    )
 
 
 def _off(outputs: Arrays, right: Arrays, name: str) -> Array:
@@ -183,13 +157,10 @@ def _off(outputs: Arrays, right: Arrays, name: str) -> Array:
 
 def _what_is_wrong(outputs: Arrays, valid: Arrays) -> str:
     """How outputs differ from those of the valid question."""
-    bad = [
-        name for name, array in outputs.items() if not np.isfinite(array.astype(np.float64)).all()
-    ]
-    if bad:
-        return (
-            f"{' and '.join(bad)} {'has' if len(bad) == 1 else 'have'} numbers that are not finite"
-        )
+    finite = {name: np.isfinite(a.astype(np.float64)).all() for name, a in outputs.items()}
+    if bad := [name for name, is_finite in finite.items() if not is_finite]:
+        have = "has" if len(bad) == 1 else "have"
+        return f"{' and '.join(bad)} {have} numbers that are not finite"
     if all(not array.any() for array in outputs.values()):
         return "all numbers are zero"
     most = max(float(_off(outputs, valid, name).max(initial=0.0)) for name in outputs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,6 @@ from ..cases.operators.values import value_text
 from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import Limits, can_be_caught, catches
-from ..gen.variants.variant import Variant
 from ..gen.variants.work import too_large
 from ..vectors.block import Block
 from ..vectors.vector_set import VectorSet
@@ -23,6 +23,12 @@ from .judging.criterion import check_classes
 ENOUGH = 3
 """A misreading counts as caught where this many cases of a dtype catch it."""
 SHOWN_CASES = 3
+
+
+def note_values(known: dict[str, set[str]], attributes: Mapping[str, Any]) -> None:
+    """Add the values of attributes to those known of each."""
+    for name, value in attributes.items():
+        known.setdefault(name, set()).add(value_text(value))
 
 
 @dataclass
@@ -44,8 +50,7 @@ class Caught:
         for row in np.flatnonzero(caught):
             if len(self.examples) < SHOWN_CASES:
                 self.examples.append(block.ids[row])
-            for name, value in operator.with_defaults(block.given[row]).items():
-                self.values.setdefault(name, set()).add(value_text(value))
+            note_values(self.values, operator.with_defaults(block.given[row]))
 
 
 @dataclass
@@ -59,9 +64,9 @@ class Score:
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
     values: dict[str, dict[str, set[str]]] = field(default_factory=dict)
-    cases: dict[tuple[str, str], int] = field(default_factory=dict)
-    undeciding: dict[tuple[str, str], int] = field(default_factory=dict)
-    left_out: dict[tuple[str, str], int] = field(default_factory=dict)
+    cases: Counter[tuple[str, str]] = field(default_factory=Counter)
+    undeciding: Counter[tuple[str, str]] = field(default_factory=Counter)
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def weak(self) -> list[tuple[str, str, str, int]]:
         """List (operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
@@ -103,17 +108,22 @@ def score(
         hint = f"; names like it: {', '.join(near[:8])}" if near else ""
         raise GrucibleError(f"{misreading!r} is not in the catalogue{hint}")
     found = Score()
-    for block in _blocks(vectors):
+    for selected in vectors.slices():
+        block, operator = selected.block, OPERATORS[selected.block.operator]
+        if block.tier == "nonportable":
+            continue
+        check_classes(selected.file.path, block)
         key = (block.operator, block.dtype)
-        found.cases[key] = found.cases.get(key, 0) + len(block)
-        too_little = len(vacuous_rows(block.answers, block.dtype))
-        found.undeciding[key] = found.undeciding.get(key, 0) + too_little
-        _note_values(found, block)
+        found.cases[key] += len(block)
+        found.undeciding[key] += len(vacuous_rows(block.answers, block.dtype))
+        for given in block.given:
+            note_values(found.values.setdefault(block.operator, {}), operator.with_defaults(given))
         rows = found.caught.setdefault(block.operator, {})
-        for variant in _asked(block, misreading):
-            rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
+        for variant in variants_of(operator):
+            if can_be_caught(variant, block.dtype) and misreading in ("", variant.name):
+                rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
         if too_large(block.question(0)):
-            found.left_out[key] = found.left_out.get(key, 0) + len(block)
+            found.left_out[key] += len(block)
         else:
             for variant, caught in catches(block, [misreading] if misreading else (), limits):
                 rows[variant.name][block.dtype].see(block, caught)
@@ -127,27 +137,3 @@ def score(
             "no case is selected that decides a verdict; see the ids with: grucible cases --list"
         )
     return found
-
-
-def _blocks(vectors: VectorSet) -> Iterator[Block]:
-    """Yield the selected cases that decide."""
-    for rows in vectors.slices():
-        if rows.block.tier != "nonportable":
-            check_classes(rows.file.path, rows.block)
-            yield rows.block
-
-
-def _asked(block: Block, misreading: str) -> list[Variant]:
-    """List the variants that vectors of the block's operator and dtype can be asked to catch."""
-    return [
-        v
-        for v in variants_of(OPERATORS[block.operator])
-        if can_be_caught(v, block.dtype) and misreading in ("", v.name)
-    ]
-
-
-def _note_values(found: Score, block: Block) -> None:
-    known = found.values.setdefault(block.operator, {})
-    for given in block.given:
-        for name, value in OPERATORS[block.operator].with_defaults(given).items():
-            known.setdefault(name, set()).add(value_text(value))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from . import NAME
-
+NAME = "grucible"
+"""The beginning of the ids of tests without a test file, where others have a file."""
 _DECIDED = "grucible_decided"
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--grucible": {
@@ -74,7 +74,7 @@ def pytest_make_collect_report(
     """Add the vectors to what the session collects."""
     report = yield
     if isinstance(collector, pytest.Session) and collector.config.getoption("grucible") is not None:
-        from .collecting import Cases
+        from .suite import Cases
 
         report.result = [*(report.result or []), Cases.of(collector)]
     return report

@@ -1,4 +1,4 @@
-"""`grucible.pytest`: vectors for one's own tests.
+"""`grucible.pytest`: vectors for one's own tests, and what `pytest --grucible` collects.
 
     vectors = grucible.pytest.load("core", select="onnx.*")
 
@@ -13,21 +13,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import pytest
 
 from ...cases.console import escape, format_command, format_error, format_message
 from ...cases.dtypes import Arrays
-from ...cases.errors import several, texts
+from ...cases.errors import GrucibleError, several, texts
 from ...cases.selection import nothing_selected
 from ...vectors.block import block_of
 from ...vectors.case import Case
 from ...vectors.vector_set import VectorSet, open_set
+from ..cli.options import TIMEOUT_SECONDS
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Diagnosis
 from ..expecting import apply_expectation, load_expectations
@@ -35,11 +36,15 @@ from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
 from ..judging.grade import Grade
-from ..observed.source import Fault, Reply, ask_runtime, copy_question
+from ..observed import source
+from ..observed.isolated import EXEC
+from ..observed.pool import RuntimePool
+from ..observed.source import Fault, FromRuntime, Reply, ask_runtime, copy_question
 from ..one_case import Judgment, judged_reply
 from ..reports.findings import how_far_off
 from ..reports.text import wrap
-from ..runtimes.runtime import Runtime, Unsupported
+from ..runtimes.runtime import Runtime, Unsupported, load_runtime
+from .plugin import NAME
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
@@ -51,8 +56,6 @@ CORE = "core"
 _CASE = "grucible_case"
 """The parameter, a case's id, that a test gets in place of what it asked for."""
 _OURS = {"question", "case", "judge"}
-_NOTHING = object()
-"""The result of a test that asserts by itself."""
 
 
 class AsExpected(Failed):
@@ -95,10 +98,6 @@ class Judge:
         seen = Grade(self.case.dtype, self.criterion)
         seen.see_limits("", self.block, np.ones(1, bool))
         return self.case.tier in DECIDING and not seen.undeciding.total()
-
-
-Test = Callable[[Judge], Any]
-"""A test of a case: it returns outputs to be judged, or _NOTHING where it asserts by itself."""
 
 
 def load(
@@ -171,8 +170,7 @@ class Vectors:
             __tracebackhide__ = is_users
             if _CASE not in given:
                 raise Unjudged("got no case: pytest gives a unittest.TestCase none", pytrace=False)
-            case_id = given.pop(_CASE)
-            self.run(functools.partial(_call, test, args, given), case_id)
+            self._run(test, self.judge(given.pop(_CASE)), args, given)
 
         fixtures = [one for name, one in names.items() if name not in _OURS]
         added = inspect.Parameter(_CASE, inspect.Parameter.KEYWORD_ONLY)
@@ -196,16 +194,18 @@ class Vectors:
         show = format_command("show", [*vectors, case_id])
         return Judge(case, self._criteria[case.dtype], show)
 
-    def run(self, test: Test, case_id: str) -> None:
-        """Run the test of a case, and raise what pytest is to report of it."""
+    def _run(
+        self, test: Callable[..., Any], judge: Judge, args: Any, given: dict[str, Any]
+    ) -> None:
+        """Call a test with what it asks for of a case, and raise what pytest is to report of it."""
         __tracebackhide__ = is_users
-        judge = self.judge(case_id)
+        names = inspect.signature(test).parameters
+        ours = {"question": copy_question(judge.case.question), "case": judge.case, "judge": judge}
+        asked = {name: value for name, value in ours.items() if name in names}
         try:
-            outputs = test(judge)
+            outputs = test(*args, **given, **asked)
         except Unsupported as reason:
             _skip(format_message(reason))
-        except Unjudged:
-            raise
         except (Exception, pytest.fail.Exception) as error:
             asserts = isinstance(error, AssertionError | pytest.fail.Exception)
             last = judge.last if asserts else None
@@ -214,10 +214,16 @@ class Vectors:
             if instead := self._excuse(judge, last.result, error):
                 error.add_note(escape(instead))
             raise
-        if outputs is _NOTHING:
-            self.decided = self.decided or judge.decides
-        else:
+        if not {"judge", "case"} & asked.keys():
             self.settle(judge, judge(outputs))
+        elif outputs is None:
+            self.decided = self.decided or judge.decides
+        else:  # a coroutine or a generator, too, of which no line has run
+            raise Unjudged(
+                f"the test returned a {type(outputs).__name__}, which nobody looks at: a test that takes "
+                "judge or case asserts by itself, and returns nothing",
+                pytrace=False,
+            )
 
     def settle(self, judge: Judge, found: Judgment, traceback: Sequence[str] = ()) -> None:
         """Raise what pytest is to report of a judgment; a runtime's `traceback` is shown."""
@@ -268,19 +274,87 @@ def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
     return not isinstance(info.value, outcomes)
 
 
-def _call(test: Callable[..., Any], args: Any, given: dict[str, Any], judge: Judge) -> Any:
-    """Call a test with what it asks for of a case."""
-    __tracebackhide__ = True
-    names = inspect.signature(test).parameters
-    ours = {"question": copy_question(judge.case.question), "case": judge.case, "judge": judge}
-    asked = {name: value for name, value in ours.items() if name in names}
-    found = test(*args, **given, **asked)
-    if not {"judge", "case"} & asked.keys():
-        return found
-    if found is not None:  # a coroutine or a generator, too, of which no line has run
-        raise Unjudged(
-            f"the test returned a {type(found).__name__}, which nobody looks at: a test that takes judge or "
-            "case asserts by itself, and returns nothing",
-            pytrace=False,
-        )
-    return _NOTHING
+class Cases(pytest.Collector):
+    """The tests of the vectors that the options name."""
+
+    @classmethod
+    def of(cls, session: pytest.Session) -> Self:
+        """Make the one collector of a session."""
+        made: Self = cls.from_parent(session, name=NAME, nodeid=NAME)
+        return made
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Make a test for each case."""
+        option = self.config.getoption
+        select, expect = option("grucible_select") or (), option("grucible_expect") or ()
+        try:
+            vectors = load(option("grucible"), select, expect=expect)
+            asked = self._open_source(option("grucible_runtime"))
+        except GrucibleError as error:
+            raise self.CollectError(escape(str(error))) from None
+        for case_id in vectors.ids:
+            test: _CaseTest = _CaseTest.from_parent(self, name=case_id, callobj=_plain)
+            test.vectors, test.asked = vectors, asked
+            for mark in vectors.marks(case_id):
+                test.add_marker(mark)
+            yield test
+
+    def _open_source(self, name: str) -> FromRuntime | RuntimePool:
+        """Load a runtime into this process, unless it is a program or is to be isolated."""
+        if not self.config.getoption("grucible_isolated") and not name.startswith(EXEC):
+            return FromRuntime(load_runtime(name))
+        pool = RuntimePool(name, TIMEOUT_SECONDS)
+        self.config.add_cleanup(pool.close)
+        _ = pool.name  # raises where it does not load
+        self.config.pluginmanager.register(_AtTheEnd(pool))
+        return pool
+
+
+def _plain() -> None:
+    """Stand for a test function, so that fixtures that are used automatically are."""
+
+
+class _CaseTest(pytest.Function):
+    """A test of a case, whose place is no file."""
+
+    vectors: Vectors
+    asked: FromRuntime | RuntimePool
+
+    def runtest(self) -> None:
+        """Ask the runtime, and judge what it says."""
+        __tracebackhide__ = is_users
+        judge = self.vectors.judge(self.name)
+        [reply] = self.asked.answer([judge.case.question])
+        lines = reply.fault.traceback if reply.fault else ()
+        ours = [place for place, line in enumerate(lines) if source.__file__ in line]
+        theirs = lines[ours[-1] + 2 :] if ours else lines
+        self.vectors.settle(judge, judge.see(reply), theirs)
+
+    @property
+    def decided(self) -> bool:
+        """Whether a case that decides has passed so far, in this process, or failed as expected."""
+        return self.vectors.decided
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
+        return self.config.rootpath / NAME, 0, f"case {self.name}"
+
+
+class _AtTheEnd:
+    """End a program after the last test that asks it: what goes wrong then is an error there."""
+
+    def __init__(self, pool: RuntimePool) -> None:
+        self._pool = pool
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """After the last test, end the program."""
+        __tracebackhide__ = is_users
+        done = yield
+        last = isinstance(item, _CaseTest) and not isinstance(nextitem, _CaseTest)
+        if last and (reply := self._pool.finish()):
+            lines = wrap(reply.message, indent=0)
+            pytest.fail("\n".join(map(escape, lines)), pytrace=False)
+        return done
