@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-NAME = "grucible"
-"""The beginning of the ids of tests without a test file, where others have a file."""
+from . import NAME
+
 _DECIDED = "grucible_decided"
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--grucible": {

@@ -44,7 +44,7 @@ from ..one_case import Judgment, judged_reply
 from ..reports.findings import how_far_off
 from ..reports.text import wrap
 from ..runtimes.runtime import Runtime, Unsupported, load_runtime
-from .plugin import NAME
+from . import NAME
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
