@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .check.report import Report as Report
     from .check.reports.terminal import report_text as report_text
     from .check.runtimes.runtime import Unsupported as Unsupported
-    from .check.tracing.trace import Trace as Trace
-    from .check.tracing.trace import trace as trace
+    from .check.trace import Trace as Trace
+    from .check.trace import trace as trace
     from .check.verdict import verify as verify
     from .vectors.case import Answer as Answer
     from .vectors.case import Case as Case
@@ -41,12 +41,12 @@ _HOMES = {
     "Judgment": ".check.one_case",
     "Question": ".cases.question",
     "Report": ".check.report",
-    "Trace": ".check.tracing.trace",
+    "Trace": ".check.trace",
     "Unsupported": ".check.runtimes.runtime",
     "judge": ".check.one_case",
     "load_vectors": ".vectors.vector_set",
     "report_text": ".check.reports.terminal",
-    "trace": ".check.tracing.trace",
+    "trace": ".check.trace",
     "verify": ".check.verdict",
 }
 """The module of each name."""

@@ -28,7 +28,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..profiling.profile import Profile
+    from ..profile import Profile
 
 _PAGE = rb"# What runtimes can do\n"
 """The start of the page, by which an earlier one is known."""
@@ -149,8 +149,8 @@ def profile_command(
     grucible profile --runtime my_gru:run
     grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
-    from ..profiling.lines import page_lines, profile_lines, profiles_json, summary_lines
-    from ..profiling.profile import profile_of
+    from ..profile import profile_of
+    from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
 
     if page:
         check_replaceable(page, _PAGE)
@@ -186,8 +186,8 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
     What each can do, feature by feature: `grucible profile`.
     """
     from ..observed.isolated import described_runtimes
-    from ..profiling.lines import summary_lines
-    from ..profiling.profile import profile_of
+    from ..profile import profile_of
+    from ..reports.profile import summary_lines
 
     if profiled and as_json:
         raise click.UsageError("--profile does not go with --json; see: grucible profile --json")

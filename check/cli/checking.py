@@ -249,7 +249,7 @@ class _Reporting:
                 stack.callback(partial(write, form, file))
 
     def _print(self, report: Report) -> None:
-        from ..reports.findings import report_broken_diagnosis
+        from ..report import report_broken_diagnosis
         from ..reports.json import report_json
         from ..reports.terminal import quiet_lines, report_lines
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ...vectors.case import Case
     from ...vectors.vector_set import VectorSet
     from ..observed.source import Source
-    from ..shrinking.shrink import Shrunk
-    from ..tracing.trace import StepRange, Traced
+    from ..shrink import Shrunk
+    from ..trace import StepRange, Traced
 
 
 @click.command("show")
@@ -115,7 +115,7 @@ def trace_command(
     from ...vectors.vector_set import open_set
     from ..reports.show import find_case
     from ..reports.trace import against_lines, head_lines, step_lines
-    from ..tracing.trace import MARK, StepRange, trace_json, trace_npz
+    from ..trace import MARK, StepRange, trace_json, trace_npz
 
     if runtime is not None and against is not None:
         raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
@@ -140,7 +140,7 @@ def trace_command(
 
 def _trace(case: Case, part: StepRange, opened: VectorSet, source: Source | None) -> Traced:
     """Trace a case, and compare it with what a source gives, if there is one."""
-    from ..tracing.trace import Traced, trace, traced_against
+    from ..trace import Traced, trace, traced_against
 
     exact = trace(case)
     part.check(exact.directions)
@@ -183,14 +183,14 @@ def shrink_command(
     from ..observed.isolated import ENDLESS
     from ..observed.pool import RuntimePool
     from ..reports.show import find_case
-    from ..shrinking.shrink import shrink
+    from ..shrink import shrink
 
     demanded = chosen_criteria(**criteria)
     vectors, wanted = vectors_and_case(words)
     block, _ = find_case(vectors, wanted)
     prepare_place(out, VECTORS)
     with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
-        found = shrink(block, pool, demanded, seconds, _draw, interruptible=True)
+        found = shrink(block, pool, demanded, seconds, _draw)
         if sys.stderr.isatty():
             put("\r\033[K", err=True)
         name = f"{pool.name} {pool.version}".strip()

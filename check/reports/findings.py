@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...cases.console import format_command, say
+from ...cases.console import format_command
 from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from ..judging.case_result import CaseResult
@@ -57,12 +57,6 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
     elif result.verdict == "failed" and report.diagnosis.failed:
         yield "nothing that grucible knows explains it"
     yield f"see: {show_command(report, result.id)}"
-
-
-def report_broken_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print a line on standard error where an error of our own ended the diagnosis."""
-    if diagnosis.broke_off:
-        say(f"grucible: {diagnosis.broke_off}", err=True)
 
 
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:

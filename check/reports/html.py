@@ -24,7 +24,7 @@ from ..judging.case_result import CaseResult
 from ..judging.compare import Differences
 from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
-from ..tracing.trace import WHOLE, Traced, trace
+from ..trace import WHOLE, Traced, trace
 from .findings import how_far_off, notes, plainest, sentence
 from .show import asked_lines
 from .terminal import headline, report_lines, rows_by_dtype

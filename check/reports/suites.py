@@ -16,10 +16,9 @@ from ...vectors.case import REQUIRED
 from ...vectors.exchange.rtol_atol import Pair, by_pair
 from ...vectors.vector_set import open_set
 from ..observed.outputs_file import FromOutputs
-from ..report import Report
+from ..report import Report, report_broken_diagnosis
 from ..score import ENOUGH, Score, score
 from ..verdict import Demand, judge
-from .findings import report_broken_diagnosis
 from .terminal import headline
 from .text import as_markdown, page_head, plural, wrap
 

@@ -11,8 +11,8 @@ from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import about, as_read
 from ...gen.exact.answers import DirectionTrace
 from ...gen.formula import quantities
-from ..tracing.deviation import Beside, Deviation, Leaving, StepPlace
-from ..tracing.trace import WHOLE, StepRange, Trace, Traced
+from ..deviation import Beside, Deviation, Leaving, StepPlace
+from ..trace import WHOLE, StepRange, Trace, Traced
 from .findings import how_far_off, off_by
 from .text import array_lines, fit, group, plural, width, wrap
 

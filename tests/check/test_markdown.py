@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.lines import page_lines
-from grucible.check.profiling.profile import profile
+from grucible.check.profile import profile
+from grucible.check.reports.profile import page_lines
 from grucible.check.reports.suites import Audited, Suite, audit_lines
 from grucible.check.reports.text import as_code, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime

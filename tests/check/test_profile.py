@@ -12,8 +12,8 @@ import pytest
 
 from grucible import Question, Unsupported
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.lines import profile_lines, profiles_json
-from grucible.check.profiling.profile import AGAIN, Profile, Row, profile
+from grucible.check.profile import AGAIN, Profile, Row, profile
+from grucible.check.reports.profile import profile_lines, profiles_json
 from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command
@@ -107,7 +107,7 @@ def test_who_waits_for_ever_on_what_must_be_refused_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     """As a program does that waits for the bytes of a shape it took for granted."""
-    monkeypatch.setattr("grucible.check.profiling.profile.REFUSING_SECONDS", 0.2)
+    monkeypatch.setattr("grucible.check.profile.REFUSING_SECONDS", 0.2)
     runtime = f"{Path(__file__).parent / 'misbehaving.py'}:waits_for_more_rows"
     ended = command("profile", "--runtime", runtime, "--select",
                     "openvino.GRUCell-3/plain/float32/default", "--json")  # fmt: skip

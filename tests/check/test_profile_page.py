@@ -10,8 +10,8 @@ import pytest
 
 from grucible import GrucibleError
 from grucible.check.observed.source import FromRuntime
-from grucible.check.profiling.lines import TITLE, page_lines
-from grucible.check.profiling.profile import AGAIN, Profile, profile
+from grucible.check.profile import AGAIN, Profile, profile
+from grucible.check.reports.profile import TITLE, page_lines
 from grucible.check.runtimes.runtime import describe_runtime
 
 from .conftest import Command
@@ -78,7 +78,7 @@ def test_the_page_has_what_was_found_before_another_runtime_did_not_load(
             raise ends
         return _profile(name, run)
 
-    monkeypatch.setattr("grucible.check.profiling.profile.profile_of", profile_of)
+    monkeypatch.setattr("grucible.check.profile.profile_of", profile_of)
     page = tmp_path / "profiles.md"
     both = ("profile", "--runtime", "right", "--runtime", "none")
     ended = command(*both, "--page", page)

@@ -15,8 +15,7 @@ from grucible.cases.pose import sizes_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
-from grucible.check.shrinking.reductions import reductions
-from grucible.check.shrinking.shrink import Shrunk, shrink, shrunk_id
+from grucible.check.shrink import Shrunk, reductions, shrink, shrunk_id
 from grucible.gen.posed import answered_block
 
 from .conftest import Command, bad_usage

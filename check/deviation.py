@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...cases.dtypes import Array, Arrays
-from ...cases.operators import OPERATORS
-from ...cases.operators.layout import shared_outputs
-from ...cases.operators.readings import STORED, ReadingNames, as_read
-from ...cases.operators.semantics import Semantics
-from ...gen.exact.answers import DirectionTrace
-from ...gen.gru import in_order, processing_order
-from ...vectors.block import Block
-from ...vectors.case import REQUIRED, Answer, difference
-from ..diagnosis.failing import FailingBlock
-from ..diagnosis.steps import steps_of
-from ..judging.case_result import CaseResult
-from ..judging.criterion import Demanded
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators import OPERATORS
+from ..cases.operators.layout import shared_outputs
+from ..cases.operators.readings import STORED, ReadingNames, as_read
+from ..cases.operators.semantics import Semantics
+from ..gen.exact.answers import DirectionTrace
+from ..gen.gru import in_order, processing_order
+from ..vectors.block import Block
+from ..vectors.case import REQUIRED, Answer, difference
+from .diagnosis.failing import FailingBlock
+from .diagnosis.steps import steps_of
+from .judging.case_result import CaseResult
+from .judging.criterion import Demanded
 
 
 @dataclass(frozen=True)

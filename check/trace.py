@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
-from ...cases.errors import GrucibleError, expected, texts
-from ...cases.operators import OPERATORS
-from ...cases.operators.readings import STORED, ReadingNames
-from ...cases.strict_json import encode_number, format_json
-from ...gen.exact.answers import DirectionTrace, exact_trace
-from ...gen.exact.rounding import Undecided
-from ...gen.gru import Step
-from ...vectors.block import block_of
-from ...vectors.case import REQUIRED, Case
-from ...vectors.exchange.manifest import stored_arrays
-from ...vectors.vector_set import VectorSet
-from ..judging.criterion import Demanded
-from ..judging.judge import judge_one
-from ..observed.observations import observe
-from ..observed.source import Observed, Reply, Source, stack_replies
+from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ..cases.errors import GrucibleError, expected, texts
+from ..cases.operators import OPERATORS
+from ..cases.operators.readings import STORED, ReadingNames
+from ..cases.strict_json import encode_number, format_json
+from ..gen.exact.answers import DirectionTrace, exact_trace
+from ..gen.exact.rounding import Undecided
+from ..gen.gru import Step
+from ..vectors.block import block_of
+from ..vectors.case import REQUIRED, Case
+from ..vectors.exchange.manifest import stored_arrays
+from ..vectors.vector_set import VectorSet
 from .deviation import Deviation, find_deviation, nearest_reading
+from .judging.criterion import Demanded
+from .judging.judge import judge_one
+from .observed.observations import observe
+from .observed.source import Observed, Reply, Source, stack_replies
 
 VERSION = 1
 FIRST = "grucible_trace"

@@ -11,10 +11,10 @@ from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
+from ..profile import AGAIN, Profile, Row, Status
 from ..refusals import Refusal
-from ..reports.json import refusal_value
-from ..reports.text import as_markdown, fit, group, mask, page_head, width, wrap
-from .profile import AGAIN, Profile, Row, Status
+from .json import refusal_value
+from .text import as_markdown, fit, group, mask, page_head, width, wrap
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
 TITLE = "# What runtimes can do"

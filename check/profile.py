@@ -11,29 +11,28 @@ from typing import Literal
 
 import numpy as np
 
-from ...cases.dtypes import Array, Arrays
-from ...cases.operators import OPERATORS
-from ...cases.operators.layout import shared_outputs
-from ...cases.selection import FEATURES, PLAIN, PLAIN_SIZES
-from ...cases.specs.expand import expand
-from ...cases.specs.spec_file import SHIPPED, find_specs
-from ...gen.tolerances.classes import CLASSES
-from ...gen.variants.evaluate import loosest, stacks_of, variant_outputs, within
-from ...gen.variants.known import variant_called
-from ...gen.variants.sequence import state_kept
-from ...vectors.block import Block
-from ...vectors.case import difference
-from ...vectors.vector_set import open_set
-from ..diagnosis.finding import Names
-from ..judging.case_result import CaseResult
-from ..judging.criterion import chosen_criteria
-from ..judging.judge import judge_one
-from ..observed.pool import RuntimePool
-from ..observed.source import FromRuntime, Source, observe_block
-from ..refusals import Refusal, refusals
-from ..report import Report
-from ..reports.findings import report_broken_diagnosis
-from ..verdict import Demand, judge
+from ..cases.dtypes import Array, Arrays
+from ..cases.operators import OPERATORS
+from ..cases.operators.layout import shared_outputs
+from ..cases.selection import FEATURES, PLAIN, PLAIN_SIZES
+from ..cases.specs.expand import expand
+from ..cases.specs.spec_file import SHIPPED, find_specs
+from ..gen.tolerances.classes import CLASSES
+from ..gen.variants.evaluate import loosest, stacks_of, variant_outputs, within
+from ..gen.variants.known import variant_called
+from ..gen.variants.sequence import state_kept
+from ..vectors.block import Block
+from ..vectors.case import difference
+from ..vectors.vector_set import open_set
+from .diagnosis.finding import Names
+from .judging.case_result import CaseResult
+from .judging.criterion import chosen_criteria
+from .judging.judge import judge_one
+from .observed.pool import RuntimePool
+from .observed.source import FromRuntime, Source, observe_block
+from .refusals import Refusal, refusals
+from .report import Report, report_broken_diagnosis
+from .verdict import Demand, judge
 
 Status = Literal["right", "wrong", "refused", "crashed", "malformed", "missing"]
 AGAIN = "asked again"

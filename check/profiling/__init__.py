@@ -1,1 +1,0 @@
-"""What a runtime can do, feature by feature: `grucible profile`."""

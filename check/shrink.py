@@ -1,0 +1,386 @@
+"""Find the smallest case that still fails the same way."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
+from ..cases.errors import GrucibleError
+from ..cases.operators import OPERATORS
+from ..cases.operators.signature import Tensor
+from ..cases.pose import pose, sizes_of
+from ..cases.question import Question
+from ..gen.posed import answered_block
+from ..gen.variants.known import variant_called
+from ..gen.variants.variant import Variant
+from ..gen.variants.work import too_large
+from ..vectors.block import Block
+from .diagnosis.contradictions import Passing
+from .diagnosis.diagnose import diagnose
+from .diagnosis.failing import FailingBlock
+from .diagnosis.local import Local
+from .judging.case_result import ANSWERED, CaseResult
+from .judging.criterion import Criterion
+from .judging.judge import judge_one
+from .observed.source import Observed, Source, observe_block, stack_replies
+from .reports.text import mask
+
+SHRUNK = "shrunk"
+"""The theme of what was shrunk."""
+MAX_SECONDS = 300.0
+"""Maximum time of the search for something smaller, where no other is asked for."""
+_CLEARLY = 4.0
+"""Minimum error of a smaller case, in tolerances, unless the first one was off by less."""
+MOST_SINGLES = 8
+"""Maximum length of an axis of which each entry is left out by itself; of a longer one, parts are."""
+GRIDS = (1.0, 0.5, 0.25, 0.0625)
+"""Steps of the grids that numbers are rounded to, the coarsest first."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that went wrong: its `result`, and the variants of the GRU that explain it, if any do."""
+
+    result: CaseResult
+    variants: tuple[Variant, ...] = ()
+
+    @property
+    def looks_like(self) -> str:
+        """What explains it, in words."""
+        operator = OPERATORS[self.result.operator]
+        return "; and ".join(variant.about_for(operator) for variant in self.variants)
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest case that was found: its `question` and `result`.
+
+    `first` is what the first case did, `left_out` describes what was left out of it, and `asked` counts
+    questions. `cut_short` says that time ran out.
+    """
+
+    question: Question
+    result: CaseResult
+    first: Failure
+    left_out: tuple[str, ...]
+    asked: int
+    cut_short: bool
+    interrupted: bool = False
+
+
+def shrink(
+    block: Block,
+    source: Source,
+    criteria: Mapping[str, Criterion],
+    seconds: float = MAX_SECONDS,
+    advance: Callable[[Question], None] = lambda _: None,
+) -> Shrunk:
+    """Leave out of a case all that it does not need to fail the same way; `block` has it alone.
+
+    Every smaller question gets its exact answer, and is judged by that; `advance` sees those that are kept.
+    Ctrl-C gives the smallest case so far, if anything was left out. Raises GrucibleError where the case does
+    not fail, and where it or what is left of it does not when it is asked again.
+    """
+    trials = _Trials(source, criteria)
+    first = trials.find_failure(block)
+    question = block.question(0)
+    if first is None:
+        raise GrucibleError(f"{question.id} does not fail: there is nothing to shrink")
+    trials.ask_again(block, first)
+    result, left_out = first.result, list[str]()
+    until = time.monotonic() + seconds
+    question = replace(question, id=shrunk_id(question.id))
+    passed_over: set[int] = set()
+    interrupted = False
+    try:
+        while (found := _find_smaller(question, trials, first, passed_over, until)) is not None:
+            about, question, result = found
+            left_out.append(about)
+            advance(question)
+        trials.ask_again(answered_block(question) if left_out else block, first)
+    except KeyboardInterrupt:
+        if not left_out:
+            raise
+        interrupted = True
+    late = time.monotonic() >= until
+    return Shrunk(question, result, first, tuple(left_out), trials.asked, late, interrupted)
+
+
+def shrunk_id(case_id: str) -> str:
+    """Make the id of what is shrunk from a case: it names that case."""
+    operator, theme, dtype, what = case_id.split("/", 3)
+    return case_id if theme == SHRUNK else f"{operator}/{SHRUNK}/{dtype}/{theme}.{what}"
+
+
+def _find_smaller(
+    question: Question, trials: _Trials, first: Failure, passed_over: set[int], until: float
+) -> tuple[str, Question, CaseResult] | None:
+    """Find the first reduction that fails the same way; None where none does, or time is over."""
+    for about, smaller in reductions(question):
+        if time.monotonic() >= until:
+            return None
+        arrays = [(name, one.shape, one.tobytes()) for name, one in smaller.inputs.items()]
+        key = hash((repr(smaller.given), *smaller.outputs, *arrays))
+        if key in passed_over:
+            continue
+        passed_over.add(key)
+        with contextlib.suppress(GrucibleError):  # it has no answer that could be rounded
+            if result := trials.fails_alike(answered_block(smaller), first):
+                return about, smaller, result
+    return None
+
+
+class _Trials:
+    """Ask a source questions, and compare its outputs with the exact answers, by the criteria of each dtype.
+
+    Where a case is wrong in nothing but how the source ends, the source ends after every question.
+    """
+
+    def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
+        self._source, self._criteria = source, criteria
+        self._ends = False
+        self.asked = 0
+
+    def find_failure(self, block: Block) -> Failure | None:
+        """Find what is wrong with a case, and what explains it; None where nothing that decides is."""
+        result, observed = self._ask(block)
+        if not _is_wrong(result):
+            self._ends = True
+            result, observed = self._end(block, result, observed)
+        if not _is_wrong(result):
+            return None
+        if result.verdict != "failed" or too_large(block.question(0)):
+            return Failure(result)
+        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
+        finding = found.by_case.get(result.id)
+        if finding is None or finding.kind == "arithmetic" or not finding.certain:
+            return Failure(result)
+        return Failure(result, tuple(map(variant_called, finding.names)))
+
+    def fails_alike(self, block: Block, first: Failure) -> CaseResult | None:
+        """Return the result of a case, if it fails as the first one does.
+
+        That is by the same kind of message, or off by the same variants, or, where none explains it, clearly
+        off and in the same way finite.
+        """
+        result, observed = self._ask(block)
+        return result if self._is_alike(block, result, observed, first) else None
+
+    def ask_again(self, block: Block, first: Failure) -> None:
+        """Raise GrucibleError where a case that is asked again does not fail as the first one does.
+
+        Of an error any other will do: the message of a death depends on who is asked next.
+        """
+        result, observed = self._ask(block)
+        either = result.verdict == first.result.verdict == "error"
+        if not (self._is_alike(block, result, observed, first) or (either and _is_wrong(result))):
+            others = {"passed": "passed", "failed": "failed otherwise"}
+            seen = others.get(result.verdict, f"was {result.verdict}")
+            raise GrucibleError(
+                f"{result.id} failed once, and {seen} when it was asked again: the answer depends on more "
+                "than the question, and nothing is written"
+            )
+
+    def _is_alike(
+        self, block: Block, result: CaseResult, observed: Observed, first: Failure
+    ) -> bool:
+        before = first.result
+        if not _is_wrong(result) or result.verdict != before.verdict:
+            return False
+        if result.verdict != "failed":
+            kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
+            return kinds[0] == kinds[1] and mask(result.message) == mask(before.message)
+        if result.worst_ratio < min(_CLEARLY, before.worst_ratio):
+            return False
+        if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
+            return False
+        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        if not first.variants or part.distances([first.variants])[0, 0] <= 1.0:
+            return True
+        found = Local([part], Passing([]), 1, 4 * part.work).explained(first.variants)
+        return found is not None and bool(found.cases[0])
+
+    def _ask(self, block: Block) -> tuple[CaseResult, Observed]:
+        self.asked += 1
+        observed = observe_block(self._source, block)
+        result = judge_one(block, observed, self._criteria[block.dtype])
+        return self._end(block, result, observed) if self._ends else (result, observed)
+
+    def _end(
+        self, block: Block, result: CaseResult, observed: Observed
+    ) -> tuple[CaseResult, Observed]:
+        """Judge the case again when the source has ended."""
+        if result.verdict in ANSWERED and (wrong := self._source.finish()):
+            observed = stack_replies(block, [wrong])
+            result = judge_one(block, observed, self._criteria[block.dtype])
+        return result, observed
+
+
+def _is_wrong(result: CaseResult) -> bool:
+    return result.decides and result.verdict in ("failed", "error")
+
+
+# Smaller questions: without a row, a step, a unit, an attribute, or with rounder numbers.
+
+
+def reductions(question: Question) -> Iterator[tuple[str, Question]]:
+    """Yield every smaller or rounder question, the largest pieces left out first, and what was left out.
+
+    What makes no question of the operator is passed over.
+    """
+    operator = OPERATORS[question.operator]
+    for about, given, inputs, outputs in _changes(question):
+        with contextlib.suppress(GrucibleError):
+            yield about, pose(operator, given, inputs, case_id=question.id, outputs=outputs)
+
+
+_Change = tuple[str, dict[str, Any], Arrays, list[str]]
+
+
+def _changes(question: Question) -> Iterator[_Change]:
+    given, inputs, outputs = dict(question.given), dict(question.inputs), list(question.outputs)
+    yield from ((about, one, less, outputs) for about, one, less in _one_direction(question))
+    yield from ((about, one, less, outputs) for about, one, less in _shorter_axes(question))
+    for name in inputs:
+        yield f"without {name}", given, {n: a for n, a in inputs.items() if n != name}, outputs
+    for name in outputs:
+        if len(outputs) > 1:
+            yield f"{name} alone", given, inputs, [name]
+    for name in given:
+        less = {other: value for other, value in given.items() if other != name}
+        yield f"without {name}", less, _refitted(question, less), outputs
+    for about, changed in _rounder(inputs):
+        yield about, given, inputs | changed, outputs
+
+
+def _one_direction(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
+    """Ask for one of two directions."""
+    operator = OPERATORS[question.operator]
+    attribute = operator.setting("direction")
+    asked = operator.directions(question.attributes)
+    if attribute is None or len(asked) < 2:
+        return
+    for place, direction in enumerate(asked):
+        word = next(w for w, meant in attribute.choices.items() if meant == (direction,))
+        given = dict(question.given) | {attribute.name: word}
+        for one in operator.attributes:
+            if one.per_direction and one.name in given:
+                each = len(given[one.name]) // len(asked)
+                given[one.name] = given[one.name][place * each : (place + 1) * each]
+        yield f"{direction} alone", given, _cut(question, "direction", np.array([place]))
+
+
+def _shorter_axes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
+    """Ask for less of the batch, of the time axis, of the units and of the input."""
+    operator, sizes = OPERATORS[question.operator], sizes_of(question)
+    hidden = operator.setting("hidden")
+    for axis in ("batch", "time", "hidden", "input"):
+        for symbol in (s for s, meant in operator.sizes.items() if meant == axis):
+            for keep in _parts(sizes[symbol]):
+                given = dict(question.given)
+                if axis == "hidden" and hidden and hidden.name in given:
+                    given[hidden.name] = len(keep)
+                yield f"{symbol} {len(keep)}", given, _cut(question, axis, keep)
+
+
+def _parts(length: int) -> Iterator[Array]:
+    """Choose entries of an axis to keep: one, a half, all but a few."""
+    every, size = np.arange(length), length // 2
+    if length > 1:
+        yield every[:1]
+        yield every[-1:]
+    while size > 1 and length > 2:
+        for start in range(0, length, size):
+            kept = np.delete(every, slice(start, start + size))
+            if len(kept) > 1:
+                yield kept
+        size //= 2
+    if 2 < length <= MOST_SINGLES:
+        yield from (np.delete(every, place) for place in every)
+
+
+def _cut(question: Question, axis: str, keep: Array) -> Arrays:
+    """Keep only the entries `keep` of a shared axis of the inputs; rows are shorter by the steps that go."""
+    operator, cut = OPERATORS[question.operator], {}
+    for tensor in operator.inputs:
+        if tensor.name not in question.inputs:
+            continue
+        array = question.inputs[tensor.name]
+        for place, one in enumerate(tensor.form(question.attributes).axes):
+            count, _, symbol = one.rpartition("*")
+            if operator.sizes.get(symbol) == axis:
+                array = _taken(array, place, int(count or 1), keep, place + 1)
+        if axis == "time" and tensor.role == "lengths":
+            left = (keep[:, None] < array.ravel()).sum(axis=0)
+            array = left.astype(array.dtype).reshape(array.shape)
+        cut[tensor.name] = array
+    return cut
+
+
+def _taken(array: Array, place: int, count: int, keep: Any, axis: int) -> Array:
+    """Take of an axis on which `count` parts are stacked: of the parts, or of each part's entries."""
+    before, after = array.shape[:place], array.shape[place + 1 :]
+    taken = np.take(array.reshape(*before, count, -1, *after), keep, axis=axis)
+    return np.asarray(taken.reshape(*before, -1, *after))
+
+
+def _refitted(question: Question, given: Mapping[str, Any]) -> Arrays:
+    """Put the inputs in the forms that other attributes ask for, as far as they have the parts for that."""
+    operator = OPERATORS[question.operator]
+    before, after = question.attributes, operator.with_defaults(given)
+    return {
+        tensor.name: _reformed(tensor, question.inputs[tensor.name], before, after)
+        for tensor in operator.inputs
+        if tensor.name in question.inputs
+    }
+
+
+def _reformed(
+    tensor: Tensor, array: Array, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Array:
+    """Give a tensor the axes and the parts of another form; leave it as it is where it lacks some."""
+    try:
+        old, new = tensor.form(before), tensor.form(after)
+    except (KeyError, AssertionError):
+        return array
+    if sorted(old.axes) == sorted(new.axes) and len(set(old.axes)) == len(old.axes):
+        return np.ascontiguousarray(array.transpose([old.axes.index(axis) for axis in new.axes]))
+    gate = next((n for n, axis in enumerate(old.axes) if "*" in axis), None)
+    found = [_part(old.parts, part) for part in new.parts]
+    places = [place for place in found if place is not None]
+    if gate is None or len(old.axes) != len(new.axes) or len(places) < len(found):
+        return array
+    return _taken(array, gate, len(old.parts), places, gate)
+
+
+def _part(parts: tuple[str, ...], wanted: str) -> int | None:
+    """Find a part; a gate's bias of another side will do."""
+    alike = [place for place, part in enumerate(parts) if part[-1] == wanted[-1]]
+    return parts.index(wanted) if wanted in parts else next(iter(alike), None)
+
+
+def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
+    """Make one array of the inputs zeros, or numbers of few digits, or one of its numbers zero."""
+    numbers = {name: a for name, a in inputs.items() if dtype_name(a.dtype) in FLOAT_TYPES}
+    for name, array in numbers.items():
+        if np.any(array != 0):
+            yield f"{name} zeros", {name: np.zeros_like(array)}
+    for grid in GRIDS:
+        for name, array in numbers.items():
+            rounded = (np.round(array.astype(np.float64) / grid) * grid).astype(array.dtype)
+            if np.any(rounded != array):
+                yield f"{name} in multiples of {grid:g}", {name: rounded}
+    for name, array in numbers.items():
+        some = np.flatnonzero(array.ravel() != 0) if array.size <= MOST_SINGLES**2 else ()
+        for place in some:
+            less = array.copy()
+            less.reshape(-1)[place] = 0
+            yield f"fewer numbers in {name}", {name: less}

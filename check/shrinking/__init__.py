@@ -1,1 +1,0 @@
-"""Smaller questions that fail the same way."""
