@@ -56,7 +56,11 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     Without `tier` it is required, or ambiguous where it touches an ambiguous point. Raises ValueError
     or GrucibleError, with the reason, where there is no such case.
     """
-    given = _given(operator, values)
+    given = {
+        attribute.name: values[attribute.name]
+        for attribute in operator.attributes
+        if ABSENT not in (values[attribute.name], values.get(f"{attribute.name}_attribute"))
+    }
     meant = semantics(operator, operator.with_defaults(given))
     tensors = (*operator.inputs, *operator.outputs)
     absent = frozenset(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
@@ -84,15 +88,6 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     return replace(case, tier="ambiguous", readings=readings) if readings else case
 
 
-def _given(operator: Operator, values: Assignment) -> dict[str, Any]:
-    """List the attributes written out."""
-    return {
-        attribute.name: values[attribute.name]
-        for attribute in operator.attributes
-        if ABSENT not in (values[attribute.name], values.get(f"{attribute.name}_attribute"))
-    }
-
-
 def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
     """Make the length of each row; None where there are no lengths."""
     tensor = operator.tensor("lengths")
@@ -115,34 +110,43 @@ def expand(
 ) -> list[CaseSpec]:
     """Make the cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
 
-    Raises SpecError for two cases with one id, for a case that lacks a size, and for sequence
-    lengths that do not fit the sizes. A spec none of whose cases can be meant is not enumerated.
+    The theme's name stands for what all its cases share; ids do not repeat it. Raises SpecError for two cases
+    with one id, for a case that lacks a size, and for sequence lengths that do not fit the sizes. A spec none
+    of whose cases can be meant is not enumerated.
     """
-    if not _may_hold(spec, dtypes, select):
+    model, operator = spec.model, OPERATORS[spec.model.operator]
+    prefix = f"{operator.name}/{spec.theme}/"
+    wanted = [dtype for dtype in model.dtypes if not dtypes or dtype in dtypes]
+    if not any(may_select(f"{prefix}{dtype}/", select) for dtype in wanted):
         return []
-    theme = _theme(spec)
+    known, shared = factors(operator.name), model.sizes | model.fixed
+    usual = {name: shared.get(name, factor.default) for name, factor in known.items()}
+    tokens = {
+        name: "" if name in shared or factor.default is NEEDED else factor.token(factor.default)
+        for name, factor in known.items()
+    }
     found: dict[str, CaseSpec] = {}
-    for index in range(len(spec.model.cases)):
+    for index in range(len(model.cases)):
         for assignment in _assignments(spec, index):
-            for case in _cases(theme, index, assignment):
-                if case.id in found:
-                    raise spec.document.error(("cases", index), f"makes {case.id} a second time")
-                found[case.id] = case
-    return [
-        case
-        for case in found.values()
-        if (not dtypes or case.dtype in dtypes) and selected(case.id, select)
-    ]
-
-
-def _may_hold(spec: CaseSpecFile, dtypes: Sequence[str], select: Sequence[str]) -> bool:
-    """Say whether a case of the spec can be of these dtypes and have an id that a glob matches."""
-    prefix = f"{spec.model.operator}/{spec.theme}/"
-    return any(
-        may_select(f"{prefix}{dtype}/", select)
-        for dtype in spec.model.dtypes
-        if not dtypes or dtype in dtypes
-    )
+            named = {name: _token(spec, known[name], value) for name, value in assignment.items()}
+            words = "-".join(filter(None, (tokens | named).values())) or "default"
+            case = _case(spec, index, usual | assignment, words)
+            for dtype in model.dtypes:
+                case_id = f"{prefix}{dtype}/{words}"
+                if case_id in found:
+                    raise spec.document.error(("cases", index), f"makes {case_id} a second time")
+                found[case_id] = replace(
+                    case,
+                    id=case_id,
+                    dtype=dtype,
+                    types={
+                        variable: dtype
+                        if of == operator.dtypes()
+                        else case.factors.get(variable, of[0])
+                        for variable, of in operator.types.items()
+                    },
+                )
+    return [case for case in found.values() if case.dtype in wanted and selected(case.id, select)]
 
 
 def expand_all(
@@ -176,30 +180,6 @@ def check_dtypes(dtypes: Sequence[str]) -> None:
             raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
 
 
-@dataclass(frozen=True)
-class _Theme:
-    """Values of all factors that the cases of a spec have unless they name others, and their parts of ids.
-
-    The name of the theme stands for what all its cases share; ids do not repeat it.
-    """
-
-    spec: CaseSpecFile
-    operator: Operator
-    values: Assignment
-    tokens: dict[str, str]
-
-
-def _theme(spec: CaseSpecFile) -> _Theme:
-    known = factors(spec.model.operator)
-    shared = spec.model.sizes | spec.model.fixed
-    values = {name: shared.get(name, factor.default) for name, factor in known.items()}
-    tokens = {
-        name: "" if name in shared or factor.default is NEEDED else factor.token(factor.default)
-        for name, factor in known.items()
-    }
-    return _Theme(spec, OPERATORS[spec.model.operator], values, tokens)
-
-
 def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
     """Enumerate the assignments of entry `index` of a spec."""
     match spec.model.cases[index]:
@@ -224,32 +204,16 @@ def _token(spec: CaseSpecFile, factor: Factor, value: Any) -> str:
     return factor.token(value) or (str(value) if other else "")
 
 
-def _cases(theme: _Theme, index: int, assignment: Assignment) -> Iterator[CaseSpec]:
-    """Make the case of each dtype; they share everything else."""
-    spec, operator = theme.spec, theme.operator
-    known = factors(operator.name)
-    values = theme.values | assignment
+def _case(spec: CaseSpecFile, index: int, values: Assignment, words: str) -> CaseSpec:
+    """Make the case of entry `index` that has these values of all factors; `words` end its id."""
+    model, document = spec.model, spec.document
     for name, value in values.items():
         if value is NEEDED:
-            place = "sizes" if known[name].is_size else "fixed"
-            raise spec.document.error(
-                ("cases", index), f"{name} is needed in {place}, or in every case"
-            )
-    if DRAWS[values["draw"]].plant and spec.model.tier != "nonportable":
-        raise spec.document.error(("tier",), f"draw {values['draw']} needs tier nonportable")
-    named = {name: _token(spec, known[name], value) for name, value in assignment.items()}
-    tokens = "-".join(filter(None, (theme.tokens | named).values())) or "default"
+            place = "sizes" if factors(model.operator)[name].is_size else "fixed"
+            raise document.error(("cases", index), f"{name} is needed in {place}, or in every case")
+    if DRAWS[values["draw"]].plant and model.tier != "nonportable":
+        raise document.error(("tier",), f"draw {values['draw']} needs tier nonportable")
     try:
-        case = case_of(operator, values, spec.model.tier)
+        return case_of(OPERATORS[model.operator], values, model.tier)
     except (GrucibleError, ValueError) as error:
-        raise spec.document.error(("cases", index), f"{tokens}: {error}") from None
-    for dtype in spec.model.dtypes:
-        yield replace(
-            case,
-            id=f"{operator.name}/{spec.theme}/{dtype}/{tokens}",
-            dtype=dtype,
-            types={
-                variable: dtype if of == operator.dtypes() else values.get(variable, of[0])
-                for variable, of in operator.types.items()
-            },
-        )
+        raise document.error(("cases", index), f"{words}: {error}") from None
