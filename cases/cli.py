@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .specs.spec_file import CaseSpecFile
 
 
+def _mode(name: str, about: str) -> Callable[[Any], Any]:
+    return click.option(f"--{name}", "mode", flag_value=name, help=about)
+
+
 @click.command("cases")
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
@@ -26,16 +30,13 @@ if TYPE_CHECKING:
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
-@click.option("--list", is_flag=True, help="Print the ids of the cases.")
-@click.option("--invalid", is_flag=True,
-              help="Print the ids of the questions that must be refused.")  # fmt: skip
-@click.option("--json", is_flag=True, help="Print as JSON.")
-@click.option("--extend", is_flag=True,
-              help="Add to the covering arrays in SPEC the rows they lack.")  # fmt: skip
-@click.option("--schema", is_flag=True,
-              help="Print the JSON Schema of case specs, for editors.")  # fmt: skip
+@_mode("list", "Print the ids of the cases.")
+@_mode("invalid", "Print the ids of the questions that must be refused.")
+@_mode("json", "Print as JSON.")
+@_mode("extend", "Add to the covering arrays in SPEC the rows they lack.")
+@_mode("schema", "Print the JSON Schema of case specs, for editors.")
 def cases_command(
-    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
+    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], mode: str | None
 ) -> None:
     """Count the cases of SPEC and the pairs of attribute values they cover.
 
@@ -44,7 +45,6 @@ def cases_command(
     from .specs.expand import check_dtypes, expand_all
     from .specs.spec_file import find_specs
 
-    mode = _mode([name for name, given in modes.items() if given])
     if mode == "schema":
         from .specs.spec_model import spec_schema
 
@@ -65,16 +65,6 @@ def cases_command(
                 say(case.id)
         return
     _print_counts(expanded, as_json=mode == "json")
-
-
-def _mode(given: Sequence[str]) -> str:
-    """Choose what is printed by the options given; "" for the counts. Raises click.UsageError for two."""
-    if set(given) == {"list", "invalid"}:
-        return "invalid"
-    if len(given) > 1:
-        options = " and ".join(f"--{name}" for name in given)
-        raise click.UsageError(f"{options} do not go together; give one of them")
-    return given[0] if given else ""
 
 
 def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:

@@ -190,7 +190,6 @@ def show_progress(what: str, cases: int) -> Iterator[Progress]:
         MofNCompleteColumn,
         ProgressColumn,
         Task,
-        TextColumn,
         TimeRemainingColumn,
     )
     from rich.progress import Progress as Bar
@@ -200,16 +199,14 @@ def show_progress(what: str, cases: int) -> Iterator[Progress]:
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed or 0.0:.3g} cases/s")
 
-    bar = Bar(
-        TextColumn("{task.description}"),
+    columns = (
+        "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
         Rate(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        redirect_stdout=False,
-        redirect_stderr=False,
     )
+    bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=False)
     bar.add_task(what, total=cases)
     with bar:
         yield Progress(bar)

@@ -8,7 +8,7 @@ from typing import Any
 from .dtypes import FLOAT_TYPES, Array, dtype_name
 from .errors import GrucibleError
 from .operators import OPERATORS
-from .operators.signature import Attribute, Operator, Tensor
+from .operators.signature import Operator, Tensor
 from .operators.values import all_attributes
 from .question import Question, TensorType, too_large
 
@@ -38,7 +38,7 @@ def pose(
     x = next(tensor for tensor in operator.inputs if tensor.role == "x")
     dtype = dtype_name(inputs[x.name].dtype)
     if dtype not in operator.dtypes():
-        raise QuestionError(f"{x.name} is {dtype}; expected {_or(operator.dtypes())}")
+        raise QuestionError(f"{x.name} is {dtype}; expected {' or '.join(operator.dtypes())}")
     sizes = _sizes(operator, attributes, inputs)
     if why := too_large(operator, attributes, sizes):
         raise QuestionError(why)
@@ -86,7 +86,7 @@ def _sizes(
 ) -> dict[str, int]:
     """Every size symbol, from attributes and from axes that are one size long."""
     found: dict[str, int] = {}
-    hidden: Attribute | None = operator.setting("hidden")
+    hidden = operator.setting("hidden")
     for symbol, axis in operator.sizes.items():
         if axis == "direction":
             found[symbol] = len(operator.directions(attributes))
@@ -118,24 +118,14 @@ def _check_input(
     allowed = (dtype,) if allowed == operator.dtypes() else allowed
     found, shape = dtype_name(array.dtype), operator.shape(tensor, attributes, sizes)
     if found not in allowed:
-        raise QuestionError(f"{tensor.name} is {found}; expected {_or(allowed)}")
+        raise QuestionError(f"{tensor.name} is {found}; expected {' or '.join(allowed)}")
     if array.shape != shape:
         axes = ", ".join(tensor.form(attributes).axes)
-        raise QuestionError(
-            f"{tensor.name} is {_shape(array.shape)}; expected {_shape(shape)} ({axes})"
-        )
+        raise QuestionError(f"{tensor.name} has shape {array.shape}; expected {shape}: ({axes})")
     if 0 in shape:
-        raise QuestionError(f"{tensor.name} is {_shape(shape)}, and holds nothing")
+        raise QuestionError(f"{tensor.name} has shape {shape}, and is empty")
     if tensor.role == "lengths":
         [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
         wrong = array[(array < 0) | (array > time)]
         if wrong.size:
             raise QuestionError(f"{tensor.name} holds {wrong[0]}; expected 0 to {time}")
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape)) or "a single number"
-
-
-def _or(names: Collection[str]) -> str:
-    return " or ".join(names)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
+from .console import shorten
 from .errors import GrucibleError
 
 PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
@@ -15,10 +16,6 @@ FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 """Globs that select the cases of these themes."""
 AND = " & "
 """Joins globs that an id must match all of; no id of ours holds it."""
-MOST_GLOBS = 1000
-"""Maximum globs with wildcards; each is compared with every id. Whole ids are looked up, and do not count."""
-_MOST_NAMED = 20
-"""Maximum globs that an error names."""
 _WILD = re.compile(r"[*?[]")
 _SPECIAL = re.compile(rf"[*?[]|{AND[0]}(?={AND[1:]})")
 """Characters to escape in a glob."""
@@ -79,10 +76,8 @@ def selected(case_id: str, select: Sequence[str]) -> bool:
     """Say whether an id matches any glob; no glob selects everything."""
     if not select:
         return True
-    whole, wild = _taken_apart(select if isinstance(select, tuple) else tuple(select))
-    return case_id in whole or any(
-        needle in case_id and pattern.match(case_id) for needle, pattern in map(_compiled, wild)
-    )
+    whole, wild = _taken_apart(tuple(select))
+    return case_id in whole or any(matches(case_id, glob) for glob in wild)
 
 
 def may_select(prefix: str, select: Sequence[str]) -> bool:
@@ -93,7 +88,7 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
     """
     if not select:
         return True
-    whole, wild = _taken_apart(select if isinstance(select, tuple) else tuple(select))
+    whole, wild = _taken_apart(tuple(select))
     return any(one.startswith(prefix) for one in whole) or any(
         all(_may_match(prefix, one) for one in glob.split(AND)) for glob in wild
     )
@@ -108,19 +103,11 @@ def _may_match(prefix: str, glob: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _taken_apart(select: tuple[str, ...]) -> tuple[frozenset[str], list[str]]:
-    """Tell globs as they stand, to which an id may be equal, from those that match more than one id.
-
-    Raises GrucibleError where more than MOST_GLOBS were given.
-    """
-    given = [glob for option, glob in options_of(select) if option != "--dtype"]
-    if (count := sum(map(matches_several, given))) > MOST_GLOBS:
-        raise GrucibleError(
-            f"{count:,} globs select; expected at most {MOST_GLOBS:,} with wildcards, and any number of ids"
-        )
+    """Separate globs as they stand, to which an id may be equal, and those that match more than one id."""
     return frozenset(select), [glob for glob in dict.fromkeys(select) if matches_several(glob)]
 
 
-@lru_cache(maxsize=8 * MOST_GLOBS)
+@lru_cache(maxsize=8000)
 def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
     """Compile a glob, and find the longest text that an id must hold to match: that is quicker to find."""
     parts = glob.split(AND)
@@ -140,13 +127,8 @@ def nothing_selected(
 ) -> GrucibleError:
     """Make the error of globs and dtypes that select nothing of what `grucible cases` lists."""
     given = [*(("--dtype", one) for one in dtypes), *options_of(select)]
-    named = [
-        f"{option} {value}" if option == "--dtype" else f"{option} {value!r}"
-        for option, value in given[:_MOST_NAMED]
-    ]
-    if more := len(given[_MOST_NAMED:]):
-        named.append(f"and {more:,} more")
-    by = f" by {' '.join(named)}" if named else ""
+    named = " ".join(f"{option} {value!r}" for option, value in given)
+    by = f" by {shorten(named)}" if named else ""
     return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")
 
 

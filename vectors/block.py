@@ -14,7 +14,7 @@ from ..cases.dtypes import Array, Arrays
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.signature import Operator
-from ..cases.operators.values import all_attributes, canonical
+from ..cases.operators.values import all_attributes
 from ..cases.question import Question, TensorType
 from ..cases.selection import selected
 from ..cases.strict_json import strict_json
@@ -184,7 +184,7 @@ def attributes_from_json(
         attribute = operator.attribute(name)
         if attribute and attribute.kind == "float" and value == "inf":
             given[name] = math.inf
-    if as_written:
-        given = canonical(operator, given)
+        elif attribute and as_written:
+            given[name] = attribute.canonical(value)
     all_attributes(operator, given)
     return dict(given)

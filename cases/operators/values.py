@@ -100,11 +100,8 @@ def list_of(entries: Any, *lengths: int) -> Any:
     """Make the type of lists of `entries`, of one of some lengths; with none, of any length."""
     lists: Any = GenericAlias(list, (entries,))
     found: Any = Annotated[lists, FIRST_WRONG]
-    return (
-        either(*(Annotated[found, Field(min_length=n, max_length=n)] for n in lengths))
-        if lengths
-        else found
-    )
+    of = [Annotated[found, Field(min_length=n, max_length=n)] for n in lengths]
+    return either(*of) if of else found
 
 
 def _words(schema: dict[str, Any]) -> str:
@@ -135,12 +132,6 @@ def value_text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(value_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def canonical(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace other ways to write values of attributes by the values that are stored."""
-    known = {one.name: one for one in operator.attributes}
-    return {n: known[n].canonical(value) if n in known else value for n, value in given.items()}
 
 
 def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,40 +183,24 @@ def _one_value(attribute: Attribute) -> Any:
     if attribute.kind == "boolean":
         return Annotated[bool, Strict(), Field(title="true or false")]
     if attribute.kind == "int":
-        return _integer(attribute)
+        least, most = 1 if attribute.positive else -(2**63), 2**63 - 1
+        title = f"an integer from {least} to {most}"
+        return Annotated[int, Strict(), Field(ge=least, le=most, title=title)]
     return _number(attribute)
 
 
-def _integer(attribute: Attribute) -> Any:
-    """Make the type of an integer of 64 bits."""
-    most = 2**63 - 1
-    if attribute.positive:
-        title = f"a positive integer up to {most}"
-        return Annotated[int, Strict(), Field(gt=0, le=most, title=title)]
-    title = f"an integer from {-most - 1} to {most}"
-    return Annotated[int, Strict(), Field(ge=-most - 1, le=most, title=title)]
-
-
 def _number(attribute: Attribute) -> Any:
-    """Make the type of a number whose float64 value, or float32 value if `single`, is in range.
+    """Make the type of a number whose float64 value, or float32 value if `single`, is in range; NaN never is.
 
-    NaN never is.
-
-    Infinity is no number of JSON. So where it is allowed, no bound of the type can exclude what float32
-    rounds to infinity, and a check does.
+    Infinity is no number of JSON. So where it is allowed, a check excludes what float32 rounds to infinity.
     """
     assert attribute.positive or not attribute.infinite, attribute.name
     zero, largest = 0.0, FLOAT_TYPES["float64"].largest
     if attribute.single:
         zero, largest = _FLOAT32_ZERO, _FLOAT32_LARGEST
-    words = [
-        "positive" if attribute.positive else "",
-        "" if attribute.infinite else "finite",
-        "float32" if attribute.single else "",
-        "number",
-    ]
+    words = ["positive"] * attribute.positive + ["finite"] * (not attribute.infinite)
     bounds = Field(
-        title="a " + " ".join(filter(None, words)),
+        title=" ".join(["a", *words, *["float32"] * attribute.single, "number"]),
         gt=zero if attribute.positive else None,
         ge=None if attribute.positive else -largest,
         le=None if attribute.infinite else largest,

@@ -46,22 +46,17 @@ DRAWS: dict[str, Draw] = {
         Draw("ordinary", "pre-activations of order one"),
         Draw("quarter-weights", "W and R a quarter as large, for large cells", weight_exponent=-2),
         Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
-        Draw(
-            "x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6
-        ),
+        Draw("x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6),
         Draw("nan", "one NaN in X, one in initial_hidden_state", plant="nan"),
         Draw("infinity", "+infinity and -infinity in X", plant="infinity"),
         Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),
         Draw("signed-zero", "zeros of both signs everywhere", plant="signed-zero"),
         Draw("subnormal", "X, h0 and B subnormal in the case's dtype", plant="subnormal"),
         Draw("padding-nan", "NaN in X past every row's length", plant="padding-nan"),
-        Draw(
-            "padding-infinity",
-            "infinities of both signs in X past every row's length",
-            plant="padding-infinity",
-        ),
+        Draw("padding-infinity", "infinities of both signs in X past every row's length",
+             plant="padding-infinity"),
     )
-}
+}  # fmt: skip
 
 LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
     "full": lambda batch, time, _: [time] * batch,
@@ -74,9 +69,7 @@ LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
     "longest-last": lambda _, time, ragged: [*ragged[:-1], time],
     "with-zero": lambda _, __, ragged: [0 if row % 2 == 0 else n for row, n in enumerate(ragged)],
     "zero-first": lambda batch, time, _: [0, *[time] * (batch - 1)],
-    "zero-middle": lambda batch, time, _: [
-        0 if row == batch // 2 else time for row in range(batch)
-    ],
+    "zero-middle": lambda batch, time, _: [time * (row != batch // 2) for row in range(batch)],
     "zero-last": lambda _, __, ragged: [*ragged[:-1], 0],
     "all-zero": lambda batch, *_: [0] * batch,
 }  # fmt: skip
@@ -116,7 +109,7 @@ def factors(operator_name: str) -> dict[str, Factor]:
     """List the factors of an operator, by name, in the order in which ids name them."""
     operator = OPERATORS[operator_name]
     found = [
-        *_attributes(operator),
+        *(_attribute(operator.attribute(name)) for name in operator.id_order),
         *_tensors(operator),
         *(_size(symbol, operator) for symbol in size_symbols(operator)),
         *_types(operator),
@@ -133,13 +126,8 @@ def size_symbols(operator: Operator) -> list[str]:
     return [symbol for symbol, axis in operator.sizes.items() if axis != "direction"]
 
 
-def _attributes(operator: Operator) -> Iterable[Factor]:
-    """List the attributes, but for one that is a size too."""
-    named = (operator.attribute(name) for name in operator.id_order)
-    return [_attribute(attribute) for attribute in named if attribute]
-
-
-def _attribute(attribute: Attribute) -> Factor:
+def _attribute(attribute: Attribute | None) -> Factor:
+    assert attribute
     values: Any = written_type(attribute).annotation
     if not attribute.required:
         values = either(values, one_of([ABSENT]))

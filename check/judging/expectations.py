@@ -11,9 +11,11 @@ from typing import Any
 
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
-from ...cases.selection import MOST_GLOBS, Ids, is_glob, literal, matches
+from ...cases.selection import Ids, is_glob, literal, matches
 from ...gen.tolerances.classes import CLASSES
 
+MOST_GLOBS = 1000
+"""Maximum globs with wildcards of a list; each is compared with every id."""
 MOST_GLOB = 400
 """Maximum characters of a glob; the longest id of ours has some 150."""
 HOW = ("observed", "message", "diagnosis")

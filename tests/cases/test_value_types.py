@@ -164,7 +164,7 @@ def test_numbers_become_floats_and_integers_stay() -> None:
 @pytest.mark.parametrize(("attribute", "words"), [
     (Attribute("a", "boolean", ""), "true or false"),
     (Attribute("a", "int", ""), "an integer from -9223372036854775808 to 9223372036854775807"),
-    (Attribute("a", "int", "", positive=True), "a positive integer up to 9223372036854775807"),
+    (Attribute("a", "int", "", positive=True), "an integer from 1 to 9223372036854775807"),
     (Attribute("a", "int", "", choices={0: False, 1: True}), "one of 0, 1"),
     (Attribute("a", "float", ""), "a finite number"),
     (Attribute("a", "float", "", positive=True, single=True), "a positive finite float32 number"),
