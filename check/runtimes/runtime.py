@@ -63,33 +63,51 @@ def load_runtime(name: str) -> Runtime:
     """Load the runtime called `name`: an entry point of `grucible.runtimes`, or a function at a place.
 
     A place is `package.module:function` or `./file.py:function`; the working directory is on the path. Raises
-    RuntimeNotUsable where it is unknown, not installed, does not import or is no function.
+    RuntimeNotUsable where it is unknown, does not import (SystemExit, too) or is no function, and
+    RuntimeNotInstalled, with the remedy, where a package that a registered one needs is not there.
     """
-    if ":" not in name:
-        return load_registered(registered_runtime(name))
+    point = None if ":" in name else registered_runtime(name)
+    try:
+        return describe_runtime(name, point.load() if point else _function_at(name))
+    except (KeyboardInterrupt, RuntimeNotUsable):
+        raise
+    except BaseException as error:
+        why = format_error(error)
+        if point is None:
+            place = name.rpartition(":")[0]
+            text = f"runtime {name}: {place} does not import: {why}{raised_at(error)}"
+        elif isinstance(error, ModuleNotFoundError):
+            ours = point.value.startswith("grucible.")
+            extra = f"pip install 'grucible[{name.partition('-')[0]}]'"
+            remedy = extra if ours else "install what it needs"
+            raise RuntimeNotInstalled(
+                f"runtime {name} is not installed ({why}); {remedy}"
+            ) from error
+        else:
+            text = f"runtime {name} does not load: {why}; reinstall its package"
+        raise RuntimeNotUsable(text) from error
+
+
+def _function_at(name: str) -> Any:
+    """Import the function at a place."""
     place, _, attribute = name.rpartition(":")
-    if not place.endswith(".py") and (not place or place.startswith(".") or "/" in place):
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    if place.endswith(".py"):
+        module = _load_file(place)
+    elif not place or place.startswith(".") or "/" in place:
         raise RuntimeNotUsable(
             f"runtime {name}: {place!r} does not import: it names no module; expected "
             "package.module:function, or ./file.py:function"
         )
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = _load_file(place) if place.endswith(".py") else importlib.import_module(place)
-        function = getattr(module, attribute, None)
-        if not callable(function):
-            raise RuntimeNotUsable(
-                f"runtime {name}: {place} has no function {attribute!r}; "
-                "expected one that takes a question"
-            )
-        return describe_runtime(name, function)
-    except (KeyboardInterrupt, RuntimeNotUsable):
-        raise
-    except BaseException as error:  # SystemExit, too
+    else:
+        module = importlib.import_module(place)
+    function = getattr(module, attribute, None)
+    if not callable(function):
         raise RuntimeNotUsable(
-            f"runtime {name}: {place} does not import: {format_error(error)}{raised_at(error)}"
-        ) from error
+            f"runtime {name}: {place} has no function {attribute!r}; expected one that takes a question"
+        )
+    return function
 
 
 def _load_file(place: str) -> Any:
@@ -108,9 +126,7 @@ def _load_file(place: str) -> Any:
 
 def registered_runtimes() -> list[EntryPoint]:
     """Find the entry points of all runtimes grucible knows by name, sorted."""
-    from importlib.metadata import (
-        entry_points,  # as long as a fifth of numpy, and not always needed
-    )
+    from importlib.metadata import entry_points  # slow to import, and not always needed
 
     return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
@@ -121,67 +137,39 @@ def registered_runtime(name: str) -> EntryPoint:
     Raises RuntimeNotUsable for none, with what may be meant, and where several packages have one of this
     name: the order of installation would decide which is asked.
     """
-    points = {point.name: point for point in registered_runtimes()}
-    if name not in points:
-        known = ", ".join(points)
-        raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown; {_suggest(name, points)}expected one of {known}, or "
-            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
-        )
-    places = sorted({point.value for point in registered_runtimes() if point.name == name})
-    if len(places) > 1:
+    points = {(point.name, point.value): point for point in registered_runtimes()}
+    found = [point for point in points.values() if point.name == name]
+    if len(found) > 1:
+        places = [point.value for point in found]
         raise RuntimeNotUsable(
             f"runtime {name}: is registered as {' and as '.join(places)}; uninstall one of the packages, "
             f"or name the function: {places[0]}"
         )
-    return points[name]
+    if not found:
+        known = [point_name for point_name, _ in points]
+        raise RuntimeNotUsable(
+            f"runtime {name!r} is unknown; {_suggest(name, known)}expected one of {', '.join(known)}, or "
+            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
+        )
+    return found[0]
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
     """Guess what the user meant: a function in a file, a program, or a name that is much like it."""
-    if name.endswith(".py"):
-        return f"did you mean {shlex.quote(f'./{Path(name)}:run')}? "
-    if is_file(name) and os.access(name, os.X_OK):
-        return f"did you mean {shlex.quote(f'exec: {shlex.quote(name)}')}? "
     near = difflib.get_close_matches(name, known, n=1)
+    if name.endswith(".py"):
+        near = [shlex.quote(f"./{Path(name)}:run")]
+    elif os.path.isfile(name) and os.access(name, os.X_OK):  # noqa: PTH113 - any text
+        near = [shlex.quote(f"exec: {shlex.quote(name)}")]
     return f"did you mean {near[0]}? " if near else ""
 
 
-def load_registered(point: EntryPoint) -> Runtime:
-    """Load the runtime at an entry point.
-
-    Raises RuntimeNotInstalled, with the remedy, where a package that it needs is not there. Raises
-    RuntimeNotUsable where the import raises anything else, SystemExit too, and for what is no function.
-    """
-    try:
-        function = point.load()
-        if not callable(function):
-            raise RuntimeNotUsable(
-                f"runtime {point.name}: {point.value} is no function; expected one that takes a question"
-            )
-        return describe_runtime(point.name, function)
-    except (KeyboardInterrupt, RuntimeNotUsable):
-        raise
-    except ModuleNotFoundError as error:
-        extra = point.name.partition("-")[0] if point.value.startswith("grucible.") else ""
-        remedy = f"pip install 'grucible[{extra}]'" if extra else "install what it needs"
-        raise RuntimeNotInstalled(
-            f"runtime {point.name} is not installed ({format_error(error)}); {remedy}"
-        ) from error
-    except BaseException as error:
-        why = format_error(error)
-        raise RuntimeNotUsable(
-            f"runtime {point.name} does not load: {why}; reinstall its package"
-        ) from error
-
-
-def is_file(place: str) -> bool:
-    """Tell whether there is a file at a place; there is none where no file can have the name."""
-    return os.path.isfile(place)  # noqa: PTH113
-
-
 def describe_runtime(name: str, run: Any) -> Runtime:
-    """Make the runtime that is the function `run`."""
+    """Make the runtime that is the function `run`; RuntimeNotUsable where it is none."""
+    if not callable(run):
+        raise RuntimeNotUsable(
+            f"runtime {name}: is no function; expected one that takes a question"
+        )
     doc = getattr(run, "__doc__", None)
     prepare_for = getattr(run, "prepare_for", None)
     return Runtime(
@@ -209,11 +197,11 @@ def raised_at(error: BaseException) -> str:
 
 
 def traceback_lines(error: BaseException) -> tuple[str, ...]:
-    """Give the lines of an error's traceback, as `last_frames` keeps them."""
+    """Return the lines of an error's traceback, as `last_frames` keeps them."""
     lines = "".join(traceback.format_exception(error)).splitlines()
     return last_frames(line for line in lines[-MOST_FRAMES:] if line.strip(" ^~"))
 
 
 def last_frames(lines: Iterable[str]) -> tuple[str, ...]:
-    """Give the last lines of a traceback, MOST_FRAMES at most, each of shorten_message length."""
+    """Return the last lines of a traceback: MOST_FRAMES, each of MOST_FRAME characters."""
     return tuple(join_lines(line)[:MOST_FRAME] for line in [*lines][-MOST_FRAMES:])
