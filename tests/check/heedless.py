@@ -61,10 +61,6 @@ def tells(question: Question) -> Outputs:
     )
 
 
-def refuses_all(question: Question) -> Outputs:
-    raise ValueError(f"no {question.dtype}")
-
-
 def blind(question: Question) -> Outputs:
     """Sees no defect: answers the valid question that the invalid one was made from."""
     if _is_valid(question):

@@ -43,18 +43,8 @@ def raises(question: Question) -> Any:
 
 
 @on_bad_cases
-def raises_the_id(question: Question) -> Any:
-    raise ValueError(f"cannot do {question.id[-6:-4]} of {question.dtype}")
-
-
-@on_bad_cases
 def raises_odd_text(question: Question) -> Any:
     raise ValueError(f"not a text: \udcff {question.dtype}")
-
-
-@on_bad_cases
-def raises_long(question: Question) -> Any:
-    raise ValueError("long " * 10_000 + f"the cause {question.dtype}")
 
 
 @on_bad_cases
@@ -65,11 +55,6 @@ def unsupported(question: Question) -> Any:
 @on_bad_cases
 def aborts(_: Question) -> Any:
     os.abort()
-
-
-@on_bad_cases
-def segfaults(_: Question) -> Any:
-    return ctypes.string_at(0)
 
 
 def waits_for_more_rows(question: Question) -> Any:
@@ -85,11 +70,6 @@ def segfaults_on_clip(question: Question) -> Any:
 
 
 @on_bad_cases
-def divides_by_zero(_: Question) -> Any:
-    os.kill(os.getpid(), signal.SIGFPE)  # what an integer division by zero does to a process
-
-
-@on_bad_cases
 def killed(_: Question) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -97,11 +77,6 @@ def killed(_: Question) -> Any:
 @on_bad_cases
 def exits(_: Question) -> Any:
     sys.exit(3)
-
-
-@on_bad_cases
-def exits_quietly(_: Question) -> Any:
-    os._exit(0)
 
 
 @on_bad_cases
@@ -133,16 +108,10 @@ def prints(question: Question) -> Any:
 
 
 returns_none = on_bad_cases(lambda _: None)
-returns_list = on_bad_cases(lambda question: list(answer(question).values()))
-returns_array = on_bad_cases(lambda question: answer(question)["Ho"])
 returns_nothing = on_bad_cases(lambda _: {})
-returns_less = on_bad_cases(lambda question: {"Ho": answer(question)["Ho"]})
 returns_more = on_bad_cases(lambda question: {**answer(question), "Z": answer(question)["Ho"]})
 returns_other_names = on_bad_cases(
     lambda question: {n.lower(): v for n, v in answer(question).items()}
-)
-returns_names_that_are_numbers = on_bad_cases(
-    lambda question: dict(enumerate(answer(question).values()))
 )
 returns_unpicklable = on_bad_cases(lambda question: dict.fromkeys(answer(question), lambda: 0))
 wrong_shape = with_output(lambda ho: ho[..., :-1])
@@ -154,12 +123,8 @@ integers = with_output(lambda ho: ho.astype(np.int32))
 objects = with_output(lambda ho: ho.astype(object))
 big_endian = with_output(lambda ho: ho.astype(ho.dtype.newbyteorder(">")))
 texts = with_output(lambda ho: ho.astype("U"))
-a_text = with_output(lambda _: "Ho")
-nothing_in_it = with_output(lambda _: None)
 ragged = with_output(lambda _: [[1.0], [1.0, 2.0]])
 nan = with_output(lambda ho: np.full_like(ho, np.nan))
-
-not_callable = 3
 
 
 def by_id(question: Question) -> Any:

@@ -33,11 +33,6 @@ def test_what_is_not_there_is_installed(monkeypatch: pytest.MonkeyPatch) -> None
         import onnx  # noqa: F401
 
 
-def test_ctrl_c_is_no_error_of_a_package() -> None:
-    with pytest.raises(KeyboardInterrupt), needing("onnx", "onnx", "this"):
-        raise KeyboardInterrupt
-
-
 @pytest.mark.usefixtures("in_this_process")
 def test_a_package_is_looked_for_before_any_work(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch

@@ -106,26 +106,6 @@ def test_what_a_hello_does_not_name_is_not_asked(tmp_path: Path, command: Comman
     }
 
 
-def test_an_answer_may_name_its_question(tmp_path: Path, command: Command) -> None:
-    """It names that of the first question ever after."""
-    source = (EXAMPLES / "gru.c").read_text()
-    naming = source.replace(
-        'printf("ok\\n");',
-        'static char id[LINE]; if (!*id) strcpy(id, q->id); printf("ok\\nquestion %s\\n", id);',
-    ).replace("int refused;", "int refused; char id[LINE];").replace(
-        'if (!strncmp(line, "operator "', 'if (!strncmp(line, "question ", 9)) strcpy(q->id, line + 9);\n'
-        '        if (!strncmp(line, "operator "',
-    )  # fmt: skip
-    runtime = built("gru.c", naming, tmp_path)
-    select = ("--select", f"{SEQUENCES}core/float32/reverse-*")
-    report = command("check", "--runtime", runtime, *select, "--json").report
-    verdicts = {case["id"]: case["verdict"] for case in report["cases"]}
-    said = [case["message"] for case in report["cases"] if case["verdict"] == "error"]
-    assert set(verdicts.values()) == {"passed", "error"}
-    assert all("the runtime broke the protocol: it answered 'openvino." in one for one in said)
-    assert all("'; the question is 'openvino." in one for one in said)
-
-
 DIES = """
 import sys
 print("grucible 1\\nend", flush=True)

@@ -19,8 +19,6 @@ KINDS = {
     "aborts": "crashed",
     "returns_none": "malformed",
     "wrong_shape": "malformed",
-    "objects": "malformed",
-    "returns_more": "malformed",
 }
 
 

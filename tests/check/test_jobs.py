@@ -80,19 +80,6 @@ def test_the_report_is_the_same_for_any_number(
     assert (several.out, several.status) == (one.out, one.status)
 
 
-def until(count: int) -> str:
-    """Let a runtime answer nothing until so many processes have it, or half a minute is over: on a
-    busy machine one may have answered everything before another has started."""
-    return f"""
-answered = run
-def run(question):
-    end = time.monotonic() + 30
-    while len(list(told.iterdir())) < {count} and time.monotonic() < end:
-        time.sleep(0.01)
-    return answered(question)
-"""
-
-
 ONCE = """
 lock = Path(__file__).with_suffix(".lock")
 if lock.exists():

@@ -113,29 +113,3 @@ def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
 def children(process: int) -> list[int]:
     place = Path(f"/proc/{process}/task/{process}/children")
     return [int(number) for number in place.read_text().split()]
-
-
-LEFT_OPEN = """
-import sys
-import unittest
-from grucible import load_vectors
-from grucible.check.observed.pool import RuntimePool
-pool = RuntimePool(sys.argv[1], 60.0)
-case = next(load_vectors(None, "openvino.GRUCell-3/plain/float32/*"))
-[reply] = pool.answer([case.question])
-print(reply.status)
-"""
-
-
-def test_a_pool_that_nobody_closes_keeps_no_process(tmp_path: Path) -> None:
-    module = tmp_path / "refuses.py"
-    module.write_text("import grucible\ndef run(question):\n    raise grucible.Unsupported\n")
-    with subprocess.Popen(
-        [sys.executable, "-c", LEFT_OPEN, f"{module}:run"], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            out, _ = process.communicate(timeout=60)
-            assert out == "unsupported\n"
-            assert soon(lambda: not running(str(module)))
-        finally:
-            process.kill()

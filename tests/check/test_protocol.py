@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import sys
 import time
@@ -10,9 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shipped import core_cases
 
 from grucible import Question
+from grucible.cases.dtypes import numpy_dtype
 from grucible.cases.question import TensorType
 from grucible.check.observed import isolated
 from grucible.check.observed.isolated import IsolatedRuntime
@@ -20,6 +25,7 @@ from grucible.check.observed.source import Reply
 from grucible.check.protocol.header import (
     END,
     Announced,
+    OtherQuestion,
     ProtocolError,
     announced,
     answer_head,
@@ -64,24 +70,6 @@ def test_every_core_question_crosses_whole() -> None:
             assert array.flags.writeable
 
 
-def test_the_header_says_what_the_page_says() -> None:
-    [question] = [
-        q for q in core_questions() if q.id == "openvino.GRUCell-3/core/float32/lbr-clip0.5"
-    ] or core_questions()[:1]
-    lines = question_parts(question)[0].decode().splitlines()
-    assert lines[:3] == [
-        f"question {question.id}", f"operator {question.operator}", f"dtype {question.dtype}",
-    ]  # fmt: skip
-    kinds = [line.split(" ")[0] for line in lines]
-    assert kinds == sorted(kinds, key=["question", "operator", "dtype", "attribute", "input",
-                                       "output", "end"].index)  # fmt: skip
-    for line in lines:
-        if line.startswith(("input", "output")):
-            *_, dtype, shape, size = line.split(" ")
-            count = np.prod([int(n) for n in shape.split("x")])
-            assert int(size) == count * {"float16": 2, "bfloat16": 2, "float64": 8}.get(dtype, 4)
-
-
 def test_an_answer_is_text_and_bytes() -> None:
     ho = np.arange(6, dtype=">f4").astype("f4").reshape(2, 3)
     assert b"".join(answer_parts("ok", {"Ho": ho})) == (
@@ -99,13 +87,42 @@ def test_an_answer_is_of_one_kind(second: str) -> None:
         answer_head(["ok", "output Ho float32 1", second], question)
 
 
-def test_what_announces_no_tensor_is_refused() -> None:
-    assert announced("Ho float32 2x3 24") == Announced("Ho", TensorType((2, 3), np.dtype("f4")), 24)
-    for words in ("", "Ho", "Ho float32 2x3", "Ho float32 2x3 25", "Ho float32 x 4",
-                  "Ho float32 2x 8", "Ho str 1 1", "Ho float32 +2x3 24", "Ho float32 2_0 80",
-                  "Ho float32 02x3 24", "Ho float32 1x1x1x1x1x1x1x1x1 4"):  # fmt: skip
-        with pytest.raises(ProtocolError, match="expected"):
-            announced(words)
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
+BYTES = dict(zip(DTYPES, (2, 2, 4, 8, 4, 8), strict=True))
+
+
+@given(st.sampled_from(DTYPES), st.lists(st.integers(0, 99), max_size=8))
+def test_a_tensor_is_what_its_line_announces(dtype: str, shape: list[int]) -> None:
+    size = math.prod(shape) * BYTES[dtype]
+    line = f"Ho {dtype} {'x'.join(map(str, shape)) or 'scalar'} {size}"
+    found = announced(line)
+    assert found == Announced("Ho", TensorType(tuple(shape), numpy_dtype(dtype)), size)
+    for other in (f"{line}0", f"{line} ", line.replace("Ho ", "Ho  "), line.replace("x", "x0")):
+        if other != line:
+            with pytest.raises(ProtocolError, match="expected NAME DTYPE SHAPE BYTES"):
+                announced(other)
+
+
+@given(st.text(max_size=40))
+def test_a_line_announces_a_tensor_or_is_refused(line: str) -> None:
+    for one in (line, f"Ho float32 {line} 16", f"Ho float32 2x2 {line}"):
+        with contextlib.suppress(ProtocolError):
+            name, (shape, dtype), size = announced(one)
+            assert one == f"{name} {dtype} {'x'.join(map(str, shape)) or 'scalar'} {size}"
+            assert size == math.prod(shape) * dtype.itemsize
+
+
+@pytest.mark.parametrize("line", ["2_0 80", "²x2 16", "+2x3 24", "2e0x2 16", f"{'9' * 5000} 16",
+                                  "02x3 24", "x 4", "2x 8", "1x1x1x1x1x1x1x1x1 4"])  # fmt: skip
+def test_what_int_takes_for_a_number_is_none(line: str) -> None:
+    with pytest.raises(ProtocolError, match="expected NAME DTYPE SHAPE BYTES"):
+        announced(f"Ho float32 {line}")
+
+
+def test_an_answer_to_another_question_is_refused() -> None:
+    question = core_cases()[0].question
+    with pytest.raises(OtherQuestion, match="it answered 'x'; the question is"):
+        answer_head(["unsupported", "question x"], question)
 
 
 def question_called(name: str) -> Question:
