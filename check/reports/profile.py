@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from ...cases.console import format_command, format_table
@@ -14,7 +14,7 @@ from ...vectors.case import REQUIRED
 from ..profile import AGAIN, Profile, Row, Status
 from ..refusals import Refusal
 from .json import refusal_value
-from .text import as_markdown, fit, group, mask, page_head, width, wrap
+from .text import as_markdown, fit, group, markdown_table, mask, page_head, width, wrap
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")
 TITLE = "# What runtimes can do"
@@ -67,14 +67,12 @@ def summary_lines(profile: Profile) -> Iterator[str]:
         yield from wrap(f"{operator}: {', '.join(parts)}", 2, 6)
     if whole:
         yield from wrap(f"refused altogether: {', '.join(whole)}", 2, 6)
-    wrong = [row for row in rows if row.status == "wrong"]
-    yield from _section("silently wrong:", wrong, lambda row: row.misreading or _UNKNOWN)
     coarser = [row for row in rows if is_coarse(row) and row.feature != AGAIN]
-    title = "right, in coarser arithmetic than the dtype's own:"
-    yield from _section(title, coarser, lambda row: f"{row.dtype} computed in {row.arithmetic}")
+    by_status = group(rows, lambda row: row.status)
+    yield from _section("silently wrong:", by_status.get("wrong", []))
+    yield from _section("right, in coarser arithmetic than the dtype's own:", coarser)
     for status in ("crashed", "malformed", "refused", "missing"):
-        mine = [row for row in rows if row.status == status]
-        yield from _section(f"{status}:", mine, lambda row: row.message)
+        yield from _section(f"{status}:", by_status.get(status, []))
 
 
 def _refused_whole(profile: Profile) -> list[str]:
@@ -90,19 +88,27 @@ def is_coarse(row: Row) -> bool:
     return row.status == "right" and names.index(row.arithmetic) > wanted
 
 
-def _section(title: str, rows: Sequence[Row], say: Callable[[Row], str]) -> Iterator[str]:
-    """Yield rows by operator, like ones together but for numbers and dtypes."""
+def _about(row: Row) -> str:
+    """Return what a note says of a feature that is not right, or is coarse."""
+    if row.status == "right":
+        return f"{row.dtype} computed in {row.arithmetic}"
+    return row.misreading or _UNKNOWN if row.status == "wrong" else row.message
 
-    def key(row: Row) -> str:
-        return say(row) if row.status in ("right", "wrong") else mask(say(row))
 
+def _alike(row: Row) -> str:
+    """Return what rows with the same note share: messages may differ in numbers and dtypes."""
+    return _about(row) if row.status in ("right", "wrong") else mask(_about(row))
+
+
+def _section(title: str, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield rows by operator, like ones together."""
     if rows:
         yield title
     for operator, mine in group(rows, lambda row: row.operator).items():
         yield f"  {operator}"
-        for members in group(mine, key).values():
-            where = _features(members)
-            yield from wrap(f"{fit(say(members[0]), 2 * width())}: {where}", 4, 8, cut=False)
+        for members in group(mine, _alike).values():
+            text = f"{fit(_about(members[0]), 2 * width())}: {_features(members)}"
+            yield from wrap(text, 4, 8, cut=False)
 
 
 def _features(rows: Sequence[Row]) -> str:
@@ -124,78 +130,75 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     whole = _refused_whole(profile)
     for operator, rows in group(profile.rows, lambda row: row.operator).items():
         if operator not in whole:
-            yield ""
-            yield from _table(operator, rows, full)
-    yield from _refusal_lines(profile.refusals)
-    yield ""
-    yield from (f"{word:11}{text}" for word, text in _LEGEND.items())
+            dtypes = [d for d in OPERATORS[operator].dtypes() if any(r.dtype == d for r in rows)]
+            table, notes = _table([[r for r in rows if r.dtype == d] for d in dtypes], full=full)
+            room = max(20, width() - 13 * len(dtypes))
+            lines = [[f"  {fit(name, room)}", *cells] for name, cells in table]
+            yield from ["", *format_table([operator, *dtypes], lines).splitlines()]
+            for number, text in enumerate(notes, 1):
+                yield from wrap(f"{number:4}  {fit(text, 3 * width())}", 0, 6)
+    asked = [one for one in profile.refusals if one.outcome != "unasked"]
+    if asked:
+        yield from [
+            "",
+            "what must be refused, in one dtype (?: the text leaves open what happens):",
+        ]
+    for operator, mine in group(asked, lambda one: one.operator).items():
+        yield f"  {operator}: {_count_refused(mine)}"
+        for text in _accepted(mine):
+            yield from wrap(text, 6, 8, cut=False)
+    yield from ["", *(f"{word:11}{text}" for word, text in _LEGEND.items())]
     first = next((r for r in profile.rows if r.status == "wrong"), profile.rows[0])
     yield f"what is asked: {format_command('show', first.cases[:1])}"
 
 
-def _table(operator: str, rows: Sequence[Row], full: bool) -> Iterator[str]:
-    """Yield the status of each feature in each dtype, and numbered notes below."""
-    dtypes = [d for d in OPERATORS[operator].dtypes() if any(row.dtype == d for row in rows)]
-    notes: dict[str, int] = {}
-    cells = {
-        feature: [_cell(mine, dtype, notes) for dtype in dtypes]
-        for feature, mine in group(rows, lambda row: row.feature).items()
-    }
-    runs = [[name] for name in cells] if full else find_runs(cells)
-    room = width() - 13 * len(dtypes)
-    lines = [[fit(_run_name(run), max(20, room)), *cells[run[0]]] for run in runs]
-    table = format_table([operator, *dtypes], [[f"  {name}", *more] for name, *more in lines])
-    yield from table.splitlines()
-    for text, number in notes.items():
-        yield from wrap(f"{number:4}  {fit(text, 3 * width())}", 0, 6)
+def _table(
+    columns: Sequence[Sequence[Row]], *, full: bool
+) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Return the features with a cell of each column, and the notes whose numbers cells name.
 
+    Without `full`, many features one behind the other with equal cells share a line.
+    """
+    notes: dict[str, tuple[int, str]] = {}
 
-def _run_name(run: Sequence[str]) -> str:
-    return run[0] if len(run) == 1 else f"{run[0]} … {run[-1]}: {len(run)}"
+    def cell(row: Row | None) -> str:
+        if row is None:
+            return "–"
+        if row.status == "right":
+            return row.arithmetic if is_coarse(row) else "right"
+        if not _about(row):
+            return row.status
+        return f"{row.status} {notes.setdefault(_alike(row), (len(notes) + 1, _about(row)))[0]}"
 
-
-def _cell(rows: Sequence[Row], dtype: str, notes: dict[str, int]) -> str:
-    """Return the status of a feature in a dtype; `notes` number the explanations."""
-    row = next((one for one in rows if one.dtype == dtype), None)
-    if row is None:
-        return "–"
-    if row.status == "right":
-        return row.arithmetic if is_coarse(row) else "right"
-    text = row.misreading or row.message if row.status != "wrong" else row.misreading
-    if not text:
-        return row.status
-    alike = {
-        note if row.status == "wrong" else mask(note): number for note, number in notes.items()
-    }
-    number = alike.get(text if row.status == "wrong" else mask(text))
-    return f"{row.status} {number or notes.setdefault(text, len(notes) + 1)}"
-
-
-def find_runs(cells: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return features one behind the other with equal cells, together where they are many."""
+    by_feature = [{row.feature: row for row in column} for column in columns]
+    features = dict.fromkeys(feature for column in by_feature for feature in column)
+    cells = {feature: [cell(c.get(feature)) for c in by_feature] for feature in features}
     runs: list[list[str]] = []
     for feature in cells:
         if runs and feature != AGAIN and cells[feature] == cells[runs[-1][0]]:
             runs[-1].append(feature)
         else:
             runs.append([feature])
-    return [part for run in runs for part in ([run] if len(run) >= _MANY else [[f] for f in run])]
+    table = []
+    for run in runs:
+        if len(run) >= _MANY and not full:
+            table.append((f"{run[0]} … {run[-1]}: {len(run)}", cells[run[0]]))
+        else:
+            table += [(feature, cells[feature]) for feature in run]
+    return table, [text for _, text in notes.values()]
 
 
-def _refusal_lines(found: Sequence[Refusal]) -> Iterator[str]:
-    """Yield of each operator how many questions that must be refused were, and which ones were accepted."""
-    asked = [one for one in found if one.outcome != "unasked"]
-    if asked:
-        yield ""
-        yield "what must be refused, in one dtype (?: the text leaves open what happens):"
-    for operator, mine in group(asked, lambda one: one.operator).items():
-        must = [one for one in mine if one.decides]
-        refused = sum(one.outcome == "refused" for one in must)
-        yield f"  {operator}: {refused} of {len(must)} refused"
-        for outcome, text in _ACCEPTED.items():
-            names = [f"{r.defect}{'' if r.decides else '?'}" for r in mine if r.outcome == outcome]
-            if names:
-                yield from wrap(f"{text}: {', '.join(names)}", 6, 8, cut=False)
+def _count_refused(refusals: Sequence[Refusal]) -> str:
+    must = [one for one in refusals if one.decides and one.outcome != "unasked"]
+    return f"{sum(one.outcome == 'refused' for one in must)} of {len(must)} refused"
+
+
+def _accepted(refusals: Sequence[Refusal]) -> Iterator[str]:
+    """Yield what became of the invalid questions that were not refused, and their defects."""
+    for outcome, text in _ACCEPTED.items():
+        names = [f"{r.defect}{'' if r.decides else '?'}" for r in refusals if r.outcome == outcome]
+        if names:
+            yield f"{text}: {', '.join(names)}"
 
 
 def profiles_json(profiles: Sequence[Profile]) -> str:
@@ -226,14 +229,14 @@ def profiles_json(profiles: Sequence[Profile]) -> str:
 def page_lines(profiles: Sequence[Profile], command: str) -> Iterator[str]:
     """Yield profiles side by side, as a page in Markdown; `command` made it."""
     yield from page_head(TITLE, _HEAD, command)
-    yield "| runtime | version | " + " | ".join(STATUSES) + " | of what must be refused |"
-    yield "| --- | --- |" + " ---: |" * len(STATUSES) + " --- |"
+    counted = []
     for one in profiles:
         counts = Counter(row.status for row in one.rows)
-        must = [r for r in one.refusals if r.decides and r.outcome != "unasked"]
-        refused = f"{sum(r.outcome == 'refused' for r in must)} of {len(must)} refused"
-        cells = [_text(one.runtime), _text(one.version), *(str(counts[s]) for s in STATUSES)]
-        yield f"| {' | '.join([*cells, refused if must else '–'])} |"
+        refused = _count_refused(one.refusals) if one.refusals else "–"
+        counted.append(
+            [_text(one.runtime), _text(one.version), *(str(counts[s]) for s in STATUSES), refused]
+        )
+    yield from markdown_table(["runtime", "version", *STATUSES, "of what must be refused"], counted)
     for operator in OPERATORS:
         mine = [[row for row in one.rows if row.operator == operator] for one in profiles]
         if any(mine):
@@ -247,41 +250,17 @@ def _side_by_side(
     """Yield the table of an operator in its first dtype, its other dtypes in a line each, and the notes."""
     asked = {row.dtype for rows in mine for row in rows}
     first, *others = [dtype for dtype in OPERATORS[operator].dtypes() if dtype in asked]
-    notes: dict[str, int] = {}
-    features = dict.fromkeys(r.feature for rows in mine for r in rows if r.dtype == first)
-    table = {f: [_page_cell(rows, f, first, notes) for rows in mine] for f in features}
-    yield f"| {first} | " + " | ".join(_text(one.runtime) for one in profiles) + " |"
-    yield "| --- |" + " --- |" * len(profiles)
-    for run in find_runs(table):
-        yield f"| {_text(_run_name(run))} | " + " | ".join(table[run[0]]) + " |"
-    for dtype in others:
-        yield f"| in {dtype} | " + " | ".join(_counts(rows, dtype) for rows in mine) + " |"
+    table, notes = _table([[r for r in rows if r.dtype == first] for rows in mine], full=False)
+    lines = [[_text(name), *cells] for name, cells in table]
+    lines += [[f"in {dtype}", *(_counts(rows, dtype) for rows in mine)] for dtype in others]
+    yield from markdown_table([first, *(_text(one.runtime) for one in profiles)], lines)
     for one in profiles:
-        wrong = group(
-            [r for r in one.refusals if r.wrong and r.operator == operator], lambda r: r.outcome
-        )
-        parts = [
-            f"{', '.join(r.defect for r in some)} ({_ACCEPTED[o]})" for o, some in wrong.items()
-        ]
+        parts = [*_accepted([r for r in one.refusals if r.wrong and r.operator == operator])]
         if parts:
-            yield from [
-                "",
-                f"{_text(one.runtime)} accepts what must be refused: {'; '.join(parts)}.",
-            ]
-    if notes:
-        yield from ["", *(f"{number}. {_text(text)}" for text, number in notes.items())]
-
-
-def _page_cell(rows: Sequence[Row], feature: str, dtype: str, notes: dict[str, int]) -> str:
-    row = next((one for one in rows if (one.feature, one.dtype) == (feature, dtype)), None)
-    if row is None:
-        return "–"
-    if row.status == "right":
-        return f"right ({row.arithmetic})" if is_coarse(row) else "right"
-    if row.status in ("refused", "missing"):
-        return row.status
-    text = (row.misreading if row.status == "wrong" else row.message) or _UNKNOWN
-    return f"**{row.status}** {notes.setdefault(text, len(notes) + 1)}"
+            what = "; ".join(parts)
+            yield from ["", f"{_text(one.runtime)}, of what must be refused, {what}."]
+    yield from [""] if notes else []
+    yield from (f"{number}. {_text(text)}" for number, text in enumerate(notes, 1))
 
 
 def _counts(rows: Sequence[Row], dtype: str) -> str:

@@ -20,7 +20,7 @@ from ..report import Report, report_broken_diagnosis
 from ..score import ENOUGH, Score, score
 from ..verdict import Demand, judge
 from .terminal import headline
-from .text import as_markdown, page_head, plural, wrap
+from .text import as_markdown, markdown_table, page_head, plural, wrap
 
 TITLE = "# Other people's suites"
 _FEW = 3
@@ -167,8 +167,7 @@ def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
     """Yield the page about suites, in Markdown; `command` made it."""
     names = [as_markdown(one.suite.vectors.stem) for one in suites]
     yield from page_head(TITLE, _HEAD, command)
-    yield "| suite | operator | cases | admits | their numbers | misreadings that it notices |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    table = []
     for name, one in zip(names, suites, strict=True):
         pair = one.suite.pair
         admits = f"{pair.atol:g} + {pair.rtol:g} × value" if pair else "the derived tolerances"
@@ -176,15 +175,23 @@ def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
         for operator, rows in one.score.caught.items():
             cases = sum(n for (owner, _), n in one.score.cases.items() if owner == operator)
             noticed = sum(bool(one.noticed_by(operator, row)) for row in rows)
-            row = [name, operator, str(cases), admits, numbers, f"{noticed} of {len(rows)}"]
-            yield f"| {' | '.join(row)} |"
+            table.append([name, operator, str(cases), admits, numbers, f"{noticed} of {len(rows)}"])
+    header = [
+        "suite",
+        "operator",
+        "cases",
+        "admits",
+        "their numbers",
+        "misreadings that it notices",
+    ]
+    yield from markdown_table(header, table)
     for operator in dict.fromkeys(o for one in suites for o in one.score.caught):
         mine = [one for one in suites if operator in one.score.caught]
-        yield from ["", f"## {operator}", ""]
-        yield f"| misreading | {' | '.join(as_markdown(one.suite.vectors.stem) for one in mine)} |"
-        yield "| --- |" + " ---: |" * len(mine)
+        table = []
         for misreading in dict.fromkeys(m for one in mine for m in one.score.caught[operator]):
             about = as_markdown(CATALOGUE[misreading].about_for(OPERATORS[operator]))
             counts = [one.noticed_by(operator, misreading) for one in mine]
-            cells = ["–" if n is None else str(n) if n else "**0**" for n in counts]
-            yield f"| {about} | {' | '.join(cells)} |"
+            table.append([about, *("–" if n is None else str(n) if n else "**0**" for n in counts)])
+        yield from ["", f"## {operator}", ""]
+        stems = [as_markdown(one.suite.vectors.stem) for one in mine]
+        yield from markdown_table(["misreading", *stems], table)

@@ -123,3 +123,9 @@ def page_head(title: str, about: str, command: str) -> Iterator[str]:
     """Yield the head of a page in Markdown: its title, what it is about, and the command that made it."""
     made = escape_commands(escape(command))
     yield from [title, "", *about.splitlines(), "", "This page was made by", "", f"    {made}", ""]
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield a table in Markdown; the cells are Markdown already."""
+    for row in (header, ["---"] * len(header), *rows):
+        yield f"| {' | '.join(row)} |"
