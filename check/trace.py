@@ -16,7 +16,7 @@ from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.strict_json import encode_number, format_json
 from ..gen.exact.answers import DirectionTrace, exact_trace
-from ..gen.exact.rounding import Undecided
+from ..gen.exact.enclosures import Undecided
 from ..gen.gru import Step
 from ..vectors.block import block_of
 from ..vectors.case import REQUIRED, Case

@@ -150,7 +150,7 @@ def _report_undrawn(files: Sequence[MadeFile], plans: Sequence[Plan]) -> None:
     plan_of = {plan.relative: plan for plan in plans}
     for file in files:
         plan = plan_of[file.relative]
-        for line in undrawn_lines(file.undrawn, plan.cases):
+        for line in undrawn_lines(file.undrawn):
             say(line, err=True)
         if file.undrawn and not file.made and plan.path.exists():
             say(f"{plan.path}: stays as it was", err=True)

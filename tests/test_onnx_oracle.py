@@ -11,7 +11,7 @@ import numpy
 import pytest
 from onnx_oracle import evaluate
 
-from oracle import MPMATH, Array, MpmathNumbers, round_once, to_fraction
+from oracle import MPMATH, Array, to_fraction
 
 INF = math.inf
 decimal_context = decimal.Context(prec=80)
@@ -99,31 +99,6 @@ def test_clip_is_float32_and_two_sided() -> None:
     got = cell([-0.625, 0, -9, 0, 0, 0], clip=0.1, activation_beta=[1.0, 0.0], **given)
     assert got == (1 - z) * -c / 2 + z * 3
     assert cell(FIRST, clip=1e39) == Fraction(33, 8)  # infinite as float32
-
-
-def test_two_units() -> None:
-    # B absent is zeros.  zt = [1/2, 1/4 * 1] = [1/2, 1/4],  rt = [1 + 2/2, 4 + 1 - 2] = [2, 3]
-    #   before: rt (.) h = [2, 6],     ht = [1 + 2 + 6/2, -1 + 2*2 + 6] = [6, 9]
-    #           Ht = [1/2 * 6 + 1/2 * 1, 3/4 * 9 + 1/4 * 2] = [7/2, 29/4]
-    #   after:  Rh h = [1 + 2/2, 2 + 2] = [2, 4],  ht = [1 + 2*2, -1 + 3*4] = [5, 11]
-    #           Ht = [1/2 * 5 + 1/2 * 1, 3/4 * 11 + 1/4 * 2] = [3, 35/4]
-    W = [[[0.5], [0], [1], [4], [1], [-1]]]
-    R = [[[0, 0], [0.25, 0], [0, 0.5], [1, -1], [1, 0.5], [2, 1]]]
-    inputs = floats(X=[[[1]]], initial_h=[[[1, 2]]], W=W, R=R)
-    for lbr, expected in (0, [Fraction(7, 2), Fraction(29, 4)]), (1, [3, Fraction(35, 4)]):
-        outputs = exact_outputs(inputs, hidden_size=2, linear_before_reset=lbr)
-        assert outputs == {"Y": [[[expected]]], "Y_h": [[expected]]}
-
-
-def test_two_units_bias() -> None:
-    # The biases alone, X and R zero, h = [0, 8]:  Wbz + Rbz = [1/8 + 1/8, 1/4 + 1/4] = [1/4, 1/2]
-    #   before: Wbh + Rbh = [1 + 2, 4 + 8],                Ht = [3/4 * 3, 1/2 * 12 + 4]
-    #   after: rt = [1 + 1, 2 + 1], ht = [1 + 2*2, 4 + 3*8], Ht = [3/4 * 5, 1/2 * 28 + 4]
-    B = [[0.125, 0.25, 1, 2, 1, 4, 0.125, 0.25, 1, 1, 2, 8]]
-    zeros = floats(X=[[[0]]], W=numpy.zeros((1, 6, 1)), R=numpy.zeros((1, 6, 2)))
-    inputs = zeros | floats(B=B, initial_h=[[[0, 8]]])
-    for lbr, expected in (0, [Fraction(9, 4), 10]), (1, [Fraction(15, 4), 18]):
-        assert exact_outputs(inputs, hidden_size=2, linear_before_reset=lbr)["Y_h"] == [[expected]]
 
 
 # the activations, in decimal and by other formulas
@@ -219,15 +194,6 @@ def test_default_parameters(name: str) -> None:
         assert close(as_z, formula(name, x, *DEFAULTS[name]))
 
 
-def test_default_of_one_of_two() -> None:
-    for given, a, b in (
-        ({"activation_alpha": [0.25]}, 0.25, 0.5),
-        ({"activation_beta": [0]}, 0.2, 0),
-    ):
-        got = one_step(1, 0, [0, 0, 1], 0, activations=["Relu", "HardSigmoid"], **given)
-        assert got == float32(a) + float32(b)
-
-
 def test_thresholds_and_edges() -> None:
     def g(name: str, x: float, alpha: float) -> Fraction:
         given = {"activations": ["Relu", name], "activation_alpha": [alpha]}
@@ -307,36 +273,6 @@ def test_lengths_forward() -> None:
     assert other == {"Y": outputs["Y"], "Y_h": [[[11], [700], [9]]]}
 
 
-def test_lengths_reverse() -> None:
-    # row 0, of length 2: 8 + 2 = 10 at time 1, then 11 at time 0; the 4 is never looked at
-    outputs = exact_outputs(sums(LENGTHS | INITIAL), direction="reverse")
-    assert outputs["Y"] == [[[[11], [700], [0]]], [[[10], [600], [0]]], [[[0], [400], [0]]]]
-    assert outputs["Y_h"] == [[[11], [700], [0]]]
-
-
-def test_without_lengths_or_initial_h() -> None:
-    outputs = exact_outputs(sums())
-    assert outputs["Y"] == [[[[1], [100], [5]]], [[[3], [300], [11]]], [[[7], [700], [18]]]]
-    assert outputs["Y_h"] == outputs["Y"][-1]
-    reverse = exact_outputs(sums(), direction="reverse")
-    assert reverse["Y"][0] == reverse["Y_h"] == outputs["Y_h"]
-    assert reverse["Y"][2] == [[[4], [400], [7]]]
-
-
-def test_bidirectional() -> None:
-    inputs = sums(LENGTHS, 2) | floats(initial_h=[[[8], [0], [9]], [[1], [2], [3]]])
-    names: dict[str, Any] = {"direction": "bidirectional", "activations": ["Relu"] * 4}
-    outputs = exact_outputs(inputs, **names)
-    assert outputs["Y"] == [
-        [[[9], [100], [0]], [[31], [7002], [0]]],
-        [[[11], [300], [0]], [[21], [6002], [0]]],
-        [[[0], [700], [0]], [[0], [4002], [0]]],
-    ]
-    assert outputs["Y_h"] == [[[11], [700], [0]], [[31], [7002], [0]]]
-    given = exact_outputs(inputs, "initial_hidden_state", **names)["Y_h"]
-    assert given == [[[11], [700], [9]], [[31], [7002], [3]]]
-
-
 def test_layout_by_hand() -> None:
     inputs = sums(directions=2) | floats(
         X=[[[1], [2], [4]]], initial_h=[[[8], [16]]]
@@ -345,28 +281,3 @@ def test_layout_by_hand() -> None:
     outputs = exact_outputs(inputs, layout=1, **given)
     assert outputs["Y"] == [[[[9], [86]], [[11], [76]], [[15], [56]]]]
     assert outputs["Y_h"] == [[[15], [86]]]
-
-
-def test_each_direction_has_its_weights() -> None:
-    # x = 0, h = 1, z = 0, r = 1:  Ht = Rh + Wbh: 1 + 2 and 4 + 3
-    inputs = floats(X=[[[0]]], W=numpy.zeros((2, 3, 1)), R=[[[0], [0], [1]], [[0], [0], [4]]])
-    inputs |= floats(B=[[0, 1, 2, 0, 0, 0], [0, 1, 3, 0, 0, 0]], initial_h=[[[1]], [[1]]])
-    outputs = exact_outputs(inputs, direction="bidirectional", activations=["Relu"] * 4)
-    assert outputs["Y_h"] == [[[3]], [[7]]]
-
-
-def test_padding_is_not_looked_at() -> None:
-    inputs = sums(LENGTHS)
-    inputs["X"][2, 0] = math.nan
-    assert exact_outputs(inputs)["Y_h"] == [[[3], [700], [0]]]
-
-
-def test_precision_and_rounding() -> None:
-    inputs = floats(X=[[[1]]], W=[[[0], [0], [1]]], R=[[[0]] * 3])
-    given = attributes(activations=["Relu", "Sigmoid"])
-    values = [
-        evaluate(given, inputs, numbers=MpmathNumbers(bits))["Y"][0][0][0][0]
-        for bits in (300, 3000)
-    ]
-    assert 0 < abs(to_fraction(values[0]) - to_fraction(values[1])) < Fraction(2) ** -295
-    assert round_once(values[0], "float32") == numpy.float32(0.73105857863000487925)

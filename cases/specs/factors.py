@@ -27,7 +27,7 @@ Plant = Literal[
 
 @dataclass(frozen=True)
 class Draw:
-    """How the inputs of a case are drawn; `gen.inputs` draws them.
+    """How the inputs of a case are drawn; `gen.drawing` draws them.
 
     X is scaled by 2 to the power `x_exponent`, W and R by 2 to `weight_exponent`. `plant` names special
     values that are put into the inputs; such a case is nonportable.

@@ -19,8 +19,7 @@ from ...cases.operators.semantics import Semantics, StackedSemantics, one_of, se
 from ...cases.operators.signature import Operator
 from ..gru import DirectionWeights, Step, gru, processing_order, step
 from .balls import BallArithmetic, round_balls
-from .enclosures import Enclosures, at_enough_bits, outputs_by_arb
-from .rounding import Undecided, round_array
+from .enclosures import Enclosures, Undecided, at_enough_bits, outputs_by_arb, round_array
 
 
 def exact_outputs(

@@ -14,7 +14,7 @@ from grucible import Question, verify
 from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
-from grucible.gen.inputs import draw_inputs
+from grucible.gen.drawing import draw_inputs
 
 from . import bnns_page
 

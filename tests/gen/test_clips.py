@@ -14,8 +14,8 @@ from shipped import specs
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.semantics import StackedSemantics
 from grucible.cases.specs.expand import expand
+from grucible.gen.drawing import draw_inputs
 from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
 from grucible.gen.stacks import Peaks, stacks
 from grucible.gen.variants.emulated import Emulated, one_by_one, wide
 from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within

@@ -17,11 +17,10 @@ from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.layout import GruInputs, gru_inputs
 from grucible.cases.operators.semantics import Semantics, semantics, stack
 from grucible.cases.specs.expand import CaseSpec, expand
+from grucible.gen.drawing import draw_inputs
 from grucible.gen.exact.enclosures import outputs_by_arb as exact_outputs
 from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
 from grucible.gen.stacks import Float64
-from grucible.gen.tolerances.activation_error import Curves, shape
 from grucible.gen.tolerances.classes import (
     BFLOAT16_OPERANDS,
     FLOAT16,
@@ -33,7 +32,7 @@ from grucible.gen.tolerances.classes import (
     function_error,
     underflow_growth,
 )
-from grucible.gen.tolerances.error_arithmetic import blend_rounding
+from grucible.gen.tolerances.error_arithmetic import Curves, blend_rounding, shape
 from grucible.gen.tolerances.march import against_answer, error_bounds, round_up
 from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
 

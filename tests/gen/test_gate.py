@@ -15,10 +15,7 @@ from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen import answering as answers
-from grucible.gen import drawing as generate
-from grucible.gen.drawing import ATTEMPTS, Undrawn, make_chunk
-from grucible.gen.inputs import SMALLER, draw_inputs
+from grucible.gen.drawing import SMALLER, draw_inputs, make_chunk
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.gate import GATE, GATE_FLOOR, objections, vacuous, vacuous_rows
 from grucible.gen.tolerances.march import ErrorBounds
@@ -43,18 +40,6 @@ def cases_of(draw: str, tmp_path: Path) -> list[CaseSpec]:
     return sorted(expand(load_spec(tmp_path / "theme.yaml", "theme")), key=lambda case: case.id)
 
 
-class Watched:
-    """Notes which attempts at which cases are drawn."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.drawn: list[tuple[str, int]] = []
-        monkeypatch.setattr(generate, "draw_inputs", self)
-
-    def __call__(self, case: CaseSpec, seed: int, attempt: int) -> Any:
-        self.drawn.append((case.id, attempt))
-        return draw_inputs(case, seed, attempt)
-
-
 def test_where_no_draw_says_enough_weights_become_smaller(tmp_path: Path) -> None:
     """W and R alone: from the attempt SMALLER on, and again at every third."""
     [case, _] = cases_of("ordinary", tmp_path)
@@ -67,57 +52,6 @@ def test_where_no_draw_says_enough_weights_become_smaller(tmp_path: Path) -> Non
     for name in ("W", "R"):
         first = np.ceil(np.log2(largest[0][name]))
         assert [np.ceil(np.log2(one[name])) for one in largest] == [first, first - 1, first - 2]
-
-
-def object_to(monkeypatch: pytest.MonkeyPatch, verdicts: list[str]) -> None:
-    """Let the gate say this of the first case it sees, the next …; the last goes on for ever."""
-    left = iter(verdicts)
-
-    def objections(under: Mapping[Any, ErrorBounds], *_: Any) -> dict[int, str]:
-        said = [next(left, verdicts[-1]) for _ in under[STORED].ho]
-        return {row: why for row, why in enumerate(said) if why}
-
-    monkeypatch.setattr(answers, "objections", objections)
-
-
-def test_what_the_gate_objects_to_is_drawn_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next attempt's numbers, of that case alone."""
-    first, second = cases_of("ordinary", tmp_path)
-    watched = Watched(monkeypatch)
-    object_to(monkeypatch, ["not this", "", "nor this", ""])
-    block = drawn_block([first, second], seed=5)
-    assert watched.drawn == [(first.id, 0), (second.id, 0), (first.id, 1), (first.id, 2)]
-    assert block.ids == [first.id, second.id]
-    for row, (case, attempt) in enumerate([(first, 2), (second, 0)]):
-        for name, array in draw_inputs(case, 5, attempt).items():
-            np.testing.assert_array_equal(block.inputs[name][row], array)
-
-
-def test_the_last_attempt_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [case, _] = cases_of("ordinary", tmp_path)
-    watched = Watched(monkeypatch)
-    object_to(monkeypatch, ["not this"] * (ATTEMPTS - 1) + [""])
-    assert drawn_block([case], seed=0).ids == [case.id]
-    assert watched.drawn == [(case.id, attempt) for attempt in range(ATTEMPTS)]
-    watched.drawn.clear()
-    object_to(monkeypatch, [*map(str, range(ATTEMPTS)), ""])
-    [undrawn] = make_chunk([case], seed=0).undrawn
-    assert undrawn == Undrawn(case, "24 draws with seed 0 failed; the last: 23")
-    assert len(watched.drawn) == ATTEMPTS
-
-
-@pytest.mark.parametrize("draw", ["nan", "infinity", "overflow", "signed-zero", "subnormal"])
-def test_planted_values_are_exempt(
-    draw: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cases = cases_of(draw, tmp_path)
-    assert {case.tier for case in cases} == {"nonportable"}
-    watched = Watched(monkeypatch)
-    object_to(monkeypatch, ["none is good enough"])
-    assert drawn_block(cases, seed=0).ids == [case.id for case in cases]
-    assert {attempt for _, attempt in watched.drawn} == {0}
 
 
 def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Path) -> None:

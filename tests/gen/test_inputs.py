@@ -18,8 +18,8 @@ from grucible.cases.operators.layout import gru_inputs
 from grucible.cases.operators.semantics import semantics
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.gen.answering import overflows
+from grucible.gen.drawing import draw_inputs
 from grucible.gen.gru import gru
-from grucible.gen.inputs import draw_inputs
 from grucible.gen.posed import answer
 from grucible.gen.stacks import Float64, stacks
 

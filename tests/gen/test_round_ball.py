@@ -12,7 +12,7 @@ import pytest
 from flint import arb, fmpq
 
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.gen.exact.rounding import Undecided, round_array, round_ball
+from grucible.gen.exact.enclosures import Undecided, round_array, round_ball
 from oracle import round_once
 
 DTYPES = list(FLOAT_TYPES)
