@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +11,10 @@ from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
 
-if TYPE_CHECKING:
-    from .importing import Suite
-
 _SHOWN = 20
 """Maximum reasons shown why tests make no case."""
+_ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL)
+"""What an .npz file begins with whose first array is one of an answer."""
 
 
 @click.command("import")
@@ -51,37 +48,11 @@ def import_command(
     Their inputs stay, the answers are grucible's own and exact. What they
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
+    from ...cases.apart import Parser
     from ...cases.console import show_progress
-    from .importing import check_place, outputs_place, write_suite
+    from . import readers
+    from .suite import check_place, outputs_place, read_suite, write_suite
 
-    check_place(out)
-    suite = _suite(folder, source, operator, attributes)
-    with show_progress("answering", len(suite.cases)) as progress:
-        made = write_suite(suite, out, progress.advance)
-    for line in _left_out(suite.left_out):
-        say(line)
-    for one in made:
-        for case_id, why in one.vectors.unanswered.items():
-            say(f"not answered: {case_id}: {why}")
-    for one in made:
-        say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
-    if any(one.outputs for one in made):
-        judged = format_command("check", [out], ["--outputs", outputs_place(out)])
-        say(f"what they expect: {judged}")
-
-
-def _left_out(reasons: Counter[str]) -> Iterator[str]:
-    """How many tests make no case, by the most common reasons, and how many have others."""
-    for why, count in reasons.most_common(_SHOWN):
-        yield f"left out: {count}: {why}"
-    others = reasons.most_common()[_SHOWN:]
-    if others:
-        yield f"left out: {sum(count for _, count in others)} more, for {len(others)} other reasons"
-
-
-def _suite(
-    folder: Path | None, source: str | None, operator: str | None, attributes: str | None
-) -> Suite:
     if source != "npz" and (operator or attributes):
         raise click.UsageError("--operator and --attributes go with --from npz")
     if folder is None and source != "onnx":
@@ -90,21 +61,32 @@ def _suite(
         )
     if folder is not None and not folder.exists():
         raise GrucibleError(f"{folder}: no such file or directory")
-    from .importing import read_export, read_suite
-
-    if source == "onnx":
-        from .onnx_tests import read_onnx_tests
-
-        return read_suite(folder, read_onnx_tests)
-    if source == "npz":
-        from .npz_files import read_npz_files
-
-        return read_suite(folder, read_npz_files, operator, attributes)
-    if source == "webnn":
-        from .webnn_tests import read_webnn_tests
-
-        return read_suite(folder, read_webnn_tests)
-    return read_suite(folder, read_export)
+    check_place(out)
+    reading: dict[str | None, Parser] = {
+        None: readers.read_export,
+        "onnx": readers.read_onnx_tests,
+        "npz": readers.read_npz_files,
+        "webnn": readers.read_webnn_tests,
+    }
+    suite = read_suite(
+        folder, reading[source], *((operator, attributes) if source == "npz" else ())
+    )
+    with show_progress("answering", len(suite.cases)) as progress:
+        made = write_suite(suite, out, progress.advance)
+    reasons = suite.left_out.most_common()
+    for why, count in reasons[:_SHOWN]:
+        say(f"left out: {count}: {why}")
+    if others := reasons[_SHOWN:]:
+        count = sum(count for _, count in others)
+        say(f"left out: {count} more, for {len(others)} other reasons")
+    for one in made:
+        for case_id, why in one.vectors.unanswered.items():
+            say(f"not answered: {case_id}: {why}")
+    for one in made:
+        say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
+    if any(one.outputs for one in made):
+        judged = format_command("check", [out], ["--outputs", outputs_place(out)])
+        say(f"what they expect: {judged}")
 
 
 @click.command("answer")
@@ -127,19 +109,37 @@ def answer_command(
     tolerances as tolerance/CLASS/NAME, and answers under other readings below
     readings/READING.
     """
-    from ...cases.files import check_replaceable
+    import io
+
+    import numpy as np
+
+    from ...cases.apart import NotParsed, parse_apart
+    from ...cases.files import check_replaceable, write_whole
+    from ...cases.operators import operator_named
+    from ...cases.pose import QuestionError, pose
     from ...gen.posed import answer
+    from ...vectors.exchange.export import arrays_of
+    from ...vectors.exchange.manifest import stored_arrays
     from ..reports.show import case_lines
-    from .npz_files import ANSWER, question_of, write_answer
+    from .readers import attributes_of, read_npz
 
     if not inputs.exists():
         raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
     if out:
-        check_replaceable(out, ANSWER)
-    case = answer(question_of(inputs, operator, attributes))
+        check_replaceable(out, _ANSWER)
+    asked = operator_named(operator)
+    given = attributes_of(f"--attributes {attributes}", asked, attributes)
+    try:
+        arrays = parse_apart(read_npz, str(inputs))
+        question = pose(asked, given, {name: np.array(array) for name, array in arrays.items()})
+    except (QuestionError, NotParsed) as error:
+        raise GrucibleError(f"{inputs}: {error}") from None
+    case = answer(question)
     for line in case_lines(case, full):
         say(line)
     if out:
-        write_answer(out, case)
+        buffer = io.BytesIO()
+        np.savez(buffer, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
+        write_whole(out, buffer.getvalue(), mark=_ANSWER)
         say()
         say(f"wrote {out}")

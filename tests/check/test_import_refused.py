@@ -1,0 +1,252 @@
+"""What is imported is what stands there: nothing passed over, nothing taken for something else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exporting import export_vectors
+
+from .conftest import Command
+from .suites import ONE, SHAPES, forged, gru
+
+CELL = "openvino.GRUCell-3"
+NOBODY = "there is no case to import; 1 left out: "
+
+
+@pytest.mark.parametrize("case_id", [
+    "../precious/float32/x", "/tmp/evil/float32/y", "openvino.GRUCell-3/../float32/x",
+    "openvino.GRUCell-3/.hidden/float32/x", "x",
+])  # fmt: skip
+def test_an_id_leads_to_no_other_place(case_id: str, tmp_path: Path, command: Command) -> None:
+    folder = forged(tmp_path / "x", lambda m: m["cases"][0].update(id=case_id))
+    before = [file for file in sorted(tmp_path.rglob("*")) if file.is_file()]
+    printed = command("import", folder, "-o", tmp_path / "sub").said_in_one_line()
+    assert "expected openvino.GRUCell-3/THEME/float32/WHAT" in printed
+    assert [file for file in sorted(tmp_path.rglob("*")) if file.is_file()] == before
+
+
+def test_a_manifest_takes_no_case_out_of_the_verdict(tmp_path: Path, command: Command) -> None:
+    folder = forged(tmp_path / "x", lambda m: m["cases"][0].update(tier="nonportable"))
+    printed = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert f"{ONE}: is marked as nonportable, and it holds nothing that is" in printed
+    assert not list(tmp_path.glob("*.h5"))
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"tier": "required"', '"tier": "nonportable", "tier": "required"', "twice: 'tier'"),
+    ('"clip": 0.5', '"clip": 1e400', "1e400 is beyond float64"),
+    ('"clip": 0.5', '"clip": Infinity', "Infinity is no number of JSON"),
+])  # fmt: skip
+def test_a_manifest_that_says_two_things(
+    old: str, new: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    folder = forged(tmp_path / "x", lambda _: None)
+    manifest, sums = folder / "manifest.json", folder / "SHA256SUMS"
+    before = manifest.read_text()
+    assert old in before
+    manifest.write_text(before.replace(old, new))
+    was, now = (sha256(text.encode()).hexdigest() for text in (before, manifest.read_text()))
+    sums.write_text(sums.read_text().replace(was, now))
+    printed = command("import", folder, "-o", tmp_path / "v.h5").said_in_one_line()
+    assert f"{manifest}: is not JSON (" in printed
+    assert says in printed
+
+
+@pytest.mark.parametrize(("beside", "says"), [
+    ('"attributes": {"hidden_size": 4, "clip": 0.5, "clip": 1.0}', "a key stands there twice: 'clip'"),
+    ('"attributes": {"hidden_size": 4}, "attributes": {"hidden_size": 4, "clip": 1.0}',
+     "a key stands there twice: 'attributes'"),
+    ('"attributes": {"hidden_size": 4}, "clip": 0.5',
+     "expected an object with operator and attributes alone"),
+    ('"attributes": {"hidden_size": 4, "clip": 1e400}', "1e400 is beyond float64"),
+])  # fmt: skip
+def test_the_json_beside_an_npz_file(
+    beside: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    arrays: dict[str, Any] = {name: np.full(shape, 0.5, "f4") for name, shape in SHAPES.items()}
+    np.savez(tmp_path / "a.npz", **arrays)
+    (tmp_path / "a.json").write_text(f'{{"operator": "{CELL}", {beside}}}')
+    ended = command("import", tmp_path, "--from", "npz", "-o", tmp_path / "v.h5")
+    assert f"{tmp_path / 'a.json'}: {says}" in ended.said_in_one_line()
+
+
+def tensor(shape: list[int], data: Any = 0.5, dtype: str = "float32") -> dict[str, Any]:
+    return {"data": data, "descriptor": {"shape": shape, "dataType": dtype}}
+
+
+def of_x(x: dict[str, Any]) -> Any:
+    """A test whose input is another tensor."""
+    test = gru({}, {})
+    test["graph"]["inputs"]["x"] = x
+    return test
+
+
+GIVEN: list[dict[str, Any]] = [
+    {"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"hiddenSize": 4}]  # fmt: skip
+IN_CELL = {"name": "gruCell", "arguments": [*GIVEN, {"hiddenState": "h"}]}
+BOTH = {"outputs": ["o", "p"]}
+WRONG = [
+    (gru({}, {}, 99), "steps is 99; its input has 2"),
+    (gru({}, {}, "2"), "steps: Input should be a valid integer"),
+    (gru({}, {}, None), "steps: Input should be a valid integer"),
+    (gru(BOTH, {"returnSequence": False}), "names the outputs ['o', 'p']; expected 1"),
+    (gru({}, {"returnSequence": True}), "names the outputs ['o']; expected 2"),
+    (gru({"outputs": ["o", "o"]}, {"returnSequence": True}), "['o', 'o']; expected 2"),
+    (gru({}, {"resetAfter": "no"}), "options.resetAfter: Input should be a valid boolean"),
+    (gru({}, {"resetafter": False}), "options.resetafter: Extra inputs are not permitted"),
+    (gru({}, {}, expectedOutputs={"y": tensor([1, 3, 4])}), "expects 'y', which is no output"),
+    (gru({"arguments": [*GIVEN, {"steps": 2}, {"steps": 3}]}, {}), "gives an argument twice"),
+    (gru({"arguments": [*GIVEN, {"steps": 2}, {"hiddenState": "h"}]}, {}),
+     "hiddenState: Extra inputs are not permitted"),
+    (gru({"name": "gruCell", "arguments": [*GIVEN, {"hiddenState": "h"}, {"steps": 2}]}, {}),
+     "steps: Extra inputs are not permitted"),
+    (gru({"name": "gruCell", "arguments": GIVEN}, {}), "hiddenState: Field required"),
+    (gru({"arguments": GIVEN}, {}), "steps: Field required"),
+    (of_x(tensor([2, 3, 2], [1.0])), "cannot reshape"),
+    (of_x(tensor([2, 3, 2], [])), "cannot reshape"),
+    (of_x(tensor([16_000_000] * 3)), "numbers"),
+    (of_x(tensor([2_000_000, 400, 1])), "numbers"),
+    (of_x(tensor([2, 3, 2], dtype="\x1b[31m")), "dataType"),
+    (of_x(tensor([2, 3])), "X has shape (2, 3)"),
+]  # fmt: skip
+
+
+def test_tests_of_webnn_that_say_something_else(tmp_path: Path, command: Command) -> None:
+    good = [gru({}, {}), gru({"outputs": "o"}, {}, expectedOutputs={"o": tensor([1, 3, 4])}),
+            gru(BOTH, {"returnSequence": True}), gru(IN_CELL, {})]  # fmt: skip
+    for test, says in WRONG:
+        (tmp_path / "t.json").write_text(json.dumps([*good, test]))
+        made = [tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5"]
+        ended = command("import", *made)
+        assert (ended.status, ended.err) == (0, "")
+        [left] = [line for line in ended.out.splitlines() if line.startswith("left out: ")]
+        assert left.startswith("left out: 1: ")
+        assert says in left
+        assert "  4 cases" in ended.out
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"hiddenSize": 4', '"hiddenSize": 4, "hiddenSize": 5', "a key stands there twice: 'hiddenSize'"),
+    ('"data": 0.5', '"data": 1e400', "1e400 is beyond float64"),
+    ('"data": 0.5', '"data": [NaN]', "t.json: is not JSON (NaN is no number of JSON)"),
+    ('"data": 0.5', '"data": true', "graph.inputs.x.data"),
+    ('"data": 0.5', '"data": ["0.5"]', "graph.inputs.x.data"),
+    ('"data": 0.5', '"data": ' + "[" * 100_000, "is not JSON"),
+])  # fmt: skip
+def test_a_file_of_webnn_that_says_something_else(
+    old: str, new: str, says: str, tmp_path: Path, command: Command
+) -> None:
+    text = json.dumps([gru({}, {})])
+    assert old in text
+    (tmp_path / "t.json").write_text(text.replace(old, new, 1))
+    ended = command("import", tmp_path / "t.json", "--from", "webnn", "-o", tmp_path / "v.h5")
+    assert says in ended.said_in_one_line()
+
+
+def other_domain(model: Any, _: Path) -> None:
+    model.graph.node[0].domain = "com.example"
+
+
+def opset(version: int) -> Callable[[Any, Path], None]:
+    def change(model: Any, _: Path) -> None:
+        model.opset_import[0].version = version
+
+    return change
+
+
+def unknown_port(model: Any, _: Path) -> None:
+    model.graph.node[0].input[3] = "sparse"
+
+
+def external(model: Any, _: Path) -> None:
+    import onnx
+
+    made = onnx.helper.make_tensor("B", onnx.TensorProto.FLOAT, [1, 36], b"\0" * 144, raw=True)
+    made.ClearField("raw_data")
+    made.data_location = onnx.TensorProto.EXTERNAL
+    made.external_data.add(key="location", value="B.bin")
+    model.graph.initializer.append(made)
+
+
+def twice(model: Any, _: Path) -> None:
+    model.graph.output.append(model.graph.output[0])
+
+
+def more(_: Any, data: Path) -> None:
+    shutil.copy(data / "output_0.pb", data / "output_2.pb")
+
+
+def not_numbered(_: Any, data: Path) -> None:
+    (data / "output_0.pb").rename(data / "output_7.pb")
+
+
+def redefined(model: Any, _: Path) -> None:
+    model.functions.add(name="GRU", domain="")
+
+
+def other_dtype(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.elem_type = 10  # float16
+
+
+def other_shape(model: Any, _: Path) -> None:
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+
+
+def sequence(model: Any, _: Path) -> None:
+    port = model.graph.input[0].type
+    element = type(port).FromString(port.SerializeToString())
+    port.sequence_type.elem_type.CopyFrom(element)
+
+
+def undeclared(model: Any, _: Path) -> None:
+    model.graph.input[0].ClearField("type")
+
+
+def unasked(model: Any, data: Path) -> None:
+    """Another shape, of an output of the GRU that is not the graph's."""
+    model.graph.output[0].name = model.graph.node[0].output[0] = "unasked"
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 77
+    model.graph.value_info.append(model.graph.output.pop(0))
+    (data / "output_1.pb").rename(data / "output_0.pb")
+
+
+MODELS: list[tuple[Callable[[Any, Path], None], str]] = [
+    (other_domain, r"is no GRU of ONNX's opset 7 to \d+"),
+    (opset(3), r"is no GRU of ONNX's opset 7 to \d+"),
+    (opset(99), r"is no GRU of ONNX's opset 7 to \d+"),
+    (unknown_port, "has an input that is neither fed nor an initializer"),
+    (external, "keeps its data in another file"),
+    (twice, "gives outputs that are not the GRU's, or lists one twice"),
+    (more, "has 3 outputs for 2 of the model"),
+    (not_numbered, "has outputs that are not numbered from 0 on"),
+    (redefined, "defines functions of its own"),
+    (other_dtype, "declares 'Y' as something else than it is"),
+    (other_shape, "declares 'Y' as something else than it is"),
+    (sequence, "declares 'X' as something else than it is"),
+    (undeclared, "is refused by onnx.checker"),
+    (unasked, "is refused by onnx.checker: .*Inferred shape and existing shape differ"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), MODELS)
+def test_an_onnx_test_that_is_not_what_it_seems(
+    change: Callable[[Any, Path], None], says: str, tmp_path: Path, command: Command
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "x"
+    select = "onnx.GRU-14/core/float32/nodir-noact-nohidden_size"
+    export_vectors(None, folder, "onnx", select=[select])
+    [path] = folder.rglob("model.onnx")
+    model = onnx.load_model_from_string(path.read_bytes())
+    change(model, path.parent / "test_data_set_0")
+    path.write_bytes(model.SerializeToString())
+    ended = command("import", "--from", "onnx", folder, "-o", tmp_path / "v.h5")
+    assert re.search(NOBODY + says, ended.said_in_one_line())
