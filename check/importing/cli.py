@@ -73,12 +73,7 @@ def import_command(
     )
     with show_progress("answering", len(suite.cases)) as progress:
         made = write_suite(suite, out, progress.advance)
-    reasons = suite.left_out.most_common()
-    for why, count in reasons[:_SHOWN]:
-        say(f"left out: {count}: {why}")
-    if others := reasons[_SHOWN:]:
-        count = sum(count for _, count in others)
-        say(f"left out: {count} more, for {len(others)} other reasons")
+    _print_left_out(suite.left_out.most_common())
     for one in made:
         for case_id, why in one.vectors.unanswered.items():
             say(f"not answered: {case_id}: {why}")
@@ -87,6 +82,15 @@ def import_command(
     if any(one.outputs for one in made):
         judged = format_command("check", [out], ["--outputs", outputs_place(out)])
         say(f"what they expect: {judged}")
+
+
+def _print_left_out(reasons: list[tuple[str, int]]) -> None:
+    """Print how many tests make no case, by the most common reasons."""
+    for why, count in reasons[:_SHOWN]:
+        say(f"left out: {count}: {why}")
+    if others := reasons[_SHOWN:]:
+        count = sum(count for _, count in others)
+        say(f"left out: {count} more, for {len(others)} other reasons")
 
 
 @click.command("answer")

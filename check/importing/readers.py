@@ -118,9 +118,10 @@ def _asked(
         try:
             read = strict_json(beside.read_bytes())
             if not isinstance(read, dict) or read.keys() != {"operator", "attributes"}:
-                raise ValueError("expected an object with operator and attributes alone")
+                raise ValueError("it has other keys")
         except (OSError, ValueError) as error:
-            raise GrucibleError(f"{beside}: {error}") from None
+            wanted = "expected an object with operator and attributes alone"
+            raise GrucibleError(f"{beside}: {error}; {wanted}") from None
         operator, text = str(read["operator"]), json.dumps(read["attributes"])
     if operator is None:
         raise GrucibleError(
