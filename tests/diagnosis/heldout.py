@@ -11,30 +11,22 @@ from .wrong import ONNX
 
 
 class SigmoidOfKerasThree(Kernel):
-    """The sigmoid is a hard sigmoid, v / 6 + 1/2 between 0 and 1."""
-
     def sigmoid(self, v):
         return np.clip(v / 6 + v.dtype.type(0.5), 0, 1)
 
 
 class TanhPadeUnbounded(Kernel):
-    """Tanh is v (27 + v²) / (27 + 9 v²)."""
-
     def tanh(self, v):
         squared = v * v
         return v * (27 + squared) / (27 + 9 * squared)
 
 
 class SigmoidWithExp2(Kernel):
-    """The sigmoid takes 2 to the power of -v, where e belongs."""
-
     def sigmoid(self, v):
         return 1 / (1 + np.exp2(-v))
 
 
 class StateOverwrittenByReset(Kernel):
-    """Without linear_before_reset, the blend keeps z r h instead of z h."""
-
     def step(self, x, h, p):
         z = self.update_gate(x, h, p)
         reset = self.reset_gate(x, h, p)
@@ -43,16 +35,12 @@ class StateOverwrittenByReset(Kernel):
 
 
 class AccumulatorsOfUpdateGateKept(Kernel):
-    """The sum under r begins with the sum under z, products and biases."""
-
     def reset_gate(self, x, h, p):
         v = self.pre_activation(x, h, p, Z) + self.pre_activation(x, h, p, R)
         return self.activated(p.f, v, p)
 
 
 class ResetOverWholeCandidate(Kernel):
-    """With linear_before_reset, r multiplies the candidate's whole sum, the input's part too."""
-
     def candidate(self, x, h, reset, p):
         if not p.reset_after:
             return super().candidate(x, h, reset, p)
@@ -61,15 +49,11 @@ class ResetOverWholeCandidate(Kernel):
 
 
 class BlendWithOtherDifference(Kernel):
-    """The blend is n + z (n - h), where n + z (h - n) belongs."""
-
     def blend(self, z, new, h):
         return new + z * (new - h)
 
 
 class ClipBeforeBias(Kernel):
-    """The clip bounds the sum before the biases are added, and nothing bounds it after."""
-
     def pre_activation(self, x, h, p, gate):
         v = self.product(x, p.w[gate]) + self.product(h, p.r[gate])
         return self.clipped(v, p.clip) + p.wb[gate] + p.rb[gate]
@@ -83,8 +67,6 @@ class ClipBeforeBias(Kernel):
 
 
 class SoftsignWithSquareRoot(Kernel):
-    """Softsign is v / sqrt(1 + v²)."""
-
     def activation(self, name, v, alpha, beta):
         if name == "softsign":
             return v / np.sqrt(1 + v * v)
@@ -92,8 +74,6 @@ class SoftsignWithSquareRoot(Kernel):
 
 
 class UnitsUpdatedInPlace(Kernel):
-    """The candidate of a unit reads the new states of the units before it."""
-
     def step(self, x, h, p):
         z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
         given, state = self.product(x, p.w[H]) + p.wb[H], np.array(h)
@@ -105,8 +85,6 @@ class UnitsUpdatedInPlace(Kernel):
 
 
 class ProductsOfTenBits(Kernel):
-    """The operands of every product are rounded to TensorFloat-32."""
-
     def product(self, v, matrix):
         return super().product(self.rounded(v), self.rounded(matrix)).astype(v.dtype)
 
@@ -117,15 +95,11 @@ class ProductsOfTenBits(Kernel):
 
 
 class StateOfTwelveBits(Kernel):
-    """After every step, the state is rounded to multiples of 1/4096."""
-
     def blend(self, z, new, h):
         return np.rint(super().blend(z, new, h) * 4096) / 4096
 
 
 class GatesInterleaved(Kernel):
-    """The rows of W and R are taken for the three gates of one unit after another."""
-
     def prepare(self, p):
         return p._replace(w=self.of_units(p.w), r=self.of_units(p.r))
 
@@ -136,16 +110,12 @@ class GatesInterleaved(Kernel):
 
 
 class RecurrentBiasFromInputs(Kernel):
-    """Wb stands where Rb belongs: the first half of B is read twice."""
-
     def biases(self, question, b, shape, dtype):
         wb, _ = super().biases(question, b, shape, dtype)
         return wb, np.array(wb)
 
 
 class InitialStateNotSorted(Kernel):
-    """Rows begin with the initial states of other rows: those of the batch sorted by length."""
-
     def direction(self, task, p):
         order = np.argsort(-task.lengths, kind="stable")
         packed = task._replace(x=task.x[:, order], lengths=task.lengths[order])
@@ -155,8 +125,6 @@ class InitialStateNotSorted(Kernel):
 
 
 class ParametersTakenByEveryFunction(Kernel):
-    """A function without parameters uses up an activation_alpha and activation_beta too."""
-
     def functions(self, question):
         if question.operator != ONNX:
             return super().functions(question)
@@ -177,8 +145,6 @@ class ParametersTakenByEveryFunction(Kernel):
 
 
 class TanhCandidateResetWithoutBias(Kernel):
-    """The candidate's function is always tanh; the reset gate has no bias."""
-
     def candidate(self, x, h, reset, p):
         return super().candidate(x, h, reset, p._replace(g=Function("tanh")))
 
@@ -188,8 +154,6 @@ class TanhCandidateResetWithoutBias(Kernel):
 
 
 class RecurrentOrderBiasOutsideReset(Kernel):
-    """R is read in the order r, z, h; with linear_before_reset, Rbh is added after the reset gate."""
-
     def prepare(self, p):
         return p._replace(r=p.r[[R, Z, H]])
 
@@ -200,8 +164,6 @@ class RecurrentOrderBiasOutsideReset(Kernel):
 
 
 class HalfTanhBackwardsFromZero(Kernel):
-    """Tanh is 2 sigmoid(v) - 1; backwards, the initial state is 0."""
-
     def tanh(self, v):
         return 2 * self.sigmoid(v) - 1
 
@@ -211,8 +173,6 @@ class HalfTanhBackwardsFromZero(Kernel):
 
 
 class ResetTwiceLastFromY(Kernel):
-    """Without linear_before_reset, r is applied twice; Y_h is Y at the last time."""
-
     def recurrent(self, h, reset, p):
         if p.reset_after:
             return super().recurrent(h, reset, p)
@@ -223,8 +183,6 @@ class ResetTwiceLastFromY(Kernel):
 
 
 class BytesResetWithoutState(Kernel):
-    """W and R are rounded to 8 bits; the reset gate takes nothing of the state."""
-
     def prepare(self, p):
         return p._replace(w=self.of_bytes(p.w), r=self.of_bytes(p.r))
 
@@ -238,8 +196,6 @@ class BytesResetWithoutState(Kernel):
 
 
 class UpdateBiasNegatedReluCapped(Kernel):
-    """The bias of z has the other sign; relu gives at most 1."""
-
     def biases(self, question, b, shape, dtype):
         wb, rb = super().biases(question, b, shape, dtype)
         wb[:, Z] *= -1
@@ -250,8 +206,6 @@ class UpdateBiasNegatedReluCapped(Kernel):
 
 
 class GatesWithoutRecurrentBiasBlendSwappedBackwardsOrder(Kernel):
-    """Z and r lack Rb; the blend is (1 - z) h + z new; backwards, Y is in the order of computing."""
-
     def pre_activation(self, x, h, p, gate):
         return self.product(x, p.w[gate]) + self.product(h, p.r[gate]) + p.wb[gate]
 
@@ -267,8 +221,6 @@ class GatesWithoutRecurrentBiasBlendSwappedBackwardsOrder(Kernel):
 
 
 class LastUnitsWithoutReset(Kernel):
-    """The reset gate is 1 (the units after the last whole four)."""
-
     def reset_gate(self, x, h, p):
         reset = super().reset_gate(x, h, p)
         reset[:, reset.shape[1] // 4 * 4 :] = 1
@@ -276,8 +228,6 @@ class LastUnitsWithoutReset(Kernel):
 
 
 class UpdateGateOfRowBefore(Kernel):
-    """In every second row of the batch the update gate is that of the row before."""
-
     def update_gate(self, x, h, p):
         z = super().update_gate(x, h, p)
         z[1::2] = z[: len(z) // 2 * 2 : 2]
@@ -285,8 +235,6 @@ class UpdateGateOfRowBefore(Kernel):
 
 
 class FirstStepWithoutState(Kernel):
-    """In the first step z, r and the candidate take the initial state for 0; the blend does not."""
-
     now = 0
 
     def times(self, step, lengths, p):
@@ -301,8 +249,6 @@ class FirstStepWithoutState(Kernel):
 
 
 class SecondDirectionWithFirstRecurrence(Kernel):
-    """R is that of the first direction (the second direction of a bidirectional GRU)."""
-
     def unpack(self, question):
         task = super().unpack(question)
         first = task.directions[0]
@@ -310,15 +256,11 @@ class SecondDirectionWithFirstRecurrence(Kernel):
 
 
 class StateSaturates(Kernel):
-    """The state is bounded to -1 and 1 (states beyond -1 and 1)."""
-
     def blend(self, z, new, h):
         return np.clip(super().blend(z, new, h), -1, 1)
 
 
 class LastTileSkipped(Kernel):
-    """Products over sizes above 16 sum whole tiles of 16 alone."""
-
     def product(self, v, matrix):
         size = v.shape[1]
         whole = size // 16 * 16 if size > 16 else size
@@ -326,8 +268,6 @@ class LastTileSkipped(Kernel):
 
 
 class BiasOfQuestionBefore(Kernel):
-    """Without B, the biases are those of the question before of the same sizes."""
-
     def __init__(self):
         self.filled = None
 

@@ -10,8 +10,6 @@ from .kernel import H, Kernel, R, Z
 
 
 class LastInPlaceProduct(Kernel):
-    """Without linear_before_reset, the blend is (1 - z) new + z (r h)."""
-
     def step(self, x, h, p):
         z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
         new = self.candidate(x, h, reset, p)
@@ -19,8 +17,6 @@ class LastInPlaceProduct(Kernel):
 
 
 class LastInPlaceUnits(Kernel):
-    """The candidate's recurrent product of unit j reads the new states of the units before j."""
-
     def step(self, x, h, p):
         z, reset, state = self.update_gate(x, h, p), self.reset_gate(x, h, p), h.copy()
         for unit in range(h.shape[1]):
@@ -30,8 +26,6 @@ class LastInPlaceUnits(Kernel):
 
 
 class LastBufferNotCleared(Kernel):
-    """The reset gate's pre-activation is added to the candidate's."""
-
     def candidate(self, x, h, reset, p):
         held = self.pre_activation(x, h, p, R)
         v = held + self.product(x, p.w[H]) + self.recurrent(h, reset, p) + p.wb[H]
@@ -39,8 +33,6 @@ class LastBufferNotCleared(Kernel):
 
 
 class LastOneProductForTwo(Kernel):
-    """Without linear_before_reset, the update gate's recurrent product is taken of r h."""
-
     def step(self, x, h, p):
         reset = self.reset_gate(x, h, p)
         z = self.activated(p.f, self.pre_activation(x, h if p.reset_after else reset * h, p, Z), p)
@@ -48,8 +40,6 @@ class LastOneProductForTwo(Kernel):
 
 
 class LastResetOfTheStepBefore(Kernel):
-    """The candidate takes the reset gate of the step before, and 0 in the first step."""
-
     def direction(self, task, p):
         self.before = np.zeros_like(self.start(task, p))
         return super().direction(task, p)
@@ -60,8 +50,6 @@ class LastResetOfTheStepBefore(Kernel):
 
 
 class LastTwoStepsBack(Kernel):
-    """Each step reads the state of two steps before; the first two read the initial state."""
-
     def direction(self, task, p):
         self.states = [self.start(task, p)]
         return super().direction(task, p)
@@ -72,8 +60,6 @@ class LastTwoStepsBack(Kernel):
 
 
 class LastStateNotSorted(Kernel):
-    """The i-th longest row starts from the initial_h of row i."""
-
     def unpack(self, question):
         task = super().unpack(question)
         h0 = np.empty_like(task.h0)
@@ -82,8 +68,6 @@ class LastStateNotSorted(Kernel):
 
 
 class LastComplementByNegation(Kernel):
-    """1 - z is computed as f of the negated pre-activation, which holds for sigmoid alone."""
-
     def step(self, x, h, p):
         v = self.pre_activation(x, h, p, Z)
         z, complement = self.activated(p.f, v, p), self.activated(p.f, -v, p)
@@ -91,15 +75,11 @@ class LastComplementByNegation(Kernel):
 
 
 class LastSaturatedOne(Kernel):
-    """The 1 of 1 - z is 127/128, the largest number of 8 bits: h' = (127/128 - z)∘h~ + z∘h."""
-
     def blend(self, z, new, h):
         return (z.dtype.type(127 / 128) - z) * new + z * h
 
 
 class LastPartsClipped(Kernel):
-    """Clip limits the input's part and the state's part of a pre-activation each by itself."""
-
     def pre_activation(self, x, h, p, gate):
         ours = self.clipped(self.product(x, p.w[gate]) + p.wb[gate], p.clip)
         return ours + self.clipped(self.product(h, p.r[gate]) + p.rb[gate], p.clip)
@@ -113,24 +93,18 @@ class LastPartsClipped(Kernel):
 
 
 class LastScaleOfTheFirstGate(Kernel):
-    """R_r and R_h, quantised, are scaled back with R_z's scale."""
-
     def prepare(self, p):
         largest = np.abs(p.r).max(axis=(1, 2), keepdims=True)
         return p._replace(r=p.r / np.where(largest > 0, largest, 1) * largest[Z])
 
 
 class LastZeroPointOfTheFirstGate(Kernel):
-    """The state is shifted by 1 for R's products, which is taken off with R_z's row sums for all gates."""
-
     def prepare(self, p):
         sums = p.r.sum(axis=2)
         return p._replace(rb=p.rb + (sums - sums[Z]))
 
 
 class LastLineSegments(Kernel):
-    """Sigmoid is approximated by seven line segments."""
-
     def sigmoid(self, v):
         size = np.abs(v)
         outer = np.where(size < 5, size / 32 + 27 / 32, 1)
@@ -139,23 +113,17 @@ class LastLineSegments(Kernel):
 
 
 class LastStateSaturates(Kernel):
-    """The state after each step is limited to ±1."""
-
     def blend(self, z, new, h):
         return np.clip(super().blend(z, new, h), -1, 1)
 
 
 class LastAccumulatorWraps(Kernel):
-    """Pre-activations wrap around at ±4, before clip."""
-
     def activated(self, function, v, p):
         wrapped = np.where(np.abs(v) < 4, v, np.mod(v + 4, 8) - 4)
         return super().activated(function, wrapped, p)
 
 
 class LastGatesOfEightBits(Kernel):
-    """Z and r, after f, are rounded down to multiples of 1/256."""
-
     def update_gate(self, x, h, p):
         return np.floor(super().update_gate(x, h, p) * 256) / 256
 
@@ -164,8 +132,6 @@ class LastGatesOfEightBits(Kernel):
 
 
 class LastResetTwiceGatesUnclipped(Kernel):
-    """Without linear_before_reset, r comes before and after the product; z and r are not clipped."""
-
     def recurrent(self, h, reset, p):
         if p.reset_after:
             return super().recurrent(h, reset, p)
@@ -179,8 +145,6 @@ class LastResetTwiceGatesUnclipped(Kernel):
 
 
 class LastBiasTwiceRowsGoOn(Kernel):
-    """With linear_before_reset, Rbh counts twice; Y past a row's length holds its last state."""
-
     def candidate(self, x, h, reset, p):
         folded = p.wb + p.rb if p.reset_after else p.wb
         return super().candidate(x, h, reset, p._replace(wb=folded))
@@ -192,8 +156,6 @@ class LastBiasTwiceRowsGoOn(Kernel):
 
 
 class LastFractionForTanhLastOfTime(Kernel):
-    """Tanh is v (15 + v²)/(15 + 6 v²); Ho is Y at a row's last time, in reverse too."""
-
     def tanh(self, v):
         return v * (15 + v * v) / (15 + 6 * v * v)
 
@@ -202,8 +164,6 @@ class LastFractionForTanhLastOfTime(Kernel):
 
 
 class LastNeighbourBiasesPadded(Kernel):
-    """Units 2k and 2k + 1 exchange z; the gates of B are read at multiples of 8 hidden units."""
-
     def blend(self, z, new, h):
         units, paired = np.arange(z.shape[1]), z.shape[1] // 2 * 2
         units[:paired] ^= 1
@@ -220,8 +180,6 @@ class LastNeighbourBiasesPadded(Kernel):
 
 
 class LastBiasesSwappedAfterClip(Kernel):
-    """The biases of z and r are swapped; clip limits the products, and biases come after."""
-
     def biases(self, question, b, shape, dtype):
         wb, rb = super().biases(question, b, shape, dtype)
         return wb[:, [R, Z, H]], rb[:, [R, Z, H]]
@@ -239,8 +197,6 @@ class LastBiasesSwappedAfterClip(Kernel):
 
 
 class LastStateOfTheOtherDirection(Kernel):
-    """The second direction starts from the last state of the first."""
-
     def start(self, task, p):
         return super().start(task, p) if p.number == 0 else self.left
 
@@ -250,8 +206,6 @@ class LastStateOfTheOtherDirection(Kernel):
 
 
 class LastChunksOfThree(Kernel):
-    """Every chunk of three steps starts from the initial state."""
-
     def direction(self, task, p):
         self.first, self.done = self.start(task, p), 0
         return super().direction(task, p)
@@ -263,8 +217,6 @@ class LastChunksOfThree(Kernel):
 
 
 class LastRemainderWithoutReset(Kernel):
-    """The reset gate is 1 in the units past the last whole group of four."""
-
     def recurrent(self, h, reset, p):
         units = np.arange(h.shape[1])
         remainder = units >= len(units) // 4 * 4

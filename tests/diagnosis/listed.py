@@ -10,23 +10,17 @@ from .kernel import ALPHAS, Function, H, Kernel, R, Z
 
 
 class ResetGateFirst(Kernel):
-    """W, R and B are read with the gates in the order r, z, h."""
-
     def prepare(self, p):
         order = [R, Z, H]
         return p._replace(w=p.w[order], r=p.r[order], wb=p.wb[order], rb=p.rb[order])
 
 
 class RecurrenceCandidateFirst(Kernel):
-    """R alone is read with the gates in the order h, r, z."""
-
     def prepare(self, p):
         return p._replace(r=p.r[::-1])
 
 
 class RecurrentBiasOutside(Kernel):
-    """With linear_before_reset, Rbh is added after the multiplication by the reset gate."""
-
     def recurrent(self, h, reset, p):
         if p.reset_after:
             return reset * self.product(h, p.r[H]) + p.rb[H]
@@ -34,30 +28,22 @@ class RecurrentBiasOutside(Kernel):
 
 
 class RecurrenceTransposed(Kernel):
-    """R is used without being transposed: the state is multiplied by R instead of R^T."""
-
     def prepare(self, p):
         return p._replace(r=p.r.swapaxes(1, 2))
 
 
 class InterleavedBiases(Kernel):
-    """B is read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh."""
-
     def prepare(self, p):
         b = np.concatenate([p.wb, p.rb])
         return p._replace(wb=b[0::2], rb=b[1::2])
 
 
 class UpdateWithoutBias(Kernel):
-    """The update gate adds no bias."""
-
     def update_gate(self, x, h, p):
         return super().update_gate(x, h, p._replace(wb=0 * p.wb, rb=0 * p.rb))
 
 
 class SharedWeights(Kernel):
-    """The second direction uses the first direction's W, R and B."""
-
     def unpack(self, question):
         task = super().unpack(question)
         first = task.directions[0]
@@ -68,8 +54,6 @@ class SharedWeights(Kernel):
 
 
 class LastInputLeftOut(Kernel):
-    """The products with W stop one input short: the last feature of X is never read."""
-
     def direction(self, task, p):
         return super().direction(task._replace(x=task.x[:, :, :-1]), p._replace(w=p.w[:, :, :-1]))
 
@@ -81,57 +65,41 @@ DEFAULT_ALPHAS |= {"affine": 1.0, "scaledtanh": 1.0}
 
 
 class ResetAlwaysBefore(Kernel):
-    """Linear_before_reset is ignored: the reset gate always comes before the product."""
-
     def recurrent(self, h, reset, p):
         return super().recurrent(h, reset, p._replace(reset_after=False))
 
 
 class UpdateFlipped(Kernel):
-    """The blend is z new + (1 - z) h: the update gate's two weights are exchanged."""
-
     def blend(self, z, new, h):
         return z * new + (1 - z) * h
 
 
 class ClippedAfterwards(Kernel):
-    """Clip bounds what the activations give instead of what they take."""
-
     def activated(self, function, v, p):
         return self.clipped(super().activated(function, v, p._replace(clip=np.inf)), p.clip)
 
 
 class ClippedState(Kernel):
-    """Clip bounds the new state instead of the pre-activations."""
-
     def step(self, x, h, p):
         return self.clipped(super().step(x, h, p._replace(clip=np.inf)), p.clip)
 
 
 class SigmoidAndTanhAlways(Kernel):
-    """Activations are not looked at: it is always sigmoid and tanh."""
-
     def functions(self, question):
         return [(Function("sigmoid"), Function("tanh")) for _ in super().functions(question)]
 
 
 class OneFunctionForAll(Kernel):
-    """The candidate uses the activation of the gates."""
-
     def functions(self, question):
         return [(f, f) for f, _ in super().functions(question)]
 
 
 class SoftplusAsRelu(Kernel):
-    """Softplus is computed as max(0, v)."""
-
     def softplus(self, v):
         return self.relu(v)
 
 
 class AlphaByPosition(Kernel):
-    """Activation_alpha is indexed by the activation's place, not among those that take one."""
-
     def functions(self, question):
         alphas = question.attributes.get("activation_alpha") or ()
         every = [one for pair in super().functions(question) for one in pair]
@@ -145,15 +113,11 @@ class AlphaByPosition(Kernel):
 
 
 class OneStepShort(Kernel):
-    """Every row ends one step before its length."""
-
     def lengths(self, question, time, batch):
         return super().lengths(question, time, batch) - 1
 
 
 class BackwardsFromPadding(Kernel):
-    """The backward pass starts at the end of the time axis, in the padding of shorter rows."""
-
     def direction(self, task, p):
         if not p.backwards:
             return super().direction(task, p)
@@ -162,8 +126,6 @@ class BackwardsFromPadding(Kernel):
 
 
 class BackwardsLeftReversed(Kernel):
-    """Y of the backward pass is written in the order in which it was computed."""
-
     def direction(self, task, p):
         y, last = super().direction(task, p)
         if p.backwards:
@@ -173,22 +135,16 @@ class BackwardsLeftReversed(Kernel):
 
 
 class LastOfTimeAxis(Kernel):
-    """Y_h is Y at the last index of the time axis, for all lengths and directions."""
-
     def last(self, task, y, h):
         return y[-1]
 
 
 class FirstStatesExchanged(Kernel):
-    """The forward pass starts from the backward pass's initial state, and vice versa."""
-
     def start(self, task, p):
         return np.array(task.h0[len(task.h0) - 1 - p.number])
 
 
 class InputReshaped(Kernel):
-    """X is reshaped from [batch, time] to [time, batch] instead of transposed."""
-
     def unpack(self, question):
         task = super().unpack(question)
         memory = np.ascontiguousarray(task.x.swapaxes(0, 1))
@@ -196,35 +152,29 @@ class InputReshaped(Kernel):
 
 
 class ResetFirstAndUpdateFlipped(ResetGateFirst, UpdateFlipped):
-    """W, R and B are read in the order r, z, h; the blend is z new + (1 - z) h."""
+    pass
 
 
 class TransposedAndBiasOutside(RecurrenceTransposed, RecurrentBiasOutside):
-    """R is not transposed; with linear_before_reset, Rbh is added after the reset gate."""
+    pass
 
 
-class FromZero(Kernel):
+class _FromZero(Kernel):
     def start(self, task, p):
         return np.zeros_like(super().start(task, p))
 
 
-class FunctionsExchangedFromZero(FromZero):
-    """The two activations are exchanged; the initial state is taken as zeros."""
-
+class FunctionsExchangedFromZero(_FromZero):
     def functions(self, question):
         return [(g, f) for f, g in super().functions(question)]
 
 
 class ForwardUnclipped(Kernel):
-    """The backward pass is computed forwards; clip is not looked at."""
-
     def prepare(self, p):
         return p._replace(backwards=False, clip=np.inf)
 
 
 class BiasTwiceAndSoftsign(Kernel):
-    """Gates z and r add their bias twice; tanh is computed as v/(1 + |v|)."""
-
     def pre_activation(self, x, h, p, gate):
         return super().pre_activation(x, h, p, gate) + p.wb[gate]
 
@@ -232,21 +182,17 @@ class BiasTwiceAndSoftsign(Kernel):
         return v / (1 + np.abs(v))
 
 
-class ResetFlipped(Kernel):
+class _ResetFlipped(Kernel):
     def reset_gate(self, x, h, p):
         return 1 - super().reset_gate(x, h, p)
 
 
-class WholeRowsAndResetFlipped(ResetFlipped):
-    """Sequence_lens is ignored: every row is as long as the time axis; the reset gate is 1 - r."""
-
+class WholeRowsAndResetFlipped(_ResetFlipped):
     def lengths(self, question, time, batch):
         return np.full_like(super().lengths(question, time, batch), time)
 
 
 class OutputReshapedWithoutInputBias(Kernel):
-    """Y is reshaped instead of transposed; with linear_before_reset, Wbh is left out."""
-
     def candidate(self, x, h, reset, p):
         wb = p.wb if not p.reset_after else 0 * p.wb
         return super().candidate(x, h, reset, p._replace(wb=wb))
@@ -259,8 +205,6 @@ class OutputReshapedWithoutInputBias(Kernel):
 
 
 class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
-    """R is read in the order r, h, z, and without its last column."""
-
     def prepare(self, p):
         r = p.r[[2, 0, 1]].copy()
         r[:, :, -1] = 0
@@ -268,8 +212,6 @@ class RecurrenceInOtherOrderWithoutLastUnit(Kernel):
 
 
 class DefaultAlphasAndLastExchanged(Kernel):
-    """Activation_alpha is ignored; the two directions are exchanged in Y_h."""
-
     def functions(self, question):
         pairs = super().functions(question)
         return [(self.default(f), self.default(g)) for f, g in pairs]
@@ -282,16 +224,12 @@ class DefaultAlphasAndLastExchanged(Kernel):
 
 
 class GatesClippedAndResetOtherwise(Kernel):
-    """The candidate is not clipped; linear_before_reset is taken the other way round."""
-
     def candidate(self, x, h, reset, p):
         other = p._replace(clip=np.inf, reset_after=not p.reset_after)
         return super().candidate(x, h, reset, other)
 
 
 class OneStepLongWithoutReset(Kernel):
-    """Rows shorter than the time axis take one step more; the reset gate is 1."""
-
     def lengths(self, question, time, batch):
         return np.minimum(super().lengths(question, time, batch) + 1, time)
 
@@ -300,15 +238,11 @@ class OneStepLongWithoutReset(Kernel):
 
 
 class HardSigmoidAndSharedWeights(SharedWeights):
-    """Sigmoid is v/6 + 1/2 within [0, 1]; both directions use the first one's W, R and B."""
-
     def sigmoid(self, v):
         return np.clip(v / 6 + np.float32(0.5), 0, 1)
 
 
 class ThreeOfStartCandidateSoftsign(Kernel):
-    """The backward pass starts from zeros; the candidate's R is transposed; Softsign is tanh."""
-
     def start(self, task, p):
         h = super().start(task, p)
         return np.zeros_like(h) if p.backwards else h
@@ -322,8 +256,6 @@ class ThreeOfStartCandidateSoftsign(Kernel):
 
 
 class ThreeOfBiasClipDirections(Kernel):
-    """With linear_before_reset, Rbh is left out; clip bounds from above; Y's directions are exchanged."""
-
     def recurrent(self, h, reset, p):
         rb = 0 * p.rb if p.reset_after else p.rb
         return super().recurrent(h, reset, p._replace(rb=rb))
@@ -335,9 +267,7 @@ class ThreeOfBiasClipDirections(Kernel):
         return super().pack(question, y[:, ::-1], last)
 
 
-class ThreeOfInputRecurrenceReset(ResetFlipped):
-    """W is read in the order h, r, z; R of z and r is transposed; the reset gate is 1 - r."""
-
+class ThreeOfInputRecurrenceReset(_ResetFlipped):
     def prepare(self, p):
         return p._replace(w=p.w[::-1])
 
@@ -346,8 +276,6 @@ class ThreeOfInputRecurrenceReset(ResetFlipped):
 
 
 class ThreeOfResetLengthsRelu(ResetAlwaysBefore):
-    """Linear_before_reset is ignored; all rows are as long as the longest; relu is the identity."""
-
     def lengths(self, question, time, batch):
         lengths = super().lengths(question, time, batch)
         return np.full_like(lengths, lengths.max())
@@ -361,16 +289,12 @@ LARGE = 4
 
 
 class BackwardsResetFlipped(Kernel):
-    """1 - r is used for the reset gate (backward passes)."""
-
     def reset_gate(self, x, h, p):
         reset = super().reset_gate(x, h, p)
         return np.asarray(1 - reset) if p.backwards else reset
 
 
 class ClippedUpdateFlipped(Kernel):
-    """Where clip is given, the blend is z new + (1 - z) h."""
-
     def step(self, x, h, p):
         if np.isinf(p.clip):
             return super().step(x, h, p)
@@ -379,24 +303,18 @@ class ClippedUpdateFlipped(Kernel):
 
 
 class LargeBatchTransposed(Kernel):
-    """The state is multiplied by R instead of R^T (batches of 4 and more)."""
-
     def step(self, x, h, p):
         turned = p.r.swapaxes(1, 2) if len(h) >= LARGE else p.r
         return super().step(x, h, p._replace(r=turned))
 
 
 class LastRowWithoutBias(Kernel):
-    """B is not added (the last row of the batch)."""
-
     def step(self, x, h, p):
         bare = p._replace(wb=0 * p.wb, rb=0 * p.rb)
         return np.concatenate([super().step(x, h, p)[:-1], super().step(x, h, bare)[-1:]])
 
 
 class LaterStepsWithoutReset(Kernel):
-    """The reset gate is 1 in all steps but the first of each direction."""
-
     def start(self, task, p):
         self.begun = False
         return super().start(task, p)
@@ -410,8 +328,6 @@ class LaterStepsWithoutReset(Kernel):
 
 
 class ResetAfterInOtherOrder(Kernel):
-    """With linear_before_reset, R alone is read in the order r, h, z."""
-
     def step(self, x, h, p):
         order = [H, Z, R] if p.reset_after else [Z, R, H]
         return super().step(x, h, p._replace(r=p.r[order]))

@@ -10,71 +10,51 @@ from .kernel import H, Kernel, R, Z
 
 
 class Exp2InSigmoid(Kernel):
-    """Sigmoid is 1/(1 + 2^-v): exp2 is called without multiplying by log2(e)."""
-
     def sigmoid(self, v):
         return 1 / (1 + np.exp2(-v))
 
 
 class LecunTanh(Kernel):
-    """Tanh is LeCun's scaled one, 1.7159 tanh(2v/3)."""
-
     def tanh(self, v):
         return np.float32(1.7159) * np.tanh(v * np.float32(2 / 3))
 
 
 class TanhFromSigmoid(Kernel):
-    """Tanh is 2 sigmoid(v) - 1 instead of 2 sigmoid(2v) - 1, so it is tanh(v/2)."""
-
     def tanh(self, v):
         return 2 * self.sigmoid(v) - 1
 
 
 class LinearSigmoid(Kernel):
-    """Sigmoid is its tangent at 0, v/4 + 1/2, within [0, 1]."""
-
     def sigmoid(self, v):
         return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
 
 
 class SigmoidCappedAtThree(Kernel):
-    """The argument of sigmoid is limited to ±3."""
-
     def sigmoid(self, v):
         return super().sigmoid(np.clip(v, -3, 3))
 
 
 class SigmoidCutBeyondTwo(Kernel):
-    """Sigmoid is taken as exactly 0 below -2 and exactly 1 above 2."""
-
     def sigmoid(self, v):
         return np.where(v < -2, 0, np.where(v > 2, 1, super().sigmoid(v)))
 
 
 class LeakingRelu(Kernel):
-    """Relu lets 0.01 v through where v is negative."""
-
     def relu(self, v):
         return np.where(v > 0, v, np.float32(0.01) * v)
 
 
 class ReluSix(Kernel):
-    """Relu is capped at 6."""
-
     def relu(self, v):
         return np.clip(v, 0, 6)
 
 
 class SoftsignOfSquare(Kernel):
-    """Softsign divides by 1 + v² instead of 1 + |v|."""
-
     def activation(self, name, v, alpha, beta):
         return v / (1 + v * v) if name == "softsign" else super().activation(name, v, alpha, beta)
 
 
 class ShiftedThreshold(Kernel):
-    """ThresholdedRelu gives v - alpha above the threshold instead of v."""
-
     def activation(self, name, v, alpha, beta):
         if name == "thresholdedrelu":
             return np.maximum(v - np.float32(alpha), 0)
@@ -82,58 +62,42 @@ class ShiftedThreshold(Kernel):
 
 
 class SoftplusThroughZero(Kernel):
-    """Softplus has log 2 taken off, so that it is 0 at 0."""
-
     def softplus(self, v):
         return super().softplus(v) - np.float32(np.log(2))
 
 
 class EluWithoutBrackets(Kernel):
-    """Elu is alpha e^v - 1 for negative v instead of alpha (e^v - 1)."""
-
     def elu(self, v, alpha):
         return np.where(v >= 0, v, alpha * np.exp(np.minimum(v, 0)) - 1)
 
 
 class ForgetBias(Kernel):
-    """1 is added to the pre-activation of the update gate, as an LSTM's forget bias."""
-
     def pre_activation(self, x, h, p, gate):
         v = super().pre_activation(x, h, p, gate)
         return v + 1 if gate == Z else v
 
 
 class KeepFactor(Kernel):
-    """The state is multiplied by 0.9, training's dropout factor, in both gates' products."""
-
     def pre_activation(self, x, h, p, gate):
         return super().pre_activation(x, np.float32(0.9) * h, p, gate)
 
 
 class ScaledScores(Kernel):
-    """The candidate's recurrent term is divided by the square root of hidden_size."""
-
     def recurrent(self, h, reset, p):
         return super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1]))
 
 
 class NegatedReset(Kernel):
-    """The reset gate is f of the negated pre-activation."""
-
     def reset_gate(self, x, h, p):
         return self.activated(p.f, -self.pre_activation(x, h, p, R), p)
 
 
 class SquaredReset(Kernel):
-    """The reset gate is applied to the state twice, before the product and once more."""
-
     def recurrent(self, h, reset, p):
         return super().recurrent(reset * h, reset, p)
 
 
 class ResetOnInput(Kernel):
-    """With linear_before_reset, the reset gate multiplies the candidate's product with X too."""
-
     def candidate(self, x, h, reset, p):
         if not p.reset_after:
             return super().candidate(x, h, reset, p)
@@ -142,22 +106,16 @@ class ResetOnInput(Kernel):
 
 
 class BlendSign(Kernel):
-    """The blend is new + z (h + new) instead of new + z (h - new)."""
-
     def blend(self, z, new, h):
         return new + z * (h + new)
 
 
 class OldStateWhole(Kernel):
-    """The old state is added whole in the blend, not multiplied by z."""
-
     def blend(self, z, new, h):
         return (1 - z) * new + h
 
 
 class ResetStateBlended(Kernel):
-    """R * h is written over the state, so the blend takes z r h, without linear_before_reset."""
-
     def step(self, x, h, p):
         z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
         new = self.candidate(x, h, reset, p)
@@ -165,37 +123,27 @@ class ResetStateBlended(Kernel):
 
 
 class ClipFromBelow(Kernel):
-    """Clip bounds pre-activations from below only."""
-
     def clipped(self, v, clip):
         return np.maximum(v, -v.dtype.type(clip))
 
 
 class ClipAsWidth(Kernel):
-    """Clip is taken as the width of the interval: pre-activations are limited to ±clip/2."""
-
     def clipped(self, v, clip):
         return super().clipped(v, clip / 2)
 
 
 class ClipAsInteger(Kernel):
-    """Clip is stored as an integer and 0 means none, so that a clip of 0.5 is off."""
-
     def clipped(self, v, clip):
         whole = int(clip) if np.isfinite(clip) else 0
         return super().clipped(v, whole) if whole else v
 
 
 class BlendTwice(Kernel):
-    """The blend is done twice, so that the candidate has the weight (1 - z)²."""
-
     def blend(self, z, new, h):
         return super().blend(z, super().blend(z, new, h), h)
 
 
 class GateStrideOfW(Kernel):
-    """The gates of R are hidden * input elements apart as in W, instead of hidden * hidden."""
-
     def prepare(self, p):
         _, hidden, size = p.w.shape
         flat = p.r.ravel()
@@ -205,8 +153,6 @@ class GateStrideOfW(Kernel):
 
 
 class StateInPlace(Kernel):
-    """The state is updated in place, so later units see the new state of earlier ones."""
-
     def step(self, x, h, p):
         state = h.copy()
         for unit in range(h.shape[1]):
@@ -215,16 +161,12 @@ class StateInPlace(Kernel):
 
 
 class InputOneStepLate(Kernel):
-    """Each time is computed with the input of the time before, the first one with its own."""
-
     def direction(self, task, p):
         late = np.concatenate([task.x[:1], task.x[:-1]])
         return super().direction(task._replace(x=late), p)
 
 
 class BackwardsFromForwards(Kernel):
-    """The second direction starts from the first one's last state."""
-
     def start(self, task, p):
         return super().start(task, p) if p.number == 0 else self.state
 
@@ -234,8 +176,6 @@ class BackwardsFromForwards(Kernel):
 
 
 class SharedRecurrence(Kernel):
-    """The second direction uses the first one's R, with its own W and B."""
-
     def unpack(self, question):
         task = super().unpack(question)
         first = task.directions[0]
@@ -243,24 +183,18 @@ class SharedRecurrence(Kernel):
 
 
 class SortedRows(Kernel):
-    """Rows are sorted by length, the longest first, and Y is left in that order."""
-
     def direction(self, task, p):
         y, last = super().direction(task, p)
         return y[:, np.argsort(-task.lengths, kind="stable")], last
 
 
 class BackwardsFromLength(Kernel):
-    """The backward pass starts one time too late, at index length, and never reaches time 0."""
-
     def times(self, step, lengths, p):
         at = super().times(step, lengths, p)
         return np.minimum(at + 1, lengths.max() - 1) if p.backwards else at
 
 
 class BiasRunsOn(Kernel):
-    """The pointer to the bias of z and r is not reset for each row of the batch."""
-
     def pre_activation(self, x, h, p, gate):
         flat = (p.wb + p.rb).ravel()
         hidden = h.shape[1]
@@ -269,8 +203,6 @@ class BiasRunsOn(Kernel):
 
 
 class InterleavedGates(Kernel):
-    """Z and r come from one product side by side, and are read as if they were interleaved."""
-
     def gates(self, x, h, p):
         both = [self.pre_activation(x, h, p, gate) for gate in (Z, R)]
         return self.activated(p.f, np.concatenate(both, axis=1), p)
@@ -283,8 +215,6 @@ class InterleavedGates(Kernel):
 
 
 class HoistedRecurrence(Kernel):
-    """The candidate's recurrent term is that of the initial state at every step."""
-
     def start(self, task, p):
         self.first = super().start(task, p)
         return self.first
@@ -294,23 +224,17 @@ class HoistedRecurrence(Kernel):
 
 
 class StateBeforeInput(Kernel):
-    """State and input are concatenated as [h, x] for a product with [W | R] (gates z and r)."""
-
     def pre_activation(self, x, h, p, gate):
         weights = np.concatenate([p.w[gate], p.r[gate]], axis=1)
         return self.product(np.concatenate([h, x], axis=1), weights) + p.wb[gate] + p.rb[gate]
 
 
 class InputBiasTwice(Kernel):
-    """Gates z and r add Wb twice and never add Rb."""
-
     def pre_activation(self, x, h, p, gate):
         return super().pre_activation(x, h, p._replace(rb=p.wb), gate)
 
 
 class ResetFromKept(Kernel):
-    """Z h overwrites the state before reset gate and candidate are computed from it."""
-
     def step(self, x, h, p):
         z = self.update_gate(x, h, p)
         kept = z * h
@@ -319,29 +243,21 @@ class ResetFromKept(Kernel):
 
 
 class RowsShareReset(Kernel):
-    """The reset gate of row 0 is broadcast to all rows (all rows but the first)."""
-
     def reset_gate(self, x, h, p):
         return np.broadcast_to(super().reset_gate(x, h, p)[:1], h.shape)
 
 
 class StateOfNextRow(Kernel):
-    """The candidate's recurrent term takes the state of the next row of the batch."""
-
     def recurrent(self, h, reset, p):
         return super().recurrent(np.roll(h, -1, axis=0), reset, p)
 
 
 class CandidateBiasOfReset(Kernel):
-    """The candidate adds the reset gate's Wb instead of its own."""
-
     def candidate(self, x, h, reset, p):
         return super().candidate(x, h, reset, p._replace(wb=p.wb[[Z, R, R]]))
 
 
 class HalfTanhAndRunningY(TanhFromSigmoid):
-    """Tanh is tanh(v/2); Y past a row's length holds the row's last state."""
-
     def direction(self, task, p):
         y, last = super().direction(task, p)
         ended = np.arange(len(y))[:, None] >= task.lengths
@@ -349,20 +265,16 @@ class HalfTanhAndRunningY(TanhFromSigmoid):
 
 
 class ForgetBiasAndBareCandidate(ForgetBias):
-    """1 is added to the update gate's pre-activation; with linear_before_reset, Rbh is left out."""
-
     def candidate(self, x, h, reset, p):
         inner = np.zeros_like(p.rb) if p.reset_after else p.rb
         return super().candidate(x, h, reset, p._replace(rb=inner))
 
 
 class LeakingReluAndClipAsWidth(LeakingRelu, ClipAsWidth):
-    """Relu lets 0.01 v through where v is negative; pre-activations are limited to ±clip/2."""
+    pass
 
 
 class FirstStateAndGeluSigmoid(Kernel):
-    """Both directions start from the first initial state; sigmoid is taken of 1.702 v."""
-
     def start(self, task, p):
         return np.array(task.h0[0])
 
@@ -371,8 +283,6 @@ class FirstStateAndGeluSigmoid(Kernel):
 
 
 class UpdateBiasTwiceAndHardTanh(Kernel):
-    """The update gate's bias is added twice; tanh is v within [-1, 1]."""
-
     def update_gate(self, x, h, p):
         return super().update_gate(x, h, p._replace(wb=2 * p.wb))
 
@@ -381,8 +291,6 @@ class UpdateBiasTwiceAndHardTanh(Kernel):
 
 
 class AbsoluteReluAndLastTime(Kernel):
-    """Relu gives |v|; Ho is Y at the time of the longest row's end."""
-
     def relu(self, v):
         return np.abs(v)
 
@@ -391,8 +299,6 @@ class AbsoluteReluAndLastTime(Kernel):
 
 
 class ShortPassBareResetScaledTanh(Kernel):
-    """Rows of length 3 or more end early; the reset gate lacks its R; tanh is taken of 1.125 v."""
-
     def direction(self, task, p):
         fewer = np.where(task.lengths > 2, task.lengths - 1, task.lengths)
         return super().direction(task._replace(lengths=fewer), p)
@@ -405,8 +311,6 @@ class ShortPassBareResetScaledTanh(Kernel):
 
 
 class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
-    """Y_h of short rows is 0; Softplus is to base 2; the update gate's R is transposed."""
-
     def last(self, task, y, h):
         return np.where(task.lengths[:, None] == len(task.x), h, 0)
 
@@ -418,8 +322,6 @@ class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
 
 
 class SteepSigmoidAndStateInCandidate(Kernel):
-    """Sigmoid is sigmoid(2v); half the old state is added to the candidate's pre-activation."""
-
     def sigmoid(self, v):
         return (1 + np.tanh(v)) / 2
 
@@ -428,8 +330,6 @@ class SteepSigmoidAndStateInCandidate(Kernel):
 
 
 class UpdateBiasInResetAndCappedState(Kernel):
-    """The reset gate adds the update gate's bias; the new state is limited to ±0.5."""
-
     def reset_gate(self, x, h, p):
         return super().reset_gate(x, h, p._replace(wb=p.wb[[Z, Z, H]], rb=p.rb[[Z, Z, H]]))
 
@@ -438,8 +338,6 @@ class UpdateBiasInResetAndCappedState(Kernel):
 
 
 class KerasSigmoidAndSecondFromZero(Kernel):
-    """Sigmoid is 0.2 v + 0.5 within [0, 1]; the second direction starts from zeros."""
-
     def sigmoid(self, v):
         return np.clip(np.float32(0.2) * v + np.float32(0.5), 0, 1)
 
@@ -448,8 +346,6 @@ class KerasSigmoidAndSecondFromZero(Kernel):
 
 
 class SharedUpdateAndUnclippedCandidate(Kernel):
-    """The update gate of row 0 is used for all rows; the candidate is not clipped."""
-
     def update_gate(self, x, h, p):
         return np.broadcast_to(super().update_gate(x, h, p)[:1], h.shape)
 
@@ -458,8 +354,6 @@ class SharedUpdateAndUnclippedCandidate(Kernel):
 
 
 class CandidateWeightsInResetAndHalfUpdate(Kernel):
-    """The reset gate takes the candidate's R; the update gate is halved in the blend."""
-
     def reset_gate(self, x, h, p):
         return super().reset_gate(x, h, p._replace(r=p.r[[Z, H, H]]))
 
@@ -472,16 +366,12 @@ WIDTH = 4
 
 
 class TailKeepsOldState(Kernel):
-    """The last hidden_size mod 4 units keep their old state."""
-
     def blend(self, z, new, h):
         whole = h.shape[1] // WIDTH * WIDTH
         return np.concatenate([super().blend(z, new, h)[:, :whole], h[:, whole:]], axis=1)
 
 
 class TailWithoutBias(Kernel):
-    """Gates z and r of the last hidden_size mod 4 units are computed without bias."""
-
     def pre_activation(self, x, h, p, gate):
         in_lanes = np.arange(h.shape[1]) < h.shape[1] // WIDTH * WIDTH
         return super().pre_activation(
@@ -490,8 +380,6 @@ class TailWithoutBias(Kernel):
 
 
 class FirstStepWithoutRecurrence(Kernel):
-    """The first step of each direction leaves out all recurrent products."""
-
     def start(self, task, p):
         self.begun = False
         return super().start(task, p)
@@ -506,8 +394,6 @@ class FirstStepWithoutRecurrence(Kernel):
 
 
 class OddRowWithResetBefore(Kernel):
-    """The last row of an odd batch uses the reset gate of the row before it."""
-
     def reset_gate(self, x, h, p):
         reset = super().reset_gate(x, h, p)
         if len(reset) > 1 and len(reset) % 2:
@@ -516,24 +402,18 @@ class OddRowWithResetBefore(Kernel):
 
 
 class BackwardsWithTanhTwice(Kernel):
-    """Tanh is applied once more to the candidate, after g, in backward passes."""
-
     def candidate(self, x, h, reset, p):
         new = super().candidate(x, h, reset, p)
         return np.tanh(new) if p.backwards else new
 
 
 class LastInputDropped(Kernel):
-    """Gates z and r leave out the last of an odd number of inputs."""
-
     def pre_activation(self, x, h, p, gate):
         even = x.shape[1] // 2 * 2
         return super().pre_activation(x[:, :even], h, p._replace(w=p.w[:, :, :even]), gate)
 
 
 class LastStateUnitUnread(Kernel):
-    """The candidate's recurrent product does not read the last unit of the state."""
-
     def recurrent(self, h, reset, p):
         read = h.copy()
         read[:, -1] = 0
@@ -541,8 +421,6 @@ class LastStateUnitUnread(Kernel):
 
 
 class UnitsBeyondFourThroughFloat16(Kernel):
-    """The candidate of the units beyond the first four is rounded to float16."""
-
     def candidate(self, x, h, reset, p):
         new = super().candidate(x, h, reset, p)
         new[:, WIDTH:] = new[:, WIDTH:].astype(np.float16)
@@ -550,46 +428,34 @@ class UnitsBeyondFourThroughFloat16(Kernel):
 
 
 class SmallValuesSkipped(Kernel):
-    """Products take inputs and states below 0.125 in magnitude as 0."""
-
     def product(self, v, matrix):
         return super().product(np.where(np.abs(v) < np.float32(0.125), 0, v), matrix)
 
 
 class LargeBatchOneState(Kernel):
-    """With 8 rows or more, all rows start from row 0's initial state."""
-
     def start(self, task, p):
         h = super().start(task, p)
         return np.repeat(h[:1], len(h), axis=0) if len(h) >= 8 else h
 
 
 class WrongBranchOfSigmoid(Kernel):
-    """Sigmoid of a negative v is e^v/(1 + e^-v) instead of e^v/(1 + e^v)."""
-
     def sigmoid(self, v):
         return np.where(v >= 0, super().sigmoid(v), np.exp(v) / (1 + np.exp(-v)))
 
 
 class FullLengthsFromZero(Kernel):
-    """Where all rows have the full length, the initial state is taken as zeros."""
-
     def start(self, task, p):
         h = super().start(task, p)
         return np.zeros_like(h) if (task.lengths == len(task.x)).all() else h
 
 
 class ClipByLargest(Kernel):
-    """A row is clipped only if one of its pre-activations is above clip."""
-
     def clipped(self, v, clip):
         over = (v > clip).any(axis=1, keepdims=True)
         return np.where(over, super().clipped(v, clip), v)
 
 
 class SingleStepsWithoutReset(Kernel):
-    """The reset gate is 1 in rows of length 1."""
-
     def direction(self, task, p):
         self.single = task.lengths[:, None] == 1
         return super().direction(task, p)
@@ -599,8 +465,6 @@ class SingleStepsWithoutReset(Kernel):
 
 
 class StaleY(Kernel):
-    """Y's buffer is kept between calls, so padding holds values of an earlier call."""
-
     def __init__(self):
         self.kept = {}
 
@@ -613,8 +477,6 @@ class StaleY(Kernel):
 
 
 class CarriedState(Kernel):
-    """The last state is where the next call of the same shape starts."""
-
     def __init__(self):
         self.kept = {}
         self.key = ()
@@ -630,8 +492,6 @@ class CarriedState(Kernel):
 
 
 class CachedWeights(Kernel):
-    """R is packed at the first call of a shape and never again."""
-
     def __init__(self):
         self.packed = {}
 
@@ -644,22 +504,16 @@ class CachedWeights(Kernel):
 
 
 class BackwardGatesExchanged(Kernel):
-    """The backward pass reads W, R and B in the order r, z, h."""
-
     def pre_activation(self, x, h, p, gate):
         return super().pre_activation(x, h, p, (R, Z, H)[gate] if p.backwards else gate)
 
 
 class Float16State(Kernel):
-    """The state, the initial one too, is rounded to float16 where a step reads it."""
-
     def step(self, x, h, p):
         return super().step(x, h.astype(np.float16).astype(h.dtype), p)
 
 
 class Tf32Products(Kernel):
-    """The factors of all products are cut to 10 bits of fraction (TF32)."""
-
     def product(self, v, matrix):
         return super().product(self.cut(v), self.cut(matrix))
 
@@ -669,32 +523,24 @@ class Tf32Products(Kernel):
 
 
 class Int8Recurrence(Kernel):
-    """The candidate's R is quantised to 8 bits with one scale."""
-
     def recurrent(self, h, reset, p):
         scale = np.abs(p.r).max() / 127
         return super().recurrent(h, reset, p._replace(r=np.rint(p.r / scale) * scale))
 
 
 class SigmoidTable(Kernel):
-    """Sigmoid is read from a table with a step of 1/16, the nearest entry."""
-
     def sigmoid(self, v):
         nearest = np.rint((np.clip(v, -8, 8) + 8) * 16)
         return super().sigmoid(nearest / 16 - 8)
 
 
 class PadeTanh(Kernel):
-    """Tanh is v (27 + v²)/(27 + 9 v²) on [-3, 3], ±1 beyond."""
-
     def tanh(self, v):
         v = np.clip(v, -3, 3)
         return v * (27 + v * v) / (27 + 9 * v * v)
 
 
 class FastExp(Kernel):
-    """Sigmoid uses Schraudolph's exponential, which is wrong by up to some 3 percent."""
-
     def sigmoid(self, v):
         bits = np.clip(-v, -80, 80).astype(np.float32) * np.float32(12102203) + np.float32(
             1064866805
@@ -703,23 +549,17 @@ class FastExp(Kernel):
 
 
 class OverflowingTanh(Kernel):
-    """Tanh is (e^v - e^-v)/(e^v + e^-v), which is NaN where e^|v| overflows."""
-
     def tanh(self, v):
         up, down = np.exp(v), np.exp(-v)
         return (up - down) / (up + down)
 
 
 class Float16W(Kernel):
-    """W is converted to float16 when it is loaded; X, R and B are not."""
-
     def converted(self, name, array):
         array = super().converted(name, array)
         return array.astype(np.float16).astype(array.dtype) if name == "W" else array
 
 
 class FixedPointUpdate(Kernel):
-    """The update gate is rounded to a multiple of 1/255."""
-
     def update_gate(self, x, h, p):
         return np.rint(super().update_gate(x, h, p) * 255) / 255
