@@ -57,13 +57,8 @@ class Judgment:
 
     @property
     def reading(self) -> ReadingNames | None:
-        """The reading that is followed, by its names: none of them for the stored one.
-
-        None where no accepted reading gives the outputs.
-        """
-        if not self.passed:
-            return None
-        return next(iter(self.readings), STORED)
+        """The names of the reading that is followed, none for the stored one; None where no outputs pass."""
+        return next(iter(self.readings), STORED) if self.passed else None
 
     @property
     def sentence(self) -> str:
@@ -131,15 +126,6 @@ def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:
     with np.errstate(all="ignore"):  # what the user set is not for what judges
         found = judge_one(block, stack_replies(block, [reply]), criterion)
     return Judgment(
-        id=found.id,
-        verdict=found.verdict,
-        required=str(criterion),
-        grade=found.arithmetic,
-        where=found.where,
-        ratio=found.worst_ratio,
-        difference=found.worst_abs,
-        ulps=found.worst_ulp,
-        readings=found.readings,
-        message=found.message,
-        result=found,
-    )
+        found.id, found.verdict, str(criterion), found.arithmetic, found.where, found.worst_ratio,
+        found.worst_abs, found.worst_ulp, found.readings, found.message, found,
+    )  # fmt: skip

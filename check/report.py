@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,48 +21,15 @@ from .refusals import Refusal
 CORE = "the core vectors"
 """What `vectors` of a report says where no path was given."""
 
-_COUNTED = {
-    "failed": "failed",
-    "error": "errors",
-    "missing": "missing",
-    "unsupported": "unsupported",
-}
 
-
-@dataclass(frozen=True)
-class Reach:
-    """Of the deciding cases of an operator, how many there are and how many the runtime supports.
-
-    A case is supported if the runtime answered it, rightly or not, or gave an error; what it declared
-    unsupported is not, and of what is missing nobody knows.
-    """
-
-    operator: str
-    supported: int
-    cases: int
-
-
-def reach(results: Iterable[CaseResult]) -> list[Reach]:
-    """Count the reach in each operator, in the order in which the results name them."""
-    cases: Counter[str] = Counter()
-    supported: Counter[str] = Counter()
-    for result in results:
-        if result.decides:
-            cases[result.operator] += 1
-            supported[result.operator] += result.verdict not in ("unsupported", "missing")
-    return [Reach(operator, supported[operator], count) for operator, count in cases.items()]
-
-
-def in_words(reaches: Iterable[Reach]) -> Iterator[str]:
+def in_words(reach: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     """Say which operators are supported: wholly, partly, not at all."""
-    found = list(reaches)
-    whole = [one.operator for one in found if one.supported == one.cases]
-    partly = [
-        f"{one.operator} ({one.supported} of {one.cases})"
-        for one in found
-        if 0 < one.supported < one.cases
-    ]
-    none = [one.operator for one in found if not one.supported]
+    whole, partly, none = list[str](), list[str](), list[str]()
+    for operator, (supported, cases) in reach.items():
+        if 0 < supported < cases:
+            partly.append(f"{operator} ({supported} of {cases})")
+        else:
+            (whole if supported else none).append(operator)
     for word, operators in (("supported", whole), ("in part", partly), ("not supported", none)):
         if operators:
             yield f"{word}: {', '.join(operators)}"
@@ -103,7 +70,8 @@ class Report:
     def __repr__(self) -> str:
         counts = self.counts
         parts = [f"{counts['passed']} of {counts.total()} cases passed"]
-        parts += [f"{counts[one]} {word}" for one, word in _COUNTED.items() if counts[one]]
+        others = ("failed", "error", "missing", "unsupported")
+        parts += [f"{counts[one]} {one}" for one in others if counts[one]]
         return f"<Report {escape(self.runtime)}: {self.verdict}, {', '.join(parts)}>"
 
     @cached_property
@@ -134,9 +102,18 @@ class Report:
         return sum(grade.undeciding.total() for grade in self.grades.values())
 
     @cached_property
-    def reach(self) -> list[Reach]:
-        """How much of each operator the runtime supports."""
-        return reach(self.results)
+    def reach(self) -> dict[str, tuple[int, int]]:
+        """How many deciding cases of each operator the runtime supports, and how many there are.
+
+        A case is supported if the runtime answered it, rightly or not, or gave an error; what it declared
+        unsupported is not, and of what is missing nobody knows.
+        """
+        decides = [one for one in self.results if one.decides]
+        unknown = Counter(
+            one.operator for one in decides if one.verdict in ("unsupported", "missing")
+        )
+        cases = Counter(one.operator for one in decides)
+        return {operator: (count - unknown[operator], count) for operator, count in cases.items()}
 
     @property
     def unexpected(self) -> list[CaseResult]:

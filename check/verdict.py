@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +29,8 @@ from .refusals import Refusal, refusals
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
 
-_KEY = secrets.token_bytes(16)
-"""The key of the choice: whoever writes a file must not know which cases are evaluated anew."""
+_UNFORESEEN = secrets.SystemRandom()
+"""Chooses the cases that are evaluated anew: whoever writes a file must not know which."""
 
 
 @dataclass(frozen=True)
@@ -127,30 +125,26 @@ def judge(
     Where it is `interruptible`, Ctrl-C gives the report on what has been compared, if anything.
     """
     demand.check(vectors)
-    seen = _Seen(demand)
-    interrupted = False
+    seen, found, interrupted = _Seen(demand), Diagnosis(), False
     # what the user set is for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
-            if demand.strict:
-                seen.ask_what_must_be_refused(source, vectors.select)
+            if (
+                demand.strict
+            ):  # of the operators and dtypes that the cases have; of all without cases
+                operators = {result.operator for result in seen.results}
+                dtypes = {result.dtype for result in seen.results}
+                seen.refusals = refusals(source, operators, dtypes, vectors.select)
+            found = _diagnosis(source, seen)
         except KeyboardInterrupt:
             if not (interruptible and seen.results):
                 raise
             interrupted = True
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
-        found = Diagnosis()
-        try:
-            found = found if interrupted else _diagnosis(source, seen)
-        except KeyboardInterrupt:
-            if not (interruptible and seen.results):
-                raise
-            interrupted = True
-        failing = () if interrupted else seen.failing.parts
-        report = seen.report(vectors, source, found, interrupted=interrupted, failing=failing)
+        report = seen.report(vectors, source, found, interrupted)
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 
@@ -160,12 +154,9 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
     failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
     try:
         return diagnose(
-            failing.parts,
-            classes,
-            passing,
-            failing.left_out,
+            failing.parts, classes, passing, failing.left_out,
             lambda questions: list(source.answer(questions)),
-        )
+        )  # fmt: skip
     except (GrucibleError, OSError):
         raise  # a runtime or a file: the user can mend it
     except Exception as error:
@@ -221,13 +212,9 @@ class _Seen:
             outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
             self.failing.add(part.block.rows(np.array(failed)), outputs, criterion)
 
-    def ask_what_must_be_refused(self, source: Source, select: Sequence[str]) -> None:
-        """Ask the invalid questions of the operators and dtypes that the cases have; of all without cases."""
-        operators = {result.operator for result in self.results}
-        dtypes = {result.dtype for result in self.results}
-        self.refusals = refusals(source, operators, dtypes, select)
-
-    def report(self, vectors: VectorSet, source: Source, found: Diagnosis, **more: Any) -> Report:
+    def report(
+        self, vectors: VectorSet, source: Source, found: Diagnosis, interrupted: bool
+    ) -> Report:
         """Make the report, in which `found` explains the failures."""
         results, mixed = one_reading(self.results)
         deviating = sum(now is not one for now, one in zip(results, self.results, strict=True))
@@ -243,7 +230,8 @@ class _Seen:
             growth=self.growth,
             refusals=self.refusals,
             allow_stale=self.demand.allow_stale,
-            **more,
+            interrupted=interrupted,
+            failing=() if interrupted else self.failing.parts,
         )
 
 
@@ -254,19 +242,11 @@ def _recompute(part: Slice, share: float, *, one_at_least: bool) -> int:
     """
     from ..gen.posed import differing  # the exact evaluation, slow to import
 
-    rows = np.array([row for row, one in enumerate(part.block.ids) if _chosen(one, share)], int)
-    if not rows.size and one_at_least:
-        rows = np.zeros(1, int)
-    if not rows.size:
-        return 0
-    block = part.block.rows(rows)
-    for row, why in sorted(differing(block).items()):
+    rows = [row for row in range(len(part.block)) if _UNFORESEEN.random() < share]
+    rows = rows or [0] * one_at_least
+    block = part.block.rows(np.array(rows, int))
+    for row, why in sorted(differing(block).items()) if rows else ():
         raise VectorFileError(
             f"{part.file.path}: {block.ids[row]}: {why}; do not judge by this file, generate it again"
         )
-    return len(block)
-
-
-def _chosen(case_id: str, share: float) -> bool:
-    drawn = hashlib.blake2b(case_id.encode(), digest_size=8, key=_KEY).digest()
-    return int.from_bytes(drawn, "big") < share * 2**64
+    return len(rows)

@@ -97,52 +97,43 @@ def chosen_criteria(
     class. Of `rtol` and `atol` one alone leaves the other zero. Raises GrucibleError for a class that
     is none, for a negative or non-finite number, and for more than one kind of these.
     """
-    numbers = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
-    given = [option for option, value in numbers.items() if value is not None]
-    for option in given:
-        value = numbers[option]
-        if not 0 <= _number(value) < np.inf:
+    numbers: dict[str, Any] = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
+    given = {option: value for option, value in numbers.items() if value is not None}
+    for option, value in given.items():
+        try:
+            is_usable = isinstance(value, Real) and 0 <= float(value) < np.inf
+        except OverflowError:
+            is_usable = False
+        if not is_usable:
             raise GrucibleError(
                 f"{option} is {shorten(repr(value))}; expected a finite number, not negative"
             )
     if ulp is not None and len(given) > 1:
         raise GrucibleError("--ulp goes with neither --rtol nor --atol; give one or the other")
     if arithmetic and given:
-        raise GrucibleError(f"--arithmetic does not go with {given[0]}; give one or the other")
-    if given:
-        return dict.fromkeys(
-            FLOAT_TYPES, Tolerance(*(_number(one or 0.0) for one in numbers.values()))
+        raise GrucibleError(
+            f"--arithmetic does not go with {next(iter(given))}; give one or the other"
         )
+    if given:
+        return dict.fromkeys(FLOAT_TYPES, Tolerance(*(float(n or 0.0) for n in numbers.values())))
     criteria: dict[str, Criterion] = {d: Demanded(name) for d, name in REQUIRED.items()}
     for text in arithmetic:
         criteria |= _demanded(text)
     return criteria
 
 
-def _number(given: object) -> float:
-    """Convert a number that a user gives; NaN for anything else."""
-    try:
-        return float(given) if isinstance(given, Real) else np.nan
-    except OverflowError:
-        return np.inf
-
-
 def _demanded(text: str) -> Mapping[str, Criterion]:
     """Find the dtypes of `[DTYPE=]CLASS`, with what is demanded of them."""
     dtype, equals, name = text.rpartition("=")
-    names = {d: [one.name for one in classes] for d, classes in CLASSES.items()}
-    if equals and dtype not in names:
-        raise GrucibleError(
-            f"--arithmetic {text}: {dtype!r} is not a dtype; expected one of {', '.join(names)}"
-        )
-    places = [d for d in ([dtype] if equals else names) if name in names[d]]
-    if not places:
-        known = dict.fromkeys(n for d in ([dtype] if equals else names) for n in names[d])
-        raise GrucibleError(
-            f"--arithmetic {text}: {name!r} is not a class of arithmetic"
-            f"{f' of {dtype} vectors' if equals else ''}; expected one of {', '.join(known)}"
-        )
-    return dict.fromkeys(places, Demanded(name))
+    known = {d: [one.name for one in CLASSES[d]] for d in CLASSES if d == dtype or not equals}
+    if found := [d for d, names in known.items() if name in names]:
+        return dict.fromkeys(found, Demanded(name))
+    classes = dict.fromkeys(name for names in known.values() for name in names)
+    what, expected = ("class of arithmetic", classes) if known else ("dtype", CLASSES)
+    wrong = name if known else dtype
+    raise GrucibleError(
+        f"--arithmetic {text}: {wrong!r} is not a {what}; expected one of {', '.join(expected)}"
+    )
 
 
 def check_classes(file: Path, block: Block) -> None:

@@ -7,9 +7,8 @@ the text in no way at all, so the cases that deviate from what most follow fail.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,9 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     The block has the tolerances of every class.
     """
+    signed_zero = block.tier == "nonportable"
     off = {
-        reading: Differences(
-            answer.outputs, observed.outputs, block.dtype, signed_zero=block.tier == "nonportable"
-        )
+        reading: Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=signed_zero)
         for reading, answer in block.answers.items()
     }
 
@@ -46,14 +44,18 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     under = [_Rows(block, observed, reading, one, grade.required) for reading, one in off.items()]
     ok = np.array([status == "ok" for status in observed.status])
     holding = classes_held(block.dtype, ok, passed)
-    names = tuple(one.name for one in CLASSES[block.dtype])
-    holds = np.stack([holding[name] for name in names], axis=-1).tolist()
-    results = [
-        _judged(under, row, _of_these(names, tuple(holds[row])))
-        if ok[row]
-        else _not_judged(block, observed, row)
-        for row in range(len(block))
-    ]
+    results = []
+    for row in range(len(block)):
+        result = CaseResult(block.ids[row], block.operator, block.tier, block.dtype, "missing")
+        if ok[row]:
+            holds = tuple(one.name for one in CLASSES[block.dtype] if holding[one.name][row])
+            best = holds[0] if holds else ""
+            found = replace(_judge(under, row, result), arithmetic=best, holds=holds)
+        else:
+            status: Any = observed.status[row]
+            message, fault = observed.messages[row], observed.faults.get(row)
+            found = replace(result, verdict=status, message=message, fault=fault)
+        results.append(found)
     if block.tier in DECIDING:
         grade.see_limits(relative, block, ok)
         grade.see_cases(int(ok.sum()), holding)
@@ -68,11 +70,6 @@ def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseRes
     return result
 
 
-@lru_cache(maxsize=256)
-def _of_these(names: tuple[str, ...], which: tuple[bool, ...]) -> tuple[str, ...]:
-    return tuple(name for name, holds in zip(names, which, strict=True) if holds)
-
-
 class _Rows:
     """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
 
@@ -84,85 +81,51 @@ class _Rows:
         off: Differences,
         criterion: Criterion,
     ) -> None:
-        self.reading, self.block, self.observed = reading, block, observed
-        self.expected = block.answers[reading].outputs
+        self.reading, self._observed = reading, observed.outputs
+        self._expected = block.answers[reading].outputs
         found = off.worst(criterion.admitted(block, reading))
+        names = list(self._expected)
         self.passed: list[bool] = found.passed.tolist()
-        worst = (found.ratio, found.difference, found.ulps)
-        self.worst: list[tuple[float, float, float]] = list(
-            zip(*(array.tolist() for array in worst), strict=True)
-        )
-        names = list(self.expected)
-        self.output: list[str] = [names[number] for number in found.output.tolist()]
-        self.element: list[int] = found.element.tolist()
+        self.ratio: list[float] = found.ratio.tolist()
+        self._difference, self._ulps = found.difference.tolist(), found.ulps.tolist()
+        self._output = [names[number] for number in found.output.tolist()]
+        self._element = found.element.tolist()
 
-    def result(
-        self,
-        row: int,
-        holds: tuple[str, ...],
-        readings: tuple[ReadingNames, ...] = (),
-        followed: Mapping[str, ReadingNames] | None = None,
-    ) -> CaseResult:
-        """Make the result of the case of a row under this reading."""
-        passed, name = self.passed[row], self.output[row]
-        index, where = _place(name, self.expected[name].shape[1:], self.element[row])
+    def compared(self, row: int, result: CaseResult) -> CaseResult:
+        """Add to the result of a row's case what this reading's answer says of it."""
+        passed, name = self.passed[row], self._output[row]
+        shape = self._expected[name].shape[1:]
+        index = tuple(int(i) for i in np.unravel_index(self._element[row], shape))
         message = ""
         if not passed:
-            wanted, got = self.expected[name][row][index], self.observed.outputs[name][row][index]
+            wanted, got = self._expected[name][row][index], self._observed[name][row][index]
             under = f" (reading {' and '.join(self.reading)})" if self.reading else ""
             message = f"expected {wanted!s}, got {got!s}{under}"
-        ratio, difference, ulps = self.worst[row]
-        return CaseResult(
-            id=self.block.ids[row],
-            operator=self.block.operator,
-            tier=self.block.tier,
-            dtype=self.block.dtype,
+        return replace(
+            result,
             verdict="passed" if passed else "failed",
-            worst_ratio=ratio,
-            worst_abs=difference,
-            worst_ulp=ulps,
-            where=where,
-            readings=readings,
-            followed=followed or {},
-            arithmetic=holds[0] if holds else "",
-            holds=holds,
+            worst_ratio=self.ratio[row],
+            worst_abs=self._difference[row],
+            worst_ulp=self._ulps[row],
+            where=f"{name}[{', '.join(map(str, index))}]",
             message=message,
         )
 
 
-def _judged(under: Sequence[_Rows], row: int, holds: tuple[str, ...]) -> CaseResult:
+def _judge(under: Sequence[_Rows], row: int, result: CaseResult) -> CaseResult:
     """Judge a case that gave outputs: under a reading that it passes, or the nearest one."""
-    if len(under) == 1:
-        return under[0].result(row, holds)
     passing = [one for one in under if one.passed[row]]
-    nearest = passing[0] if passing else min(under, key=lambda one: one.worst[row][0])
+    nearest = passing[0] if passing else min(under, key=lambda one: one.ratio[row])
+    found = nearest.compared(row, result)
+    if len(under) == 1:
+        return found
     readings = tuple(one.reading for one in passing)
-    return nearest.result(row, holds, readings, _followed(readings, under))
-
-
-def _not_judged(block: Block, observed: Observed, row: int) -> CaseResult:
-    status: Any = observed.status[row]
-    return CaseResult(
-        block.ids[row], block.operator, block.tier, block.dtype, status,
-        message=observed.messages[row], fault=observed.faults.get(row),
-    )  # fmt: skip
-
-
-def _followed(passing: Sequence[ReadingNames], under: Sequence[_Rows]) -> dict[str, ReadingNames]:
-    """Find, for each ledger entry that the case touches, the reading that all of `passing` agree on."""
-    found: dict[str, ReadingNames] = {}
+    followed: dict[str, ReadingNames] = {}  # by ledger entry, what all passing readings agree on
     for name in (one.reading[0] for one in under if len(one.reading) == 1):
-        taken = {name in names for names in passing}
+        taken = {name in names for names in readings}
         if len(taken) == 1:
-            found[READINGS[name].ledger] = (name,) if taken.pop() else STORED
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _place(name: str, shape: tuple[int, ...], element: int) -> tuple[tuple[int, ...], str]:
-    """Find the index of a flat element, and what a report calls it."""
-    index = tuple(int(i) for i in np.unravel_index(element, shape))
-    return index, f"{name}[{', '.join(map(str, index))}]"
+            followed[READINGS[name].ledger] = (name,) if taken.pop() else STORED
+    return replace(found, readings=readings, followed=followed)
 
 
 @dataclass(frozen=True)

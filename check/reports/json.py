@@ -39,7 +39,8 @@ def report_value(report: Report) -> dict[str, Any]:
             "recomputed": report.recomputed,
         },
         "reach": {
-            one.operator: {"supported": one.supported, "cases": one.cases} for one in report.reach
+            operator: {"supported": supported, "cases": cases}
+            for operator, (supported, cases) in report.reach.items()
         },
         "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
         "summary": _counts(deciding)
