@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -216,58 +216,53 @@ def _load_mnn_quietly(content: bytes, names: Sequence[str], options: Sequence[st
 
 def _mnn_version() -> str:
     with printed():
-        return f"{import_module('MNN').version()} CPU"
+        return str(import_module("MNN").version())
 
 
-class _Kind(NamedTuple):
-    """What a runtime runs on, how it loads a model, and its version, which imports its package."""
-
-    about: str
-    load: Callable[[bytes, Sequence[str]], Any]
-    version: Callable[[], str]
-
-
-_ORT = _Kind(
-    "ONNX Runtime's CPU provider",
-    load_onnxruntime,
-    lambda: f"{import_module('onnxruntime').__version__} CPU",
-)
-_OPENVINO = _Kind(
-    "OpenVINO's ONNX frontend and CPU plugin",
-    load_openvino,
-    lambda: f"{import_module('openvino').get_version().partition('-')[0]} ONNX frontend, CPU",
-)
-_KINDS = {
-    "onnxruntime": _ORT,
-    "onnxruntime-constant": _ORT,
-    "onnxruntime-opset7": _ORT,
-    "onnx-reference": _Kind(
+_KINDS: dict[str, tuple[str, Callable[..., Any], Callable[[], str]]] = {
+    "onnxruntime": (
+        "ONNX Runtime's CPU provider",
+        load_onnxruntime,
+        lambda: f"{import_module('onnxruntime').__version__} CPU",
+    ),
+    "onnx-reference": (
         "onnx.reference.ReferenceEvaluator",
         load_onnx,
         lambda: str(import_module("onnx").__version__),
     ),
-    "opencv": _Kind(
+    "opencv": (
         "OpenCV's dnn module",
         load_opencv,
         lambda: f"{import_module('cv2').__version__} dnn, CPU",
     ),
-    "openvino-onnx": _OPENVINO,
-    "openvino-onnx-dynamic": _OPENVINO,
-    "iree": _Kind(
+    "openvino-onnx": (
+        "OpenVINO's ONNX frontend and CPU plugin",
+        load_openvino,
+        lambda: f"{import_module('openvino').__version__.partition('-')[0]} ONNX frontend, CPU",
+    ),
+    "iree": (
         "IREE's CPU code, compiled for a second a case",
         load_iree,
         lambda: f"{import_module('iree.compiler.version').VERSION} CPU",
     ),
-    "mnn": _Kind(
-        "MNN's CPU backend, by a loop that its converter makes", _load_mnn_quietly, _mnn_version
+    "mnn": (
+        "MNN's CPU backend, by a loop that its converter makes",
+        _load_mnn_quietly,
+        lambda: f"{_mnn_version()} CPU",
     ),
-    "mnn-kernel": _Kind(
+    "mnn-kernel": (
         "MNN's CPU backend, by its own kernel",
         partial(_load_mnn_quietly, options=OWN_KERNEL),
-        _mnn_version,
+        lambda: f"{_mnn_version()} CPU",
     ),
-    "tract": _Kind("tract", load_tract, lambda: str(import_module("tract").version())),
+    "tract": ("tract", load_tract, lambda: str(import_module("tract").version())),
 }
+_KINDS |= {
+    "onnxruntime-constant": _KINDS["onnxruntime"],
+    "onnxruntime-opset7": _KINDS["onnxruntime"],
+    "openvino-onnx-dynamic": _KINDS["openvino-onnx"],
+}
+"""What each runtime runs on, how it loads a model, and its version, which imports its package."""
 
 
 class ONNXFileRuntime:
@@ -281,14 +276,13 @@ class ONNXFileRuntime:
     parallel = True
 
     def __init__(self, name: str) -> None:
-        posing, kind = ONNX_FILES[name], _KINDS[name]
-        self.name, self.version = name, kind.version()
+        posing, (about, self._load, version) = ONNX_FILES[name], _KINDS[name]
+        self.name, self.version = name, version()
         self.__doc__ = (
-            f"GRU on {kind.about}; W, R, B are {'initializers' if posing.constants else 'inputs'}"
+            f"GRU on {about}; W, R, B are {'initializers' if posing.constants else 'inputs'}"
             f"{f', opset {posing.opset}' if posing.opset else ''}"
             f"{'; batch and time are symbols' if posing.dynamic else ''}"
         )
-        self._load = kind.load
         self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._loaded)
 
     def __call__(self, question: Question) -> Arrays:

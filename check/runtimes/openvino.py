@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from .runtime import Unsupported
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CACHED_MODELS = 32
+"""Maximum models that are kept, of 1.1 MB each; cases that share a model follow one another."""
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
 
@@ -88,29 +89,21 @@ class Part(NamedTuple):
 def compiled_together(
     wanted: Sequence[Compiled], compiled: Callable[[Any], Any]
 ) -> dict[Compiled, Part]:
-    """Compile nodes together, as far as they can be; the others are asked alone.
+    """Compile small nodes in one model, as far as that can be; the others are asked alone.
 
     Of the 25 ms that compiling a model of one node takes, some 20 go to the passes of the compiler, however
     many nodes there are. The nodes share nothing, and what they give is the same, bit for bit. `compiled`
-    makes an inference request of a model.
+    makes an inference request of a model; where it refuses one, each half of the nodes is tried.
     """
-    small = [one for one in wanted if one.small]
-    found: dict[Compiled, Part] = {}
-    for start in range(0, len(small), MOST_NODES):
-        found |= dict(_parts(small[start : start + MOST_NODES], compiled))
-    return found
-
-
-def _parts(
-    wanted: Sequence[Compiled], compiled: Callable[[Any], Any]
-) -> Iterator[tuple[Compiled, Part]]:
-    """Compile the nodes in one model, or, where that is refused, each half in one."""
+    wanted = [one for one in wanted if one.small]
     if len(wanted) < 2:
-        return
+        return {}
     parameters: list[Any] = []
     results: list[Any] = []
     places: list[tuple[int, slice]] = []
     try:
+        if len(wanted) > MOST_NODES:
+            raise RuntimeError
         for one in wanted:
             made, inputs = node(one.type, one.arrays)
             ended = len(results) + len(made.outputs())
@@ -120,12 +113,10 @@ def _parts(
         request = compiled(ov.Model(results, parameters))
     except RuntimeError:
         middle = len(wanted) // 2
-        yield from _parts(wanted[:middle], compiled)
-        yield from _parts(wanted[middle:], compiled)
-        return
+        halves = wanted[:middle], wanted[middle:]
+        return {k: v for half in halves for k, v in compiled_together(half, compiled).items()}
     _fill(request)
-    for one, place in zip(wanted, places, strict=True):
-        yield one, Part(request, *place)
+    return {one: Part(request, *place) for one, place in zip(wanted, places, strict=True)}
 
 
 def _fill(request: Any) -> None:
@@ -138,17 +129,9 @@ def _fill(request: Any) -> None:
 class OpenVINO:
     """GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin: float16, float32, float64, bfloat16.
 
-    With `posing.constant_weights`, W, R and B are Constants, as in real models, and every case compiles a
-    model of its own (some 20 ms). Otherwise they are Parameters, and a compiled model serves every
-    case that asks the same question of other numbers. The last 32 models are kept, of 1.1 MB each:
-    specs put sequence lengths and draws innermost, so the cases that share a model follow one
-    another, and keeping 512 would save half a per cent of the compilations.
-
-    With `posing.dynamic`, batch and number of steps are dynamic dimensions of X, of the initial state and
-    of the lengths, and a compiled model is asked all of them; with `constant_weights` too, all that come
-    with the same weights.
-
-    With `posing.own_precision`, no INFERENCE_PRECISION_HINT is given, as real programs give none.
+    With `posing.constant_weights`, as in real models, every case compiles a model of its own (some 20 ms).
+    Otherwise a compiled model serves every case that asks the same question of other numbers. With
+    `posing.dynamic`, a model also serves all batches, numbers of steps and lengths.
 
     One object is for one thread at a time: a kept model has one inference request.
     """
@@ -184,11 +167,9 @@ class OpenVINO:
     def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
         """Give the outputs of OpenVINO for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 
-        Their dtype is the type OpenVINO gives the output (for a valid case, the case's dtype);
-        bfloat16 is an `ml_dtypes` array, taken over bit by bit. Only the operator, `given` and
-        `inputs` of the question are read. A question of another owner's operator is asked as a GRUSequence-5;
-        raises Unsupported where that cannot be. What OpenVINO refuses is OpenVINO's own exception
-        (RuntimeError).
+        Their dtype is the type that OpenVINO gives the output; bfloat16 is an `ml_dtypes` array. A
+        question of another owner's operator is asked as a GRUSequence-5; raises Unsupported where that cannot
+        be. What OpenVINO refuses is its own RuntimeError.
         """
         return run_as(openvino_operator(question), self._run, question)
 
