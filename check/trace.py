@@ -118,10 +118,6 @@ class StepRange:
     row: int | None = None
     step: int | None = None
 
-    def has_direction(self, one: DirectionTrace) -> bool:
-        """Whether steps of a direction may be among them."""
-        return self.direction in (None, one.direction)
-
     def rows(self, one: DirectionTrace) -> list[int]:
         """List the rows of a direction; with a `step`, those that take it."""
         rows = range(len(one.lengths)) if self.row is None else [self.row]
@@ -212,7 +208,7 @@ def trace_json(traced: Traced, part: StepRange = WHOLE) -> str:
         "directions": [
             {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
             for one, states in zip(trace.directions, traced.observed, strict=True)
-            if part.has_direction(one)
+            if part.direction in (None, one.direction)
         ],
     }
     return format_json(value)

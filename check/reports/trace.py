@@ -70,17 +70,22 @@ def sentences(found: Deviation) -> Iterator[str]:
     """Yield where the states of a failed case leave the exact ones, and what is wrong by itself."""
     if found.reading:
         yield f"compared with the nearest reading, {' and '.join(found.reading)}: {about(found.reading)}"
-    after = _other_steps(found)
-    leaves = [_leaves(one, found) for one in found.leaving]
-    if not leaves:
-        leaves = ["no state is off by more than its tolerance"]
-        after = after if found.wrong else ""
-    if len(leaves) == 1 and after:
-        yield f"{leaves[0]}; {after}"
-    else:
-        yield from [*leaves, after] if after else leaves
+    whose = "leaves the exact states" if found.every else "its last states leave the exact ones"
+    for one in found.leaving:
+        ratio = one.off / one.tolerance if one.tolerance else math.inf
+        more = f" (and {one.others} more of its units)" if one.others else ""
+        at = f"{_at(one.place)}, unit {one.unit}{more}"
+        yield f"{whose} first at {at}: {_expected(one, found)}{off_by(one.off, ratio)}"
+    if not found.leaving:
+        yield "no state is off by more than its tolerance"
+    if found.leaving or found.wrong:
+        yield from _other_steps(found)
     for beside in found.beside:
-        yield _beside(beside, found)
+        what = f"past the row's length at time {beside.time}"
+        if beside.time is None:
+            what = "is not the state after the row's last step"
+        where = f"{beside.direction}, row {beside.row}, unit {beside.unit}"
+        yield f"{beside.output} {what}, {where}: {_expected(beside, found)}"
     if found.last_alone_right:
         yield (
             "the last states are right where they are handed out by themselves: so the steps are "
@@ -88,14 +93,6 @@ def sentences(found: Deviation) -> Iterator[str]:
         )
     if found.result.arithmetic:
         yield f"it is off by no more than {found.result.arithmetic} arithmetic may be"
-
-
-def _leaves(one: Leaving, found: Deviation) -> str:
-    ratio = one.off / one.tolerance if one.tolerance else math.inf
-    more = f" (and {one.others} more of its units)" if one.others else ""
-    whose = "leaves the exact states" if found.every else "its last states leave the exact ones"
-    at = f"{_at(one.place)}, unit {one.unit}{more}"
-    return f"{whose} first at {at}: {_expected(one, found)}{off_by(one.off, ratio)}"
 
 
 def _expected(one: Leaving | Beside, found: Deviation) -> str:
@@ -108,46 +105,30 @@ def _at(place: StepPlace) -> str:
     return f"{place.direction}, row {place.row}, step {place.step} (time {place.time})"
 
 
-def _other_steps(found: Deviation) -> str:
-    """Return whether the steps are right from the observed state before them."""
+def _other_steps(found: Deviation) -> Iterator[str]:
+    """Yield whether the steps are right from the observed state before them."""
+    wrong, total = len(found.wrong), found.steps
     if found.last_alone_right:
-        return ""
+        return
     if not found.every:
-        return "at which step they go wrong is unknown: the other states are not handed out"
-    if not found.wrong:
-        return (
+        yield "at which step they go wrong is unknown: the other states are not handed out"
+    elif not wrong:
+        yield (
             "from the observed state before it no step is off by much: these are small errors, as of "
             "coarse arithmetic, or of a function that is not exact enough"
         )
-    first, wrong, total = found.wrong[0].place, len(found.wrong), found.steps
-    if total == 1:
-        return "it is the one step that there is"
-    if wrong == total:
-        return f"every step is wrong by itself, from the observed state before it: all {total}"
-    if wrong == 1:
-        same = bool(found.leaving) and found.leaving[0].place == first
-        alone = "" if same else f"{_at(first)} alone is wrong by itself; "
-        return (
-            f"{alone}every later step is right from the state before it: all that follows is its "
-            "consequence"
+    elif wrong == total:
+        yield f"every step is wrong by itself, from the observed state before it: all {total}"
+    elif wrong == 1:
+        yield (
+            f"{_at(found.wrong[0].place)} alone is wrong by itself: every later step is right from the "
+            "state before it"
         )
-    return (
-        f"{wrong} of {total} steps are wrong by themselves, from the observed state before them; "
-        "every other step is right from the state before it: what else is off is their consequence"
-    )
-
-
-def _beside(one: Beside, found: Deviation) -> str:
-    where = f"{one.direction}, row {one.row}"
-    if one.time is not None:
-        return (
-            f"{one.output} past the row's length at {where}, time {one.time}, unit {one.unit}: "
-            f"{_expected(one, found)}"
+    else:
+        yield (
+            f"{wrong} of {total} steps are wrong by themselves, from the observed state before them; "
+            "every other step is right from the state before it"
         )
-    return (
-        f"{one.output} is not the state after the row's last step at {where}, unit {one.unit}: "
-        f"{_expected(one, found)}"
-    )
 
 
 def wrong_steps(found: Deviation, hidden: int) -> Iterator[str]:
@@ -188,6 +169,9 @@ def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
     direction that leaves the exact states, unless all is to be printed.
     """
     found, before = traced.found, [""]
+    case, operator = traced.trace.case, OPERATORS[traced.trace.case.operator]
+    biases = gru_inputs(operator, case.attributes, case.inputs).b
+    meant = as_read(traced.trace.reading, case.semantics)
     for index, one in enumerate(traced.trace.directions):
         first, chosen = None, part
         if found and part == WHOLE and not full:
@@ -195,23 +179,16 @@ def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
             if first is None:
                 continue
             chosen = StepRange(one.direction, first.place.row, first.place.step)
-        if chosen.has_direction(one):
-            lines = list(_quantities(traced.trace, index))
-            same = lines == before
-            yield ""
-            yield f"{one.direction}{', the same with weights of its own' if same else ''}"
-            yield from [] if same else lines
-            yield from _rows(one, chosen, traced.observed[index], first, full=full)
-            before = lines
-
-
-def _quantities(trace: Trace, index: int) -> Iterator[str]:
-    """Yield what each quantity of a direction is, in an order in which they can be computed."""
-    case, operator = trace.case, OPERATORS[trace.case.operator]
-    biases = gru_inputs(operator, case.attributes, case.inputs).b
-    meant = as_read(trace.reading, case.semantics)
-    for name, text in quantities(meant, biases, index, operator.notation):
-        yield from wrap(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
+        if chosen.direction not in (None, one.direction):
+            continue
+        lines = []
+        for name, text in quantities(meant, biases, index, operator.notation):
+            lines += wrap(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
+        same = lines == before
+        yield from ["", f"{one.direction}{', the same with weights of its own' * same}"]
+        yield from [] if same else lines
+        yield from _rows(one, chosen, traced.observed[index], first, full=full)
+        before = lines
 
 
 def _rows(

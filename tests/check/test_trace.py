@@ -95,7 +95,7 @@ def test_one_wrong_step_is_named_and_the_rest_is_its_consequence(
     assert 0 < first.tolerance < 0.05
     text = said(found)
     assert f"leaves the exact states first at {word}, row 1, step 2 (time {time}), unit 3: " in text
-    assert "; every later step is right from the state before it: all that follows is its" in text
+    assert "alone is wrong by itself: every later step is right from the state before it" in text
     last = found.states
     assert last is not None
     assert last.shape == (2, 3, 4, 6)
@@ -202,7 +202,7 @@ def test_what_no_step_has_made_is_told_apart() -> None:
     assert (found.leaving, found.wrong) == ((), ())
     assert "no state is off by more than its tolerance" in said(found)
     assert (
-        "Y past the row's length at forward, row 1, time 2, unit 4: expected 0.0, got 0.5"
+        "Y past the row's length at time 2, forward, row 1, unit 4: expected 0.0, got 0.5"
         in said(found)
     )
 
@@ -211,7 +211,7 @@ def test_what_no_step_has_made_is_told_apart() -> None:
 
     found = changed(RAGGED, last)
     assert (found.leaving, found.wrong) == ((), ())
-    assert "Ho is not the state after the row's last step at forward, row 2, unit 3" in said(found)
+    assert "Ho is not the state after the row's last step, forward, row 2, unit 3" in said(found)
 
 
 def test_states_that_are_in_the_wrong_place_of_y_alone() -> None:
