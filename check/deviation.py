@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,19 +118,74 @@ def find_deviation(
 ) -> Deviation:
     """Find how the `outputs` of the failed case of a block of one leave its exact steps under a reading."""
     read = replace(block, answers={STORED: block.answers[reading]})
-    seen = _States(read, as_read(reading, read.question(0).semantics), directions, outputs)
-    wrong = _find_wrong_steps(read, reading, outputs, directions)
+    operator = OPERATORS[block.operator]
+    attributes = operator.with_defaults(block.given[0])
+    tolerances = read.answer.tolerances[REQUIRED[block.dtype]]
+    seen, expected, limits = (
+        {
+            role: array[0].astype(np.float64)
+            for role, array in shared_outputs(operator, attributes, arrays).items()
+        }
+        for arrays in (outputs, read.answer.outputs, tolerances)
+    )
+    off = {role: ~_near(array, expected[role], limits[role]) for role, array in seen.items()}
+    meant = as_read(reading, read.question(0).semantics)
+    states, admitted = (_by_step(arrays, meant, directions) for arrays in (seen, limits))
+    exact = np.stack([one.state.astype(np.float64) for one in directions])
+    time = np.stack([one.time for one in directions])
+    last = np.arange(exact.shape[2]) == (time >= 0).sum(axis=-1)[..., None] - 1
+    handed_out = (time >= 0) & (last | ("y" in seen))
+    leaves = ~_near(states, exact, admitted) & handed_out[..., None]
+    last_off = (leaves & last[..., None]).any(axis=2)
+    leaving = []
+    for d, one in enumerate(directions):
+        for step, row, unit in np.argwhere(leaves[d].swapaxes(0, 1))[:1].tolist():
+            at, others = (d, row, step, unit), int(leaves[d, row, step].sum()) - 1
+            e, got, limit = (float(array[at]) for array in (exact, states, admitted))
+            leaving.append(Leaving(_place(one, row, step), unit, e, got, limit, others))
+    names: dict[str, str] = {tensor.role_in(attributes): tensor.name for tensor in operator.outputs}
+    beside = []
+    for d, one in enumerate(directions):
+        for role, wrong in off.items():
+            past = np.arange(wrong.shape[-2]) >= one.lengths[:, None]
+            alone = wrong[d] & past[..., None] if role == "y" else wrong[d] & ~last_off[d]
+            for row, *at_time, unit in np.argwhere(alone)[:1].tolist():
+                at = (d, row, *at_time, unit)
+                when = at_time[0] if at_time else None
+                e, got = (float(array[role][at]) for array in (expected, seen))
+                beside.append(Beside(names[role], one.direction, row, when, unit, e, got))
+    steps = _find_wrong_steps(read, reading, outputs, directions)
     return Deviation(
         result=result,
         reading=reading,
-        states=seen.states,
-        every=wrong is not None,
-        leaving=tuple(seen.find_leaving()),
-        wrong=wrong or (),
-        steps=sum(int(one.lengths.sum()) for one in directions),
-        beside=tuple(seen.find_beside()),
-        last_alone_right=seen.last_alone_right,
+        states=states,
+        every=steps is not None,
+        leaving=tuple(leaving),
+        wrong=steps or (),
+        steps=int(sum(one.lengths.sum() for one in directions)),
+        beside=tuple(beside),
+        last_alone_right={"y", "ho"} <= seen.keys()
+        and not off["ho"].any()
+        and bool(last_off.any()),
     )
+
+
+def _by_step(
+    shared: Mapping[str, Array], meant: Semantics, directions: Sequence[DirectionTrace]
+) -> Array:
+    """Find what outputs have of each step's state, (direction, batch, steps, hidden); NaN for nothing."""
+    found: Array = np.full((len(directions), *directions[0].state.shape), np.nan)
+    for d, one in enumerate(directions):
+        if "y" in shared:
+            y = shared["y"][d]
+            if meant.y_order != "processing":
+                y = in_order(y, processing_order(meant.directions[d], one.lengths, y.shape[-2]))
+            found[d] = y[:, : found.shape[2]]
+        else:
+            rows = np.flatnonzero(one.lengths)
+            found[d, rows, one.lengths[rows] - 1] = shared["ho"][d, rows]
+        found[d][one.time < 0] = np.nan
+    return found
 
 
 def nearest_reading(block: Block, outputs: Mapping[str, Array]) -> ReadingNames:
@@ -154,110 +209,6 @@ def _near(seen: Array, expected: Array, limit: Array) -> Array:
 
 def _place(one: DirectionTrace, row: int, step: int) -> StepPlace:
     return StepPlace(one.direction, row, step, int(one.time[row, step]))
-
-
-class _States:
-    """The observed states of a case, (direction, batch, steps, hidden) in the order of processing."""
-
-    def __init__(
-        self, block: Block, meant: Semantics, directions: Sequence[DirectionTrace], outputs: Arrays
-    ) -> None:
-        operator = OPERATORS[block.operator]
-        attributes = operator.with_defaults(block.given[0])
-        self._names: dict[str, str] = {
-            tensor.role_in(attributes): tensor.name for tensor in operator.outputs
-        }
-        self._meant, self._directions = meant, directions
-        limits = block.answer.tolerances[REQUIRED[block.dtype]]
-        self._seen, self._expected, self._limits = (
-            {role: array[0].astype(np.float64) for role, array in found.items()}
-            for found in (
-                shared_outputs(operator, attributes, arrays)
-                for arrays in (outputs, block.answer.outputs, limits)
-            )
-        )
-        self._off = {
-            role: ~_near(seen, self._expected[role], self._limits[role])
-            for role, seen in self._seen.items()
-        }
-        self._exact = np.stack([one.state.astype(np.float64) for one in directions])
-        self.states, self._admitted = self._by_step(self._seen), self._by_step(self._limits)
-        time = np.stack([one.time for one in directions])
-        last = np.arange(self._exact.shape[2]) == (time >= 0).sum(axis=-1)[..., None] - 1
-        handed_out = (time >= 0) & (last | ("y" in self._seen))
-        self._leaves = ~_near(self.states, self._exact, self._admitted) & handed_out[..., None]
-
-    def _by_step(self, shared: Mapping[str, Array]) -> Array:
-        """Find what outputs have of each step's state; NaN for nothing."""
-        found: Array = np.full(self._exact.shape, np.nan)
-        for d, one in enumerate(self._directions):
-            if "y" in shared:
-                y = shared["y"][d]
-                if self._meant.y_order != "processing":
-                    order = processing_order(self._meant.directions[d], one.lengths, y.shape[-2])
-                    y = in_order(y, order)
-                found[d] = y[:, : found.shape[2]]
-            else:
-                rows = np.flatnonzero(one.lengths)
-                found[d, rows, one.lengths[rows] - 1] = shared["ho"][d, rows]
-            found[d][one.time < 0] = np.nan
-        return found
-
-    def find_leaving(self) -> Iterator[Leaving]:
-        """Find the first state of each direction that leaves the exact ones."""
-        for d, leaves in enumerate(self._leaves):
-            where = np.argwhere(leaves.swapaxes(0, 1))
-            if not where.size:
-                continue
-            step, row, unit = where[0].tolist()
-            at = (d, row, step, unit)
-            yield Leaving(
-                place=_place(self._directions[d], row, step),
-                unit=unit,
-                expected=float(self._exact[at]),
-                observed=float(self.states[at]),
-                tolerance=float(self._admitted[at]),
-                others=int(leaves[row, step].sum()) - 1,
-            )
-
-    @property
-    def last_alone_right(self) -> bool:
-        """Whether last states are right where they are handed out alone, though Y has some that are not."""
-        if not {"y", "ho"} <= self._seen.keys() or self._off["ho"].any():
-            return False
-        return any(self._last_leaves(d).any() for d in range(len(self._directions)))
-
-    def find_beside(self) -> Iterator[Beside]:
-        """Find the first element of each output and direction that is off though no step made it."""
-        for d, one in enumerate(self._directions):
-            if "y" in self._off:
-                past = np.arange(self._off["y"].shape[2]) >= one.lengths[:, None]
-                yield from self._first("y", d, self._off["y"][d] & past[..., None])
-            if "ho" in self._off:
-                yield from self._first("ho", d, self._off["ho"][d] & ~self._last_leaves(d))
-
-    def _last_leaves(self, d: int) -> Array:
-        """Find, (batch, hidden), where the state of the last step of a direction is off."""
-        lengths = self._directions[d].lengths
-        found = np.zeros(self._seen["ho"][d].shape, bool)
-        rows = np.flatnonzero(lengths)
-        found[rows] = self._leaves[d, rows, lengths[rows] - 1]
-        return found
-
-    def _first(self, role: str, d: int, off: Array) -> Iterator[Beside]:
-        where = np.argwhere(off)
-        if where.size:
-            row, *time, unit = where[0].tolist()
-            at = (d, *where[0].tolist())
-            yield Beside(
-                output=self._names[role],
-                direction=self._directions[d].direction,
-                row=row,
-                time=time[0] if time else None,
-                unit=unit,
-                expected=float(self._expected[role][at]),
-                observed=float(self._seen[role][at]),
-            )
 
 
 def _find_wrong_steps(
