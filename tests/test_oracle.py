@@ -245,32 +245,6 @@ def test_ties(dtype: str) -> None:
         assert 0 < distance_to_tie(tie - nudge, dtype) < power(-140)
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype", "expected"),
-    [
-        (Fraction("65519.99"), "float16", 65504.0),  # the largest; the next would be 65536
-        (Fraction(65520), "float16", INF),
-        (Fraction(-65520), "float16", -INF),
-        (power(-25), "float16", 0.0),  # half of the smallest, to even
-        (-power(-25), "float16", 0.0),  # +0
-        (power(-25) + power(-90), "float16", 2.0**-24),
-        (3 * power(-25), "float16", 2.0**-23),
-        (1 + power(-24), "float32", 1.0),
-        (1 + power(-24) + power(-90), "float32", 1 + 2.0**-23),
-        (power(128) - power(103), "float32", INF),
-        (power(128) - power(103) - 1, "float32", (2 - 2.0**-23) * 2.0**127),
-        (power(-150), "float32", 0.0),
-        (power(-1075) + power(-1200), "float64", 2.0**-1074),
-        # just above the tie 1 + 2^-8; through float32, as ml_dtypes goes, it is the tie itself
-        (1 + power(-8) + power(-40), "bfloat16", 1 + 2.0**-7),
-    ],
-)
-def test_rounding_by_hand(value: Fraction, dtype: str, expected: float) -> None:
-    assert same(round_once(value, dtype), expected, dtype)
-    as_mpf = MPMATH.context.mpf(value.numerator) / value.denominator
-    assert same(round_once(as_mpf, dtype), expected, dtype)
-
-
 def test_enormous_exponents() -> None:
     two = MPMATH.exact(2.0)
     for dtype in DTYPES:
