@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ import grucible
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
-from ..cases.operators.readings import STORED, touched_by
+from ..cases.operators.readings import STORED, Asks, touched_by
 from ..cases.pose import sizes_of
 from ..cases.question import Question, case_bytes, too_large
 from ..vectors.block import Block, BlockKey
@@ -178,17 +177,6 @@ def _key(question: Question, *, nonportable: bool) -> BlockKey:
     return key
 
 
-@dataclass(frozen=True)
-class _Asks:
-    """What of a question shows whether it touches an ambiguous point; see cases.operators.readings."""
-
-    operator: str
-    attributes: Mapping[str, Any]
-    sizes: Mapping[str, int]
-    lengths: tuple[int, ...] | None
-    zeros: frozenset[str]
-
-
 def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
     """Derive the block that a question belongs to, and with it the question's tier and readings.
 
@@ -199,7 +187,7 @@ def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
     attributes, sizes = question.attributes, sizes_of(question)
     lengths = [inputs[t.name] for t in operator.inputs if t.role == "lengths" and t.name in inputs]
     zeros = {t.name for t in operator.inputs if t.fills and not np.any(inputs.get(t.name, 1) != 0)}
-    asks = _Asks(
+    asks = Asks(
         operator.name,
         attributes,
         sizes,

@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,28 +28,19 @@ MOST_POINTS = 2
 """How many ambiguous points one case may touch: what fails on three would explain nothing."""
 
 
-class Asks(Protocol):
-    """The fields of a case on which readings depend."""
+@dataclass(frozen=True)
+class Asks:
+    """What of a case shows whether it touches an ambiguous point.
 
-    @property
-    def operator(self) -> str:
-        """The operator's name."""
+    `attributes` have defaults filled in, `sizes` every size symbol, `lengths` one length per row (None
+    without them); `zeros` are the inputs that are zeros though they might be drawn.
+    """
 
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """Every attribute, defaults filled in."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Every size symbol."""
-
-    @property
-    def lengths(self) -> tuple[int, ...] | None:
-        """One length per row, None without them."""
-
-    @property
-    def zeros(self) -> frozenset[str]:
-        """The inputs that are zeros though they might be drawn."""
+    operator: str
+    attributes: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    lengths: tuple[int, ...] | None
+    zeros: frozenset[str]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators import OPERATORS
-from ..operators.readings import ReadingNames, touched_by
+from ..operators.readings import Asks, ReadingNames, touched_by
 from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
@@ -66,26 +66,29 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     absent = frozenset(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
     if not operator.present(operator.outputs, absent):
         raise GrucibleError("leaves out every output; expected one or more")
-    case = CaseSpec(
+    sizes = {
+        symbol: len(meant.directions) if axis == "direction" else values[symbol]
+        for symbol, axis in operator.sizes.items()
+    }
+    zeros = frozenset(t.name for t in tensors if values.get(t.name) == ZEROS)
+    rows = _lengths(operator, values)
+    asks = Asks(operator.name, operator.with_defaults(given), sizes, rows, zeros)
+    readings = () if tier else touched_by(asks, meant)
+    return CaseSpec(
         id="",
         operator=operator.name,
         dtype="",
-        tier=tier or "required",
-        readings=(),
+        tier=tier or ("ambiguous" if readings else "required"),
+        readings=readings,
         given=given,
-        sizes={
-            symbol: len(meant.directions) if axis == "direction" else values[symbol]
-            for symbol, axis in operator.sizes.items()
-        },
+        sizes=sizes,
         absent=absent,
         types={},
-        lengths=_lengths(operator, values),
+        lengths=rows,
         draw=values["draw"],
         factors=values,
-        zeros=frozenset(t.name for t in tensors if values.get(t.name) == ZEROS),
+        zeros=zeros,
     )
-    readings = () if tier else touched_by(case, meant)
-    return replace(case, tier="ambiguous", readings=readings) if readings else case
 
 
 def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,36 +82,23 @@ def _that_could_be(
     operator: str, assignments: Sequence[Assignment], pairs: set[_Pair]
 ) -> set[_Pair]:
     """List the pairs that an assignment has after a change of one factor that leaves it a case."""
-    partners: dict[_Value, set[_Value]] = {}
-    for left, right in pairs:
-        partners.setdefault(left, set()).add(right)
-        partners.setdefault(right, set()).add(left)
-    offered = _offered(operator, assignments, partners)
+    left, wanted = set(pairs), {value for pair in pairs for value in pair}
+    offered: dict[str, list[tuple[Any, tuple[_Value, ...]]]] = {}
+    for name in _counting(operator):
+        values = {key(one[name]): one[name] for one in assignments}.values()
+        choices = [(value, _values(operator, name, value)) for value in values]
+        if any(v in wanted for _, counted in choices for v in counted):
+            offered[name] = choices
     unlike = {key([one[name] for name in offered]): one for one in reversed(assignments)}
     for assignment in unlike.values():
         has = {name: _values(operator, name, assignment[name]) for name in _counting(operator)}
         for name, choices in offered.items():
-            others = {value for other, values in has.items() if other != name for value in values}
-            for choice, values in choices:
-                reached = [(v, o) for v in values for o in partners.get(v, set()) & others]
-                if reached and _is_a_case(operator, assignment | {name: choice}):
-                    for value, other in reached:
-                        partners[value].discard(other)
-                        partners[other].discard(value)
-    return {(left, right) for left, right in pairs if right not in partners[left]}
-
-
-def _offered(
-    operator: str, assignments: Sequence[Assignment], wanted: Container[_Value]
-) -> dict[str, list[tuple[Any, tuple[_Value, ...]]]]:
-    """List the values of each factor that count as something `wanted`, and as what they count."""
-    found = {}
-    for name in _counting(operator):
-        values = {key(assignment[name]): assignment[name] for assignment in assignments}
-        choices = [(value, _values(operator, name, value)) for value in values.values()]
-        if any(value in wanted for _, counted in choices for value in counted):
-            found[name] = choices
-    return found
+            others = [v for other, values in has.items() if other != name for v in values]
+            for choice, counted in choices:
+                new = {pair for v in counted for o in others for pair in ((v, o), (o, v))} & left
+                if new and _is_a_case(operator, assignment | {name: choice}):
+                    left -= new
+    return pairs - left
 
 
 def _is_a_case(operator: str, assignment: Assignment) -> bool:
