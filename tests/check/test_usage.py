@@ -100,7 +100,9 @@ def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Comm
     ended = command(
         "check", some_vectors, "--runtime", NUMPY, "--dtype", "bfloat16", "--select", "*good"
     )
-    bad_usage(ended, r"no case is selected by --dtype 'bfloat16' --select '\*good'; see the ids with")
+    bad_usage(
+        ended, r"no case is selected by --dtype 'bfloat16' --select '\*good'; see the ids with"
+    )
     ended = command("check", some_vectors, "--runtime", NUMPY, "--dtype", "bf16")
     bad_usage(
         ended,
