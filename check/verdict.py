@@ -19,7 +19,7 @@ from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, check_expectations
 from .judging.case_result import DECIDING, CaseResult, KnownTraits
-from .judging.criterion import Criterion, check_chains, check_classes, chosen_criteria
+from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.expectations import Expectation
 from .judging.grade import Grade, Growth, see_growth
 from .judging.judge import judge_block, one_reading
@@ -192,8 +192,6 @@ class _Seen:
         criterion = self.demand.criteria[block.dtype]
         grade = self.grades.setdefault(block.dtype, Grade(block.dtype, criterion))
         check_classes(file.path, block)
-        if self.origins[file.relative] != "published":
-            check_chains(file.path, block)
         found = judge_block(file.relative, block, part.observed, grade)
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [

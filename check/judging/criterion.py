@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ from ...cases.console import shorten
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
-from ...gen.tolerances.classes import CHAINS, CLASSES
+from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import TOGETHER, Block
 from ...vectors.case import REQUIRED
 
@@ -146,17 +145,3 @@ def check_classes(file: Path, block: Block) -> None:
                     f"{file}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"
                 )
-
-
-def check_chains(file: Path, block: Block) -> None:
-    """Raise VectorFileError unless, in a chain, a coarser class admits no less than a finer one."""
-    for answer in block.answers.values():
-        for chain in CHAINS[block.dtype]:
-            for finer, coarser in pairwise(one.name for one in chain):
-                limits = answer.tolerances[coarser]
-                for name, least in answer.tolerances[finer].items():
-                    if not (limits[name] >= least).all():
-                        raise VectorFileError(
-                            f"{file}: /{block.path}: {coarser} arithmetic admits less than {finer} "
-                            f"in {name}, and is coarser; generate the file again"
-                        )

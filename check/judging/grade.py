@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,31 +59,26 @@ class Grade:
     @property
     def observed_too(self) -> list[str]:
         """Other classes that hold on every case and are not merely coarser than the observed one."""
-        implied = {self.observed}
-        for chain in CHAINS[self.dtype]:
-            names = [one.name for one in chain]
-            if self.observed in names:
-                implied.update(names[names.index(self.observed) :])
-        found: list[str] = []
-        for chain in CHAINS[self.dtype] if self.observed else ():
-            names = [one.name for one in chain if self.holds[one.name] == self.compared]
-            found += [name for name in names[:1] if name not in implied]
-        return found
+        best = self.observed
+        chains = [[one.name for one in chain] for chain in CHAINS[self.dtype]] if best else []
+        coarser = {name for chain in chains if best in chain for name in chain[chain.index(best) :]}
+        holding = (
+            [name for name in chain if self.holds[name] == self.compared] for chain in chains
+        )
+        return [names[0] for names in holding if names and names[0] not in coarser]
 
     @property
     def vacuous_share(self) -> float:
         """How much of the required tolerances says nothing, from 0 to 1."""
         return sum(self.vacuous.values()) / max(1, sum(self.elements.values()))
 
-    def see_cases(self, compared: int, holding: Mapping[str, Array]) -> None:
-        """Count the cases of a block that were compared, and those that hold each class."""
+    def see(self, holding: Mapping[str, Array], compared: int, worst: CaseResult) -> None:
+        """Count the cases of a block that were compared and that hold each class; remember the worst."""
         self.compared += compared
         self.holds.update({name: int(cases.sum()) for name, cases in holding.items()})
-
-    def see_worst(self, ratio: float, case_id: str, where: str) -> None:
-        """Remember the case and its element if its ratio is the largest so far."""
-        if ratio > self.worst:
-            self.worst, self.worst_id, self.worst_where = ratio, case_id, where
+        if worst.worst_ratio > self.worst:
+            self.worst, self.worst_id = worst.worst_ratio, worst.id
+            self.worst_where = worst.where
 
     def see_limits(self, relative: str, block: Block, ok: Array) -> None:
         """Count the elements of a block of the file `relative`, and the `ok` rows that say too little.
@@ -99,24 +94,6 @@ class Grade:
                 self.elements[relative] += int(elements.sum())
                 self.vacuous[relative] += int(nothing.sum())
         self.undeciding[relative] += int((ok & too_little).sum())
-
-
-def classes_held(dtype: str, compared: Array, passed: Callable[[str], Array]) -> dict[str, Array]:
-    """Find which of n cases hold each class of the dtype; `passed(class)` compares them all.
-
-    Each tolerance is at least that of the class before it in its chain, so a class further down
-    is looked at only where some case is `compared` and does not hold yet.
-    """
-    holding: dict[str, Array] = {}
-    for chain in CHAINS[dtype]:
-        so_far = np.zeros(len(compared), bool)
-        for one in chain:
-            if one.name in holding:
-                so_far = holding[one.name]
-            elif (compared & ~so_far).any():
-                so_far = so_far | (compared & passed(one.name))
-            holding[one.name] = so_far
-    return holding
 
 
 class Growth:

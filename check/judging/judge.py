@@ -21,7 +21,7 @@ from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .compare import Differences
 from .criterion import Criterion, Demanded
-from .grade import Grade, classes_held
+from .grade import Grade
 
 
 def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
@@ -43,7 +43,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     under = [_Rows(block, observed, reading, one, grade.required) for reading, one in off.items()]
     ok = np.array([status == "ok" for status in observed.status])
-    holding = classes_held(block.dtype, ok, passed)
+    holding = {one.name: ok & passed(one.name) for one in CLASSES[block.dtype]}
     results = []
     for row in range(len(block)):
         result = CaseResult(block.ids[row], block.operator, block.tier, block.dtype, "missing")
@@ -58,9 +58,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
         results.append(found)
     if block.tier in DECIDING:
         grade.see_limits(relative, block, ok)
-        grade.see_cases(int(ok.sum()), holding)
-        worst = max(results, key=lambda result: result.worst_ratio)
-        grade.see_worst(worst.worst_ratio, worst.id, worst.where)
+        grade.see(holding, int(ok.sum()), max(results, key=lambda result: result.worst_ratio))
     return results
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from printed import sentence_of
 
-import grucible
 from grucible import GrucibleError, Question, Report, Unsupported, verify
 from grucible.cases.selection import matches
 from grucible.check.diagnosis.finding import Diagnosis, Finding
@@ -250,13 +249,9 @@ def test_a_list_that_says_it_wrongly_is_refused_with_its_line(
     ("given_fields", "told"),
     [
         ({"message": ("",)}, "message: ('',); expected a text"),
-        ({"message": ("a", 7)}, "message: ('a', 7); expected a text"),
         ({"observed": ("flaot32",)}, "there is no class 'flaot32'; did you mean 'float32'?"),
-        ({"observed": (n for n in ["nonsense"])}, "there is no class 'nonsense'"),
-        ({"diagnosis": 7}, "diagnosis: (7,); expected a text"),
         ({"diagnosis": "clip-ignored@last-unit"}, "there is no misreading"),
         ({"diagnosis": "z-scaled=much"}, "there is no misreading"),
-        ({"reason": ""}, "the expectation of '*': reason: ''; expected a text"),
         ({"cases": ""}, "cases: ''; expected a text"),
     ],
 )
@@ -267,10 +262,7 @@ def test_an_expectation_that_nothing_meets_is_refused(
         Expectation(**{"cases": "*", "reason": "known", **given_fields})
 
 
-def test_too_many_globs_are_refused_and_the_first_expectation_counts() -> None:
-    many = [Expectation(f"*a{i}*b*", "r") for i in range(1001)]
-    with pytest.raises(GrucibleError, match=r"a1000.*: is the glob number 1001; expected at"):
-        grucible.pytest.load(CELLS, expect=many)
+def test_the_first_expectation_counts() -> None:
     found = Expectations([Expectation(name, name) for name in ["case-1", "*-7", "case-7"]])
     assert [found.of(name) for name in ("case-1", "none")] == [
         Expectation("case-1", "case-1"),
