@@ -7,7 +7,6 @@ import pytest
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import Activation
 from grucible.cases.operators.semantics import semantics
-from grucible.cases.operators.values import type_of_values
 
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
 
@@ -52,37 +51,6 @@ def test_descriptions_are_consistent(name: str) -> None:
             assert [int(axis.split("*")[0]) for axis in stacked] == parts
             assert {axis.rpartition("*")[2] for axis in form.axes} <= {*operator.sizes, "1"}
             assert {a for a in form.when if operator.attribute(a) is None} == set()
-
-
-@pytest.mark.parametrize("name", ["openvino.GRUCell-3", "openvino.GRUSequence-5"])
-@pytest.mark.parametrize(
-    ("attribute", "good", "bad"),
-    [
-        ("hidden_size", [1, 128], [0, -1, 1.5, True, "3"]),  # ledger hidden-size
-        ("clip", [0.5, 1, float("inf")], [0, -1.0, float("nan"), "inf", False]),  # clip-default
-        ("linear_before_reset", [True, False], [0, 1, "true"]),  # lbr-bool
-        (
-            "activations",
-            [["relu", "tanh"]],
-            [["relu"], ["relu"] * 3, ["relu", "hardsigmoid"], ["ReLU", "tanh"], "relu"],
-        ),  # act-arity, act-names
-        ("activations_alpha", [[], [0.5, 2]], [0.5, ["a"]]),
-    ],
-)
-def test_ranges(name: str, attribute: str, good: list[object], bad: list[object]) -> None:
-    described = OPERATORS[name].attribute(attribute)
-    assert described is not None
-    assert [v for v in good if not type_of_values(described).accepts(v)] == []
-    assert [v for v in bad if type_of_values(described).accepts(v)] == []
-
-
-def test_direction_is_required_and_one_of_three() -> None:  # ledger direction-required
-    described = SEQUENCE.attribute("direction")
-    assert described is not None
-    assert described.required
-    assert described.default is None
-    assert set(described.choices) == {"forward", "reverse", "bidirectional"}
-    assert CELL.attribute("direction") is None
 
 
 def test_defaults_are_the_specification_s() -> None:  # ledger act-default, clip-default

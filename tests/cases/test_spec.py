@@ -136,13 +136,6 @@ def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_read
     assert (absent.absent, absent.zeros) == (h0, frozenset())
 
 
-def test_ids_do_not_depend_on_position_or_on_other_cases(tmp_path: Path) -> None:
-    one = "{direction: forward, clip: 0.5}"
-    few = ids(tmp_path, HEAD + f"cases: [{{list: [{one}]}}]\n")
-    more = ids(tmp_path, HEAD + f"cases: [{{list: [{{direction: reverse}}, {one}]}}]\n")
-    assert few[0] in more
-
-
 def test_a_covering_array_that_lacks_pairs_is_refused(tmp_path: Path) -> None:
     values = "clip: [0.5, 1], direction: [forward, reverse]"
     rows = "[[forward, 0.5], [reverse, 0.5], [forward, 1]]"
@@ -302,13 +295,3 @@ def test_a_pair_that_no_case_has_is_missing_where_it_could_be(shipped: list[Case
     assert 'layout: 1 with B: "absent"' in coverage.missing
     assert 'Y: "absent" with Y_h: "absent"' not in coverage.missing
     assert 'activations, f: "Affine" with activation_alpha: "absent"' not in coverage.missing
-
-
-def test_some_ids_as_published() -> None:
-    found = {case.id for _, cases in expanded() for case in cases}
-    assert {
-        "openvino.GRUSequence-5/attributes/float32/bidirectional-lbr-relu_tanh-clip0.5-ragged",
-        "openvino.GRUSequence-5/sizes/float64/reverse-lbr-n5-t16-i15-h1-longest-last",
-        "openvino.GRUSequence-5/defaults/float16/forward-noact-ragged",
-        "openvino.GRUCell-3/attributes/float32/lbr0-sigmoid_tanh-noB",
-    } <= found

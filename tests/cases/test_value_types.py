@@ -177,14 +177,3 @@ def test_numbers_become_floats_and_integers_stay() -> None:
 ])  # fmt: skip
 def test_words(attribute: Attribute, words: str) -> None:
     assert type_of_values(attribute).expected == words
-
-
-def test_words_of_factors() -> None:
-    said = {name: factor.values.expected for name, factor in factors("onnx.GRU-14").items()}
-    assert said["direction"] == "one of forward, reverse, bidirectional, or absent"
-    assert said["B"] == "one of present, absent"
-    assert said["initial_h"] == "one of present, zeros, absent"
-    assert said["hidden_size"] == "an integer from 1 to 4096"
-    assert said["activations"].startswith("a list of 2 or 4 values, each one of Relu, ")
-    assert said["activations"].endswith(", or absent")
-    assert said["sequence_lens"].endswith("all-zero, absent, or a list of lengths, one per row")

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
-from edited import edited
 from printed import sentence_of
 
 from grucible import Report, verify
@@ -61,7 +61,7 @@ def exchanged(file: Any) -> None:
 def test_one_that_was_changed_is_of_unknown_origin(change: Any, tmp_path: Path) -> None:
     """Its digests are computed anew, so nothing else tells; it still says what it was made from."""
     copy = Path(shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5"))
-    with edited(copy) as file:
+    with h5py.File(copy, "r+") as file:
         change(file)
         file.attrs["made_from"] = np.bytes_(b"{}")
         write_digests(file)
@@ -83,7 +83,7 @@ def test_recomputing_proves_what_a_digest_cannot(tmp_path: Path, command: Comman
         (exchanged, "the exact value is"),
     ):
         copy = Path(shutil.copy(CORE / CELL_CORE, tmp_path / "core.h5"))
-        with edited(copy) as file:
+        with h5py.File(copy, "r+") as file:
             change(file)
             write_digests(file)
         said = command("check", copy, "--runtime", runtime, "--recompute", "1").said_in_one_line()

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
-from edited import edited
 
 from grucible import load_vectors
 from grucible.cases.operators.readings import READINGS
@@ -116,7 +116,7 @@ def test_readings_are_recomputed_too(
         patched.setattr(posed, "touched_by", lambda *_: stored or ((KEEPS,),))
         strangers(tmp_path / "v.h5")
     if not stored:
-        with edited(tmp_path / "v.h5") as file:
+        with h5py.File(tmp_path / "v.h5", "r+") as file:
             for block in file["float32"].values():
                 block.move(f"readings/{KEEPS}", "readings/was")
                 block.copy("readings/was", f"readings/{BEFORE}")
@@ -155,7 +155,7 @@ def test_an_attribute_twice(tmp_path: Path, command: Command) -> None:
         block["attributes"] = np.array(texts)
 
     copy = Path(shutil.copy(CELL, tmp_path / "v.h5"))
-    with edited(copy) as file:
+    with h5py.File(copy, "r+") as file:
         doubled(file)
         write_digests(file)
     said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
