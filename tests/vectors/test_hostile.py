@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,9 @@ from grucible.cases.errors import VectorFileError
 from grucible.cases.specs.spec_file import MOST_CASES
 from grucible.vectors.hdf5 import MOST_ROWS
 
-from .conftest import Command
-from .damage import DAMAGES, FLIPS, LAST, Damage, stored_as
+from .conftest import CORE, Command
+from .damage import FLIPS, PLAIN, SIGNED, Damage, stored_as
 from .handmade import BIDIRECTIONAL, REQUIRED
-
-
-def ids_of(damages: list[Damage]) -> list[str]:
-    return [damage.name for damage in damages]
-
-
-def check_one_line(status: int, out: str, err: str, path: Path, says: str) -> None:
-    assert (status, out) == (2, "")
-    assert re.fullmatch(r"grucible: [^\n]+\n", err), err
-    assert str(path) in err
-    assert re.search(says, err), err
 
 
 def test_undamaged(handmade: Path, command: Command) -> None:
@@ -37,16 +28,19 @@ def test_undamaged(handmade: Path, command: Command) -> None:
     assert err == f"grucible: {handmade.parent}/none: no such file or directory; expected outputs\n"
 
 
-@pytest.mark.parametrize("damage", DAMAGES + LAST + FLIPS, ids=ids_of(DAMAGES + LAST + FLIPS))
+@pytest.mark.parametrize("damage", PLAIN + SIGNED + FLIPS, ids=lambda damage: damage.name)
 def test_refused_in_one_line(damage: Damage, handmade: Path, command: Command) -> None:
     damage(handmade)
     if damage not in FLIPS:  # which a digest alone sees
-        with pytest.raises(VectorFileError, match=damage.says):
+        with pytest.raises(VectorFileError, match=damage.says or "^"):
             list(load_vectors(handmade))
-    says = damage.says if damage.signed or damage in FLIPS else ""
-    none = handmade.parent / "none"
-    none.mkdir()
-    check_one_line(*command("check", handmade, "--outputs", none), handmade, says)
+    (handmade.parent / "none").mkdir()
+    status, out, err = command("check", handmade, "--outputs", handmade.parent / "none")
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"grucible: [^\n]+\n", err), err
+    assert str(handmade) in err
+    if damage.signed or damage in FLIPS:
+        assert re.search(damage.says, err), err
 
 
 def test_show_reads_one_case_of_a_file_that_is_damaged_elsewhere(
@@ -93,3 +87,36 @@ def test_filtered_numbers_are_read(repeated: bool, layout: dict[str, Any], handm
         file.create_dataset(f"{REQUIRED.path}/inputs/X", data=values, **{**chunks, **layout})
     cases = [case for case in load_vectors(handmade) if case.id in REQUIRED.ids()]
     assert [case.inputs["X"].tolist() for case in cases] == values.tolist()
+
+
+CELL = CORE / "openvino/gru_cell/core.h5"
+OPEN = "is open in another program; close it there, and try again"
+HOLDER = """
+import h5py, sys
+with h5py.File(sys.argv[1], "r+"):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_file_that_another_program_writes(handmade: Path, command: Command) -> None:
+    words = [sys.executable, "-c", HOLDER, str(handmade)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"open\n"
+        for asked in ((handmade, "--runtime", "no:such"), (CELL, "--outputs", handmade)):
+            status, _, err = command("check", *asked)
+            assert status == 2
+            assert err.startswith(f"grucible: {handmade}: {OPEN}")
+        program.communicate()
+
+
+RUN = Path(__file__).parents[1] / "robustness/run.py"
+
+
+def test_mutants_and_flips_are_refused_or_judged_rightly() -> None:
+    words = [sys.executable, str(RUN), "--share", "0.002", "mutants", "flips"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.count(" refused") >= 8
+    assert "otherwise" not in ended.stdout
