@@ -54,6 +54,10 @@ class MpmathNumbers:
             return 1 / (1 + self.context.exp(-value))
         if name == "tanh":
             return self.context.tanh(value)
+        if name == "softsign":
+            return value / (1 + abs(value))
+        if name == "softplus":
+            return self.context.log1p(self.context.exp(value))
         raise ValueError(f"unknown activation {name!r}")
 
 
@@ -145,7 +149,11 @@ def _gru_sequence(
     return {"Y": Y, "Ho": Ho}
 
 
-def _step(
+def _step(x: Vector, h: Vector, W: Matrix, R: Matrix, B: Vector, *given: Any) -> Vector:
+    return quantities(x, h, W, R, B, *given)["state"]
+
+
+def quantities(
     x: Vector,
     h: Vector,
     W: Matrix,
@@ -153,36 +161,37 @@ def _step(
     B: Vector,
     attributes: Mapping[str, Any],
     numbers: Numbers,
-) -> Vector:
-    """Ht of one row from its Xt and Ht-1: the five formulas of GRUCell, in their order."""
+) -> dict[str, Vector]:
+    """Ht of one row from its Xt and Ht-1, as `state`: the five formulas of GRUCell, in their order.
+
+    And what it is made of: arguments of activations, gates z and r, candidate t, and what rt multiplies, u.
+    """
     H = len(h)
     Wz, Wr, Wh = W[:H], W[H : 2 * H], W[2 * H :]
     Rz, Rr, Rh = R[:H], R[H : 2 * H], R[2 * H :]
     bz, br = B[:H], B[H : 2 * H]  # the sums Wbz + Rbz and Wbr + Rbr
     f, g = attributes["activations"]
 
-    def clipped(a: Any) -> Any:
-        if attributes["clip"] == math.inf:
-            return a
-        c = numbers.exact(attributes["clip"])
-        return min(max(a, -c), c)
+    def activated(name: str, values: Vector) -> Vector:
+        if attributes["clip"] != math.inf:
+            c = numbers.exact(attributes["clip"])
+            values = [min(max(a, -c), c) for a in values]
+        return [numbers.activation(name, a) for a in values]
 
-    def F(a: Any) -> Any:
-        return numbers.activation(f, clipped(a))
-
-    def G(a: Any) -> Any:
-        return numbers.activation(g, clipped(a))
-
-    zt = [F(dot(x, Wz[j]) + dot(h, Rz[j]) + bz[j]) for j in range(H)]
-    rt = [F(dot(x, Wr[j]) + dot(h, Rr[j]) + br[j]) for j in range(H)]
+    a_z = [dot(x, Wz[j]) + dot(h, Rz[j]) + bz[j] for j in range(H)]
+    a_r = [dot(x, Wr[j]) + dot(h, Rr[j]) + br[j] for j in range(H)]
+    zt, rt = activated(f, a_z), activated(f, a_r)
     if attributes["linear_before_reset"]:
         Wbh, Rbh = B[2 * H : 3 * H], B[3 * H :]  # ledger: b-order
-        ht = [G(dot(x, Wh[j]) + rt[j] * (dot(h, Rh[j]) + Rbh[j]) + Wbh[j]) for j in range(H)]
+        u = [dot(h, Rh[j]) + Rbh[j] for j in range(H)]
+        a_h = [dot(x, Wh[j]) + rt[j] * u[j] + Wbh[j] for j in range(H)]
     else:
-        bh = B[2 * H :]  # the sum Rbh + Wbh
+        bh, u = B[2 * H :], h  # the sum Rbh + Wbh
         rh = [rt[k] * h[k] for k in range(H)]
-        ht = [G(dot(x, Wh[j]) + dot(rh, Rh[j]) + bh[j]) for j in range(H)]
-    return [(1 - zt[j]) * ht[j] + zt[j] * h[j] for j in range(H)]
+        a_h = [dot(x, Wh[j]) + dot(rh, Rh[j]) + bh[j] for j in range(H)]
+    ht = activated(g, a_h)
+    state = [(1 - zt[j]) * ht[j] + zt[j] * h[j] for j in range(H)]
+    return {"a_z": a_z, "a_r": a_r, "a_h": a_h, "z": zt, "r": rt, "t": ht, "u": u, "state": state}
 
 
 def dot(a: Vector, b: Vector) -> Any:

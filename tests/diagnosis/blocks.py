@@ -6,14 +6,13 @@ The core vectors are loaded once, and which cases of one of their blocks catch a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, cached_property
 
 import numpy as np
 import shipped
 
-from grucible import Question, Report
+from grucible import Report
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.check.diagnosis.contradictions import Passing
@@ -105,12 +104,6 @@ def _caught(operator: str, path: str, name: str) -> Array | None:
     return found[0] if found else None
 
 
-def selected(blocks: Iterable[Block], glob: str) -> list[Block]:
-    """Take the cases of blocks whose ids match, without the blocks that have none."""
-    masks = [(block, np.array([fnmatchcase(i, glob) for i in block.ids])) for block in blocks]
-    return [block.rows(mask) for block, mask in masks if mask.any()]
-
-
 def variants_run(*names: str) -> BlockRuntime:
     """Make a runtime that is wrong in the way of some variants at once, rounding to float32 at the end."""
 
@@ -139,16 +132,6 @@ def changed(
             name: np.asarray(change(given[name].copy(), right[name], rng)).astype(right[name].dtype)
             for name in right
         }
-
-    return whole
-
-
-def by_question(run: Callable[[Question], Mapping[str, Array]]) -> BlockRuntime:
-    """Make a runtime of blocks from one that is asked each question."""
-
-    def whole(block: Block) -> Arrays:
-        rows = [run(question) for question in block.questions()]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
     return whole
 

@@ -1,8 +1,7 @@
-"""The arithmetic of errors, one step at a time, against a GRU that is written again here in mpmath."""
+"""The arithmetic of errors, one step at a time, against the oracle's scalars of 300 bits."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,19 +18,12 @@ from grucible.gen.tolerances.classes import CLASSES, FLOAT64, ArithmeticClass, U
 from grucible.gen.tolerances.error_arithmetic import ErrorArithmetic
 from grucible.gen.tolerances.error_values import IDENTITY, Linear
 from grucible.gen.tolerances.march import Chains, window
+from oracle import MPMATH, Vector, quantities
 
-mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 Array = Any
 
 INPUT, HIDDEN, ROWS = 2, 3, 2
 PAIRS = [("sigmoid", "tanh"), ("tanh", "softsign"), ("softplus", "sigmoid"), ("sigmoid", "relu")]
-FORMULAS: dict[str, Any] = {
-    "sigmoid": lambda v: 1 / (1 + mpmath.exp(-v)),
-    "tanh": lambda v: mpmath.tanh(v),
-    "softsign": lambda v: v / (1 + abs(v)),
-    "softplus": lambda v: mpmath.log1p(mpmath.exp(v)),
-    "relu": lambda v: max(v, 0 * v),
-}
 
 
 @dataclass(frozen=True)
@@ -61,33 +53,21 @@ def drawn(f: str, g: str, after: bool, clip: float, seed: int = 3) -> Cell:
     )  # fmt: skip
 
 
-def exact(cell: Cell, row: int, h: list[Any]) -> dict[str, list[Any]]:
-    """Every quantity of a step from the state h: the GRU again, one scalar at a time."""
+def vector(values: Array) -> Vector:
+    return [MPMATH.exact(v) for v in values.tolist()]
 
-    def of(name: str, v: Any) -> Any:
-        limit = mpmath.mpf(cell.clip)
-        return FORMULAS[name](min(max(v, -limit), limit))
 
-    def dot(matrix: Array, v: Any, i: int) -> Any:
-        return mpmath.fsum(mpmath.mpf(float(m)) * a for m, a in zip(matrix[i], v, strict=True))
-
-    x = [mpmath.mpf(float(v)) for v in cell.x[row]]
-    b = {part: [mpmath.mpf(float(v)) for v in values] for part, values in cell.b.items()}
-    every = range(HIDDEN)
-    a_z = [dot(cell.w["z"], x, i) + dot(cell.r["z"], h, i) + b["wz"][i] + b["rz"][i] for i in every]
-    a_r = [dot(cell.w["r"], x, i) + dot(cell.r["r"], h, i) + b["wr"][i] + b["rr"][i] for i in every]
-    z, r = [of(cell.f, v) for v in a_z], [of(cell.f, v) for v in a_r]
+def exact(cell: Cell, row: int, h: Vector) -> dict[str, Vector]:
+    """Every quantity of a step from the state h, one scalar at a time."""
+    W, R = ([vector(line) for gate in "zrh" for line in of[gate]] for of in (cell.w, cell.r))
+    b = {part: vector(values) for part, values in cell.b.items()}
+    B = [w + r for gate in "zr" for w, r in zip(b[f"w{gate}"], b[f"r{gate}"], strict=True)]
     if cell.after:
-        u = [dot(cell.r["h"], h, i) + b["rh"][i] for i in every]
-        a_h = [dot(cell.w["h"], x, i) + r[i] * u[i] + b["wh"][i] for i in every]
+        B += b["wh"] + b["rh"]
     else:
-        u, p = h, [r[i] * h[i] for i in every]
-        a_h = [
-            dot(cell.w["h"], x, i) + dot(cell.r["h"], p, i) + b["wh"][i] + b["rh"][i] for i in every
-        ]
-    t = [of(cell.g, v) for v in a_h]
-    state = [(1 - z[i]) * t[i] + z[i] * h[i] for i in every]
-    return {"a_z": a_z, "a_r": a_r, "z": z, "r": r, "u": u, "a_h": a_h, "t": t, "state": state}
+        B += [w + r for w, r in zip(b["wh"], b["rh"], strict=True)]
+    asked = {"activations": (cell.f, cell.g), "clip": cell.clip, "linear_before_reset": cell.after}
+    return quantities(vector(cell.x[row]), h, W, R, B, asked, MPMATH)
 
 
 def bounded(
@@ -133,10 +113,10 @@ def test_every_quantity_of_a_step_is_off_by_no_more_than_is_said(
     for e in (1e-7, 1e-3, 0.2):
         found = bounded(cell, e)
         for row in range(ROWS):
-            base = exact(cell, row, list(map(mpmath.mpf, cell.h[row].tolist())))
+            base = exact(cell, row, vector(cell.h[row]))
             for _ in range(12):
                 error = e * rng.choice([-1.0, 1.0, 0.3], HIDDEN)
-                moved = exact(cell, row, list(map(mpmath.mpf, (cell.h[row] + error).tolist())))
+                moved = exact(cell, row, vector(cell.h[row] + error))
                 for name, value in found.items():
                     change = np.array(
                         [float(a - b) for a, b in zip(moved[name], base[name], strict=True)]
@@ -153,17 +133,16 @@ def test_every_quantity_of_a_step_is_off_by_no_more_than_is_said(
 def differences(cell: Cell) -> Array:
     """∂state/∂h by central differences, (rows, hidden, hidden): of row i, column j that of j by i."""
     found = np.zeros((ROWS, HIDDEN, HIDDEN))
-    with mpmath.workdps(60):
-        little = mpmath.mpf(10) ** -25
-        for row in range(ROWS):
-            for i in range(HIDDEN):
-                ends = []
-                for sign in (1, -1):
-                    h = list(map(mpmath.mpf, cell.h[row].tolist()))
-                    h[i] += sign * little
-                    ends.append(exact(cell, row, h)["state"])
-                rise = zip(*ends, strict=True)
-                found[row, i] = [float((up - down) / (2 * little)) for up, down in rise]
+    little = MPMATH.exact(2.0**-80)
+    for row in range(ROWS):
+        for i in range(HIDDEN):
+            ends = []
+            for sign in (1, -1):
+                h = vector(cell.h[row])
+                h[i] += sign * little
+                ends.append(exact(cell, row, h)["state"])
+            rise = zip(*ends, strict=True)
+            found[row, i] = [float((up - down) / (2 * little)) for up, down in rise]
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -17,7 +16,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs, shared_outputs
 from grucible.gen.exact import enclosures
 from grucible.gen.exact.answers import DirectionTrace, exact_trace
-from oracle import MPMATH, Vector, dot, round_once
+from oracle import MPMATH, Vector, quantities, round_once
 
 KINDS = [(name, dtype) for name, operator in OPERATORS.items() for dtype in operator.dtypes()]
 QUANTITIES = ("a_z", "a_r", "a_h", "z", "r", "t", "u", "state")
@@ -44,72 +43,31 @@ def shared(case: Case) -> GruInputs:
     return gru_inputs(OPERATORS[case.operator], case.attributes, case.inputs)
 
 
-class Scalars:
-    """One direction of a case, one scalar at a time: the five formulas of GRUCell-3, in their order."""
-
-    def __init__(self, case: Case, index: int) -> None:
-        given, meant = shared(case), case.semantics
-        self.w, self.r = (
-            {gate: [vector(row) for row in gates[gate][index]] for gate in "zrh"}
-            for gates in (given.w, given.r)
-        )
-        self.b = {part: vector(bias[index]) for part, bias in given.b.items()}
-        self.f, self.g = meant.f[index].name, meant.g[index].name
-        self.clip, self.after = meant.clip, meant.reset_after
-        self.hidden = given.h0.shape[-1]
-
-    def bias(self, *parts: str) -> Vector:
-        """The sum of those parts that are there."""
-        present = [self.b[part] for part in parts if part in self.b]
-        return [sum((one[j] for one in present), MPMATH.exact(0.0)) for j in range(self.hidden)]
-
-    def product(self, gates: dict[str, list[Vector]], gate: str, v: Vector) -> Vector:
-        return [dot(row, v) for row in gates[gate]]
-
-    def activation(self, name: str, values: Vector) -> Vector:
-        c = MPMATH.exact(self.clip) if math.isfinite(self.clip) else None
-        kept = values if c is None else [min(max(a, -c), c) for a in values]
-        return [MPMATH.activation(name, a) for a in kept]
-
-    def step(self, x: Vector, h: Vector) -> dict[str, Vector]:
-        a: dict[str, Vector] = {}
-        for gate in "zr":
-            bias = self.bias(gate, f"w{gate}", f"r{gate}")
-            a[gate] = add(self.product(self.w, gate, x), self.product(self.r, gate, h), bias)
-        z, r = self.activation(self.f, a["z"]), self.activation(self.f, a["r"])
-        if self.after:
-            u = add(self.product(self.r, "h", h), self.bias("rh"))
-            recurrent = add(times(r, u), self.bias("h", "wh"))
-        else:
-            u = h
-            recurrent = add(self.product(self.r, "h", times(r, h)), self.bias("h", "wh", "rh"))
-        a_h = add(self.product(self.w, "h", x), recurrent)
-        t = self.activation(self.g, a_h)
-        state = [(1 - z[j]) * t[j] + z[j] * h[j] for j in range(self.hidden)]
-        return dict(zip(QUANTITIES, (a["z"], a["r"], a_h, z, r, t, u, state), strict=True))
-
-
 def vector(row: Any) -> Vector:
     return [MPMATH.exact(float(entry)) for entry in row]
 
 
-def add(*vectors: Vector) -> Vector:
-    return [sum(entries[1:], entries[0]) for entries in zip(*vectors, strict=True)]
-
-
-def times(a: Vector, b: Vector) -> Vector:
-    return [p * q for p, q in zip(a, b, strict=True)]
-
-
 def scalar_steps(case: Case, index: int, row: int) -> Iterator[tuple[int, dict[str, Vector]]]:
     """The time and the quantities of each step of a row, in the order of processing."""
-    given, one = shared(case), Scalars(case, index)
-    times_ = list(range(int(given.lengths[row])))
-    if case.semantics.directions[index] == "reverse":
-        times_.reverse()
+    given, meant = shared(case), case.semantics
+    hidden = given.h0.shape[-1]
+    W, R = ([vector(m) for g in "zrh" for m in of[g][index]] for of in (given.w, given.r))
+
+    def bias(*parts: str) -> Vector:
+        present = [vector(given.b[part][index]) for part in parts if part in given.b]
+        return [sum((one[j] for one in present), MPMATH.exact(0.0)) for j in range(hidden)]
+
+    B = bias("z", "wz", "rz") + bias("r", "wr", "rr")
+    B += bias("h", "wh") + bias("rh") if meant.reset_after else bias("h", "wh", "rh")
+    asked = {
+        "activations": (meant.f[index].name, meant.g[index].name),
+        "clip": meant.clip,
+        "linear_before_reset": meant.reset_after,
+    }
+    times = range(int(given.lengths[row]))
     h = vector(given.h0[index, row])
-    for at in times_:
-        found = one.step(vector(given.x[row, at]), h)
+    for at in reversed(times) if meant.directions[index] == "reverse" else times:
+        found = quantities(vector(given.x[row, at]), h, W, R, B, asked, MPMATH)
         h = found["state"]
         yield at, found
 
@@ -121,8 +79,8 @@ def test_every_quantity_is_that_of_scalars_rounded_once(operator: str, dtype: st
             for row, length in enumerate(one.lengths.tolist()):
                 expected = list(scalar_steps(case, index, row))
                 assert one.time[row, :length].tolist() == [at for at, _ in expected]
-                for number, (_, quantities) in enumerate(expected):
-                    for name, values in quantities.items():
+                for number, (_, scalars) in enumerate(expected):
+                    for name, values in scalars.items():
                         rounded = [round_once(value, dtype) for value in values]
                         seen = getattr(one, name)
                         assert seen.dtype == rounded[0].dtype
