@@ -24,7 +24,7 @@ from grucible.check.reports.terminal import headline
 from .conftest import HERE as TESTS
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_vectors
-from .pages import held, hostile, ids, other_report, wrong_report
+from .pages import held, hostile, ids, wrong_report
 
 pytest.importorskip("jinja2")
 NUMPY = f"{TESTS / 'numpy_gru.py'}:run"
@@ -220,20 +220,6 @@ def test_it_is_one_file_that_asks_for_nothing() -> None:
     assert f"script-src 'sha256-{digest}'" in policy
     links = [a["href"] or "" for a in parsed.of("a")]
     assert all(link.startswith(("#", "https://github.com/")) for link in links)
-
-
-def test_several_runtimes_side_by_side() -> None:
-    one, other = wrong_report(), other_report()
-    page = html_page([one, other])
-    data = held(page)
-    assert ids(page) == [result.id for result in one.results]  # the other's are among them
-    [first, second] = data["runtimes"]
-    asked = {result.id: result.verdict[0] for result in other.results}
-    assert second["verdicts"] == [asked.get(case, "-") for case in ids(page)]
-    assert "-" in second["verdicts"]
-    assert (first["number"], second["number"]) == (0, 1)
-    assert held(page, "chunk-1-0")
-    assert "2 runtimes side by side" in Elements(page).text
 
 
 def test_check_judges_several_runtimes_and_shows_them_on_one_page(

@@ -170,6 +170,18 @@ def test_on_github_what_a_runtime_says_is_no_command_of_either_form(
         assert "ValueError: a ##[error]b ::error::c" in ended.report["cases"][0]["message"]
 
 
+@pytest.mark.parametrize("variable", ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"])
+def test_either_variable_of_github_guards_what_is_printed(
+    variable: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    words = ("compare", "##[error]a", "::error::b")
+    assert "##[error]a" in command(*words).said_in_one_line()
+    monkeypatch.setenv(variable, "true")
+    assert r"##\x5berror]a" in command(*words).said_in_one_line()
+
+
 def test_what_makes_a_workflow_command_is_written_out() -> None:
     assert escape_commands("a ::b:: ##c #[d]") == "a ::b:: ##c #[d]"
     assert escape_commands("  ::error::a") == r"  \x3a:error::a"

@@ -137,14 +137,6 @@ def test_a_script_tells_right_from_wrong_as_check_does(
     assert last.startswith("wrong: " if status else "right: all of ")
 
 
-def test_a_refusal_is_the_last_line_and_its_traceback_is_shown(tmp_path: Path) -> None:
-    needs("openvino")
-    result = ended(script(cases()["openvino.GRUCell-3/plain/float32/noB"], "openvino"), tmp_path)
-    assert result.returncode == 1
-    assert result.stdout.splitlines()[-1].startswith("refused: RuntimeError: ")
-    assert "Traceback" in result.stderr
-
-
 def test_the_model_of_a_script_is_the_model_that_grucible_makes() -> None:
     """But for the domain, whose default the text writes out."""
     pytest.importorskip("onnx")

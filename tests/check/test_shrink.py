@@ -142,20 +142,6 @@ def test_another_misreading_of_what_is_left_is_not_the_same() -> None:
     assert "clip" in found.question.given
 
 
-def test_what_fails_otherwise_when_it_is_asked_again_is_not_shrunk() -> None:
-    asked = 0
-
-    def kernel(question: Question) -> Arrays:
-        nonlocal asked
-        asked += 1
-        if asked > 1:
-            raise ValueError("nothing works here")
-        return run(question, "linear_before_reset inverted")
-
-    with pytest.raises(GrucibleError, match="failed once, and was error when it was asked again"):
-        shrunk(case(SEQUENCE), kernel)
-
-
 def refuses_clip(question: Question) -> Arrays:
     if question.attributes["clip"] < 100:
         raise ValueError(f"clip {question.attributes['clip']} of {question.inputs['X'].shape}")
