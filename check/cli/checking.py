@@ -242,7 +242,7 @@ class _Reporting:
 
     def _write(self, reports: Sequence[Report]) -> None:
         def write(form: Format, file: Path) -> None:
-            write_whole(file, form.text(reports), mark=form.begins)
+            write_whole(file, form.write(reports), mark=form.begins)
 
         with ignoring_interrupts(), contextlib.ExitStack() as stack:
             for form, file in reversed(self._files):
@@ -250,7 +250,7 @@ class _Reporting:
 
     def _print(self, report: Report) -> None:
         from ..report import report_broken_diagnosis
-        from ..reports.json import report_json
+        from ..reports.formats import report_json
         from ..reports.terminal import quiet_lines, report_lines
 
         report_broken_diagnosis(report.diagnosis)

@@ -1,70 +1,168 @@
-"""The formats that a report is written in: JUnit XML, GitHub's annotations and summary, JSON, a page."""
+"""The formats that a report is written in: JSON, JUnit XML, GitHub's annotations and summary, a page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ...cases.console import escape, escape_commands
+from ...cases.strict_json import encode_number, format_json
+from ...gen.tolerances.classes import CLASSES
+from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
+from ..judging.expectations import Use
+from ..judging.grade import Grade
 from ..refusals import Refusal
 from ..report import Report
 from .findings import diagnosis_lines, first_to_look_at, paragraph, plainest, sentence
+from .html import check_installed, html_page
 from .terminal import headline, table_rows
-from .text import as_code, as_markdown, group
+from .text import as_code, as_markdown, group, markdown_table
 
 MOST_ANNOTATIONS = 10
 """Maximum annotations of a step that GitHub shows."""
 _SHOWN = 20
 """Maximum failures in a job summary."""
+_PLURAL = {"error": "errors"}
+_VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format of reports.
-
-    `writer` is the `module:function`, in this room, that makes the text of a report, or of several where they
-    stand `side_by_side`; `begins` matches the start of such a text, so that nothing else is replaced by one;
-    `needs`, where it is named, raises GrucibleError where the writer lacks something.
-    """
-
-    name: str
-    writer: str
-    begins: re.Pattern[bytes]
-    needs: str = ""
-    side_by_side: bool = False
-
-    def text(self, reports: Sequence[Report]) -> str:
-        """Return the reports in this format: one, unless they stand side by side."""
-        write = _function(self.writer)
-        made: str = write(reports) if self.side_by_side else write(*reports)
-        return made
-
-    def check(self) -> None:
-        """Raise GrucibleError where what the format needs is not installed: before hours of work."""
-        if self.needs:
-            _function(self.needs)()
+def report_json(report: Report) -> str:
+    """Return the report as a JSON text; infinities and NaN are the strings "inf" and "nan"."""
+    return format_json(report_value(report))
 
 
-def _function(place: str) -> Any:
-    module, _, function = place.partition(":")
-    return getattr(import_module(f".{module}", __package__), function)
+def report_value(report: Report) -> dict[str, Any]:
+    """Return the report as plain data."""
+    deciding = [result for result in report.results if result.decides]
+    return {
+        "grucible_report": 3,
+        "verdict": report.verdict,
+        "interrupted": report.interrupted,
+        "runtime": {"name": report.runtime, "version": report.runtime_version},
+        "vectors": {
+            "path": report.vectors,
+            "files": len(report.origins),
+            "origins": dict(report.origins),
+            "recomputed": report.recomputed,
+        },
+        "reach": {
+            operator: {"supported": supported, "cases": cases}
+            for operator, (supported, cases) in report.reach.items()
+        },
+        "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
+        "summary": _counts(deciding)
+        | {
+            "expected_failures": len(report.expected_failures),
+            "unexpected_passes": len(report.unexpected_passes),
+        },
+        "other_tiers": {
+            "nonportable": _counts([r for r in report.results if r.tier == "nonportable"]),
+        },
+        "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
+        "unexplained": report.diagnosis.unexplained,
+        "not_tried": report.diagnosis.not_tried,
+        "hints": list(report.diagnosis.hints),
+        "readings": {
+            ledger: {
+                "followed": [
+                    {"reading": " and ".join(names) or None, "cases": count}
+                    for names, count in followed.most_common()
+                ],
+                "consistent": len(followed) == 1,
+            }
+            for ledger, followed in report.readings_followed.items()
+        },
+        "expectations": [_use(use) for use in report.uses],
+        "cases": [_case(result) for result in report.results],
+    } | ({"refusals": [refusal_value(one) for one in report.refusals]} if report.refusals else {})
 
 
-_JUNIT = re.compile(rb"<\?xml[^>]*\?>\s*<testsuites name=\"grucible check: ")
-_PAGE = re.compile(rb"<!doctype html>\n<!-- a report of grucible -->")
-_ALL = (
-    Format("json", "json:report_json", re.compile(rb"\{\s*\"grucible_report\"")),
-    Format("junit", "formats:report_junit", _JUNIT),
-    Format("github", "formats:summary", re.compile(rb"## grucible: ")),
-    Format("html", "html:html_page", _PAGE, "html:check_installed", side_by_side=True),
-)
-FORMATS = {one.name: one for one in _ALL}
-"""By the name that `--report NAME=FILE` takes."""
+def _counts(results: list[CaseResult]) -> dict[str, int]:
+    counted: Counter[str] = Counter(result.verdict for result in results)
+    return {"cases": len(results)} | {_PLURAL.get(v, v): counted[v] for v in _VERDICTS}
+
+
+def _grade(grade: Grade) -> dict[str, Any]:
+    return {
+        "required": grade.required.as_json(),
+        "observed": grade.observed or None,
+        "observed_too": grade.observed_too,
+        "compared": grade.compared,
+        "holds": {one.name: grade.holds[one.name] for one in CLASSES[grade.dtype]},
+        "worst": {
+            "ratio": encode_number(grade.worst),
+            "id": grade.worst_id,
+            "where": grade.worst_where,
+        },
+        "vacuous": {
+            "share": grade.vacuous_share,
+            "cases": grade.undeciding.total(),
+            "files": {
+                file: count / grade.elements[file] for file, count in grade.vacuous.items() if count
+            },
+        },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return asdict(finding) | {
+        "names": list(finding.names),
+        "links": list(finding.links),
+        "silent": list(finding.silent),
+        "alternatives": [list(names) for names in finding.alternatives],
+    }
+
+
+def _case(result: CaseResult) -> dict[str, Any]:
+    case: dict[str, Any] = {
+        "id": result.id,
+        "tier": result.tier,
+        "verdict": result.verdict,
+        "worst_ratio": encode_number(result.worst_ratio),
+        "worst_abs": encode_number(result.worst_abs),
+        "worst_ulp": encode_number(result.worst_ulp),
+        "where": result.where,
+        "readings": [list(names) for names in result.readings],
+        "arithmetic": result.arithmetic or None,
+        "message": result.message,
+    }
+    if result.fault:
+        case["fault"] = {"kind": result.fault.kind, "traceback": list(result.fault.traceback)}
+    if result.must_support:
+        case["must_support"] = True
+    if result.expected:
+        case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
+    if result.instead:
+        case["instead"] = result.instead.in_words
+    return case
+
+
+def _use(use: Use) -> dict[str, Any]:
+    return asdict(use.expectation) | {
+        "failed": len(use.failed),
+        "otherwise": len(use.otherwise),
+        "passed": len(use.passed),
+        "unsupported": use.silent,
+        "judged": not use.not_judged,
+        "stale": use.stale or None,
+    }
+
+
+def refusal_value(one: Refusal) -> dict[str, Any]:
+    """Return an invalid question with its outcome, as JSON has it."""
+    value = asdict(one)
+    del value["answered"]  # the outcome says enough
+    value["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
+    return value
+
+
+_Mark = tuple[str, str, Iterable[str], str]
+"""What became of a test: failure, error, skipped or system-out; a message, lines, and a type."""
 
 
 def report_junit(report: Report) -> str:
@@ -75,21 +173,19 @@ def report_junit(report: Report) -> str:
     none is known, and suites name no host and no date: the same report is the same text.
     """
     root = Element("testsuites", name=_xml(f"grucible check: {report.runtime}"))
-    test = _add_test(_add_suite(root, "verdict", report), "grucible", "verdict")
     lines = [headline(report), *diagnosis_lines(report.diagnosis)]
+    verdict: _Mark = ("system-out", "", lines, "")
     if report.exit_status:
-        _mark(test, "failure", report.verdict, lines, "verdict")
-    else:
-        SubElement(test, "system-out").text = "\n".join(map(_xml, lines))
+        verdict = ("failure", report.verdict, lines, "verdict")
+    _add_suite(root, report, "verdict", [("grucible", "verdict", verdict)])
     suites = group(report.results, lambda result: (result.operator, result.dtype))
     for (operator, dtype), results in sorted(suites.items()):
-        suite = _add_suite(root, f"{operator} {dtype}", report)
-        for result in results:
-            _mark_case(_add_test(suite, f"{operator}.{dtype}", result.id), report, result)
+        owner = f"{operator}.{dtype}"
+        tests = [(owner, result.id, _mark_case(report, result)) for result in results]
+        _add_suite(root, report, f"{operator} {dtype}", tests)
     if report.refusals:
-        suite = _add_suite(root, "what must be refused", report)
-        for one in report.refusals:
-            _mark_refusal(_add_test(suite, "refusals", one.id), one)
+        tests = [("refusals", one.id, _mark_refusal(one)) for one in report.refusals]
+        _add_suite(root, report, "what must be refused", tests)
     for element in (*root, root):
         element.set("tests", str(len(list(element.iter("testcase")))))
         for kind, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -99,58 +195,53 @@ def report_junit(report: Report) -> str:
     return tostring(root, "unicode", xml_declaration=True) + "\n"
 
 
-def _add_suite(root: Element, name: str, report: Report) -> Element:
+def _add_suite(
+    root: Element, report: Report, name: str, tests: Iterable[tuple[str, str, _Mark | None]]
+) -> None:
     suite = SubElement(root, "testsuite", name=_xml(name))
     properties = SubElement(suite, "properties")
-    for key, value in (
-        ("runtime", report.runtime),
-        ("version", report.runtime_version),
-        ("vectors", report.vectors),
-        ("verdict", report.verdict),
-    ):
+    facts = {"runtime": report.runtime, "version": report.runtime_version,
+             "vectors": report.vectors, "verdict": report.verdict}  # fmt: skip
+    for key, value in facts.items():
         SubElement(properties, "property", name=key, value=_xml(value))
-    return suite
+    for owner, test_name, mark in tests:
+        test = SubElement(suite, "testcase", classname=_xml(owner), name=_xml(test_name), time="0")
+        if mark:
+            kind, message, lines, what = mark
+            given = {"message": _xml(message), "type": _xml(what)}
+            marked = SubElement(test, kind, {key: text for key, text in given.items() if text})
+            marked.text = "\n".join(map(_xml, lines)) or None
 
 
-def _add_test(suite: Element, owner: str, name: str) -> Element:
-    return SubElement(suite, "testcase", classname=_xml(owner), name=_xml(name), time="0")
-
-
-def _mark_case(test: Element, report: Report, result: CaseResult) -> None:
+def _mark_case(report: Report, result: CaseResult) -> _Mark | None:
     if result.verdict == "passed":
-        return
-    said = list(paragraph(report, result))
+        return None
+    lines = list(paragraph(report, result))
     if result.wrong and result.expected:
         link = f" ({result.expected.link})" if result.expected.link else ""
-        _mark(test, "skipped", f"expected: {result.expected.reason}{link}", said)
-    elif result.wrong:
-        kind = "error" if result.verdict == "error" else "failure"
+        return ("skipped", f"expected: {result.expected.reason}{link}", lines, "")
+    if result.wrong:
         finding = report.diagnosis.by_case.get(result.id)
-        fault = result.fault.kind if result.fault else result.verdict
-        traceback = ["", *result.fault.traceback] if result.fault and result.fault.traceback else []
-        what = " and ".join(finding.names) if finding else fault
-        _mark(test, kind, said[0], [*said, *traceback], what)
-    elif result.verdict == "missing" and result.decides and not report.interrupted:
-        _mark(test, "error", f"missing: {result.message}", [], "missing")
-    elif result.verdict in ("unsupported", "missing"):
-        _mark(test, "skipped", f"{result.verdict}: {result.message}", [])
-    elif not result.decides:
-        _mark(test, "skipped", f"tier {result.tier} does not decide; {said[0]}", [])
+        what = result.fault.kind if result.fault else result.verdict
+        if result.fault and result.fault.traceback:
+            lines += ["", *result.fault.traceback]
+        kind = "error" if result.verdict == "error" else "failure"
+        return (kind, lines[0], lines, " and ".join(finding.names) if finding else what)
+    if result.verdict == "missing" and result.decides and not report.interrupted:
+        return ("error", f"missing: {result.message}", [], "missing")
+    if result.verdict in ("unsupported", "missing"):
+        return ("skipped", f"{result.verdict}: {result.message}", [], "")
+    return ("skipped", f"tier {result.tier} does not decide; {lines[0]}", [], "")
 
 
-def _mark_refusal(test: Element, one: Refusal) -> None:
+def _mark_refusal(one: Refusal) -> _Mark | None:
     if one.wrong and one.expected:
-        _mark(test, "skipped", f"expected: {one.expected.reason}", [])
-    elif one.wrong:
-        _mark(test, "failure", f"accepted, and must be refused: {one.about}", [], one.outcome)
-    elif one.outcome == "unasked" or one.accepted:
-        _mark(test, "skipped", one.message or "does not decide", [])
-
-
-def _mark(test: Element, kind: str, message: str, lines: Iterable[str], what: str = "") -> None:
-    """Mark a test as `kind`: failure, error or skipped, of type `what`."""
-    attributes = {"message": _xml(message)} | ({"type": _xml(what)} if what else {})
-    SubElement(test, kind, attributes).text = "\n".join(map(_xml, lines)) or None
+        return ("skipped", f"expected: {one.expected.reason}", [], "")
+    if one.wrong:
+        return ("failure", f"accepted, and must be refused: {one.about}", [], one.outcome)
+    if one.outcome == "unasked" or one.accepted:
+        return ("skipped", one.message or "does not decide", [], "")
+    return None
 
 
 def _xml(text: str) -> str:
@@ -196,10 +287,9 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"- **{report.diagnosis.unexplained}** unexplained"
         yield from (f"  - {as_markdown(hint)}" for hint in report.diagnosis.hints)
     yield ""
-    for number, row in enumerate(table_rows(report)):
-        yield f"| {' | '.join(as_markdown(cell) for cell in row)} |"
-        if not number:
-            yield "| --- |" + " ---: |" * (len(row) - 1)
+    rows = [[as_markdown(cell) for cell in row] for row in table_rows(report)]
+    if rows:
+        yield from markdown_table(rows[0], rows[1:])
     yield from _first_failures(report)
     for line in first_to_look_at(report):
         command = line.removeprefix("start with: ")
@@ -220,3 +310,30 @@ def _first_failures(report: Report) -> Iterator[str]:
     if len(wrong) > _SHOWN:
         yield f"- and {len(wrong) - _SHOWN} more"
     yield from ["", "</details>"]
+
+
+class Format(NamedTuple):
+    """A format of reports.
+
+    `write` makes the text of one report, or of several where they stand `side_by_side`. `begins` matches the
+    start of such a text, so that nothing else is replaced by one. `check` raises GrucibleError where the
+    format needs what is not installed: before hours of work.
+    """
+
+    name: str
+    write: Callable[[Sequence[Report]], str]
+    begins: re.Pattern[bytes]
+    check: Callable[[], None] = lambda: None
+    side_by_side: bool = False
+
+
+_ALL = (
+    Format("json", lambda reports: report_json(*reports), re.compile(rb"\{\s*\"grucible_report\"")),
+    Format("junit", lambda reports: report_junit(*reports),
+           re.compile(rb"<\?xml[^>]*\?>\s*<testsuites name=\"grucible check: ")),
+    Format("github", lambda reports: summary(*reports), re.compile(rb"## grucible: ")),
+    Format("html", html_page, re.compile(rb"<!doctype html>\n<!-- a report of grucible -->"),
+           check_installed, side_by_side=True),
+)  # fmt: skip
+FORMATS = {one.name: one for one in _ALL}
+"""By the name that `--report NAME=FILE` takes."""

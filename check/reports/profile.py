@@ -13,7 +13,7 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
 from ..profile import AGAIN, Profile, Row, Status
 from ..refusals import Refusal
-from .json import refusal_value
+from .formats import refusal_value
 from .text import as_markdown, fit, group, markdown_table, mask, page_head, width, wrap
 
 STATUSES: tuple[Status, ...] = ("right", "wrong", "refused", "crashed", "malformed", "missing")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grucible import Question, Report, Unsupported, verify
-from grucible.check.reports.json import report_value
+from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grucible import verify
-from grucible.check.reports.json import report_value
+from grucible.check.reports.formats import report_value
 
 from . import misbehaving
 from .conftest import HERE, Command, strict_json

@@ -12,7 +12,7 @@ import pytest
 from printed import sentence_of
 
 from grucible import Report, verify
-from grucible.check.reports.json import report_value
+from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.vectors.digest import published_digests, published_pairs
 from grucible.vectors.hdf5 import CORE

@@ -11,7 +11,7 @@ from printed import sentence_of
 from grucible import GrucibleError, Question, Unsupported, verify
 from grucible.check.judging.case_result import KnownTraits
 from grucible.check.judging.expectations import Expectation
-from grucible.check.reports.json import report_value
+from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
 
 from .made import CELL, SEQUENCE, make_block, name_of, write_vectors

@@ -13,7 +13,7 @@ from judged import judge_source
 
 from grucible import Question, Report, Unsupported, verify
 from grucible.check.judging.expectations import Expectation
-from grucible.check.reports.json import report_value
+from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
 
 from .made import CELL, answering, make_block, name_of, write_vectors

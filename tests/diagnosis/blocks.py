@@ -22,7 +22,7 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
-from grucible.check.reports.json import report_json
+from grucible.check.reports.formats import report_json
 from grucible.gen.variants.evaluate import catches, stacks_of, variant_outputs
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.block import Block

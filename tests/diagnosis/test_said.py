@@ -17,7 +17,7 @@ from grucible.cases.operators.readings import SILENT
 from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
 from grucible.check.judging.judge import Mixed
 from grucible.check.reports.findings import diagnosis_lines
-from grucible.check.reports.json import report_json
+from grucible.check.reports.formats import report_json
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
 
