@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ...vectors.case import Case
 from ...vectors.vector_set import open_set
 from ..observed.child import Child
 from ..observed.isolated import EXEC, command_of
+from ..observed.source import check_reply, make_reply
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import (
     VERSION,
@@ -72,11 +73,8 @@ _ENDING = "where no further line can be read, end with status 0, and write nothi
 _HELLO = (f"grucible {VERSION}", "name my_gru", "operator …", "dtype …", "end")
 
 
-class Cause(NamedTuple):
-    """What is wrong with a message, in a sentence, and what to change."""
-
-    what: str
-    remedy: str
+Cause = tuple[str, str]
+"""What is wrong with a message, in a sentence, and what to change."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,9 @@ class ProbeStep:
 
 @dataclass(frozen=True)
 class Probed:
-    """The steps that were taken, and the operators and dtypes that the program is asked for."""
+    """The steps that were taken."""
 
     steps: tuple[ProbeStep, ...]
-    operators: tuple[str, ...]
-    dtypes: tuple[str, ...]
 
     @property
     def right(self) -> bool:
@@ -177,7 +173,7 @@ def probe(
     probing = _Probing(command_of(runtime), timeout, report)
     with contextlib.closing(probing), contextlib.suppress(_Stop):
         probing.run()
-    return Probed(tuple(probing.steps), probing.operators, probing.dtypes)
+    return Probed(tuple(probing.steps))
 
 
 class _Probing:
@@ -247,8 +243,8 @@ class _Probing:
         try:
             self._program = _Conversation(self._command)
         except OSError as error:
-            cause = _explain_no_start(self._command[0], error)
-            self._add(ProbeStep("start", "wrong", cause.what, remedy=cause.remedy), needed=True)
+            why, remedy = _explain_no_start(self._command[0], error)
+            self._add(ProbeStep("start", "wrong", why, remedy=remedy), needed=True)
             raise
         self._add(ProbeStep("start", "ok", f"{self._command[0]} runs"))
         heard = self._program.ask(hello_lines(), _has_header, self._timeout)
@@ -313,8 +309,9 @@ class _Probing:
         message = f"answered with the {total} bytes of {' and '.join(outputs)}"
         seen = dump_bytes(heard.data, 6, 1)
         if odd := _odd_values(outputs, case.answer.outputs):
-            result = "wrong" if odd.remedy == _BYTES else "remark"
-            return ProbeStep(name, result, f"{message}; {odd.what}", (), seen, (), odd.remedy)
+            why, remedy = odd
+            result = "wrong" if remedy == _BYTES else "remark"
+            return ProbeStep(name, result, f"{message}; {why}", (), seen, (), remedy)
         return ProbeStep(name, "ok", f"{message}; all finite", seen=seen)
 
     def _same(
@@ -415,23 +412,18 @@ def _header(heard: Heard) -> tuple[list[str], bytes]:
 def read_answer(heard: Heard, question: Question) -> dict[str, Array]:
     """Return the outputs of a whole answer, none where it says why; ProtocolError where it is not right."""
     lines, rest = _header(heard)
-    expected = expected_lines(question)[1:-2] if lines[:1] == ["ok"] else ()
-    announced = [line for line in lines if line.startswith("output")]
-    for line in announced:
-        if line not in expected:
-            name = line.split(" ")[1:2]
-            meant = [one for one in expected if one.split(" ")[1:2] == name] or expected
-            raise ProtocolError(f"its line '{line}' should be '{' or '.join(meant)}'")
-    if missing := [line for line in expected if line not in announced]:
-        raise ProtocolError(f"it does not announce '{missing[0]}'")
     head = answer_head(lines, question)
     if len(rest) != head.bytes:
         raise ProtocolError(f"{len(rest)} bytes came of the {head.bytes} announced")
-    parts = np.cumsum([0, *(one.bytes for one in head.outputs)])
-    return {
-        one.name: array_of(one, rest[start : start + one.bytes])
-        for one, start in zip(head.outputs, parts, strict=False)
+    ends = itertools.accumulate(one.bytes for one in head.outputs)
+    outputs = {
+        one.name: array_of(one, rest[end - one.bytes : end])
+        for one, end in zip(head.outputs, ends, strict=True)
     }
+    checked = check_reply(question.outputs, make_reply(head, outputs))
+    if head.status == "ok" and checked.status == "error":
+        raise ProtocolError(checked.message)
+    return outputs
 
 
 def explain(
@@ -442,28 +434,26 @@ def explain(
     total = sum(wanted.nbytes for wanted in question.outputs.values()) if question else 0
     begins = "ok" if question else f"grucible {VERSION}"
     if heard.afterwards and (not data or _is_whole(data + heard.afterwards, total)):
-        return Cause(f"{len(heard.afterwards)} bytes came only when its input had ended", _FLUSH)
+        return (f"{len(heard.afterwards)} bytes came only when its input had ended", _FLUSH)
     if not data and heard.late:
-        return Cause(f"no {what} in {timeout:g} s{ended}", _FLUSH)
+        return (f"no {what} in {timeout:g} s{ended}", _FLUSH)
     if not data:
         first = "" if question else "say hello first; then "
-        return Cause(f"instead of its {what} it {heard.ended}", first + _LOOP)
+        return (f"instead of its {what} it {heard.ended}", first + _LOOP)
     begun = re.search(rb"^" + begins.encode() + rb"\r?\n", data, re.MULTILINE)
     end = _END.search(data)
     rest = data[end.end() :] if end else b""
     for part, when in ((data[: begun.start() if begun else 0], "before"), (rest[total:], "after")):
         if part.endswith(b"\n") and is_text(part):
             text = write_out(part)
-            return Cause(
-                f"it printed '{text}' to standard output {when} its {what}{ended}", _STDERR
-            )
+            return (f"it printed '{text}' to standard output {when} its {what}{ended}", _STDERR)
     if not begun:
         first = write_out(data.partition(b"\n")[0])
         why = f"its {what} begins with '{first}'{ended}"
-        return Cause(why, f"begin with the line `{begins}`. {_STDERR}")
+        return (why, f"begin with the line `{begins}`. {_STDERR}")
     if not question:
-        return Cause(problem, "a hello is that line, others, and the line `end`")
-    return Cause(f"{problem}{ended}", _BYTES if " bytes came of the " in problem else _COPY)
+        return (problem, "a hello is that line, others, and the line `end`")
+    return (f"{problem}{ended}", _BYTES if " bytes came of the " in problem else _COPY)
 
 
 def _explain_no_start(program: str, error: OSError) -> Cause:
@@ -471,7 +461,7 @@ def _explain_no_start(program: str, error: OSError) -> Cause:
     remedy = "was it built? A program in this directory is named ./PROGRAM"
     if Path(program).is_file():
         remedy = "make it executable (chmod +x), or name what runs it: exec: python3 PROGRAM"
-    return Cause(f"{program} cannot be started: {error.strerror or error}", remedy)
+    return (f"{program} cannot be started: {error.strerror or error}", remedy)
 
 
 def _wrong(name: str, cause: Cause, heard: Heard, expected: tuple[str, ...]) -> ProbeStep:
@@ -479,7 +469,7 @@ def _wrong(name: str, cause: Cause, heard: Heard, expected: tuple[str, ...]) -> 
     seen = dump_bytes(heard.data, 9, 4) or ("not a byte",)
     if heard.afterwards:
         seen += ("and when its input had ended:", *dump_bytes(heard.afterwards, 4, 2))
-    return ProbeStep(name, "wrong", cause.what, (), seen, expected, cause.remedy)
+    return ProbeStep(name, "wrong", cause[0], (), seen, expected, cause[1])
 
 
 def _odd_values(seen: Mapping[str, Array], expected: Mapping[str, Array]) -> Cause | None:
@@ -491,11 +481,11 @@ def _odd_values(seen: Mapping[str, Array], expected: Mapping[str, Array]) -> Cau
         if not wanted.any():
             continue
         if np.allclose(swapped, wanted, rtol=1e-2, atol=0) and not np.array_equal(swapped, values):
-            return Cause(f"{name} has the bytes of each number in the wrong order", _BYTES)
+            return (f"{name} has the bytes of each number in the wrong order", _BYTES)
         if not np.isfinite(values).all():
-            return Cause(f"{name} has values that are not finite", "is all memory initialised?")
+            return (f"{name} has values that are not finite", "is all memory initialised?")
         if not values.any():
-            return Cause(f"all values of {name} are zero", "is the result copied into the answer?")
+            return (f"all values of {name} are zero", "is the result copied into the answer?")
     return None
 
 

@@ -58,11 +58,11 @@ WRONG = {
         FIRST, r"printed 'done\n' to standard output after", r"done\n", "stderr"),
     answers("'ok\\n'", "o", "d"): (FIRST, "no line `end`", "59  00 00 80 3e", "`end`"),
     answers("'ok\\n'", "o.replace('3x1x6', '3,1,6')", "'end\\n'", "d"): (
-        FIRST, "'output Ho float32 3,1,6 72' should be 'output Ho float32 3x1x6 72'", "3,1,6", "copy"),
+        FIRST, "'Ho float32 3,1,6 72' announces no tensor", "3,1,6", "copy"),
     answers("'ok\\n'", "o.replace('3x1x4x6 288', '4x1x3x6 288')", "'end\\n'", "d"): (
-        FIRST, "should be 'output Y float32 3x1x4x6 288'", "4x1x3x6", "copy each output line"),
+        FIRST, "Y is float32 (4, 1, 3, 6); expected float32 (3, 1, 4, 6)", "4x1x3x6", "copy each"),
     answers("'ok\\n'", "o.splitlines()[0]", "'\\n'", "'end\\n'", "d"): (
-        FIRST, "does not announce 'output Ho float32 3x1x6 72'", "output Y", "copy"),
+        FIRST, "360 bytes came of the 288", "output Y", "bytes of each output"),
     answers("'ok\\n'", "o", "'end\\n'", "d[:-8]"): (
         FIRST, "352 bytes came of the 360 announced", "00 80 3e", "bytes of each output"),
     answers("'ok\\n'", "o", "'end\\n'", "d[:180]"): (FIRST, "180 bytes came of the 360", "00 80 3e", "bytes of a number"),
@@ -81,7 +81,7 @@ WRONG = {
     "a = answer; answer = lambda o, d: (a(o, d), sys.exit(0))": (
         "other sizes", "(exit status 0)", "not a byte", "loop"),
     "a = answer; answer = lambda o, d: a('output Y float32 3x1x4x6 288\\noutput Ho float32 3x1x6 72\\n', d[:360])": (
-        "other sizes", "should be 'output Y", "3x1x4x6", "take all sizes"),
+        "other sizes", "; expected float32", "3x1x4x6", "take all sizes"),
     "h = header; header = lambda: (l := h(), any(x[:7] == 'seconds' for x in l) and sys.exit(4))[0]": (
         "unknown lines", "(exit status 4)", "not a byte", "pass over header lines"),
     "end = lambda: write('more\\n')": ("end of input", r"wrote 'more\n'", r"0  more\n", "write nothing"),
