@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from grucible.check.observed import pool
 from grucible.check.observed.pool import AHEAD, RUN, RuntimePool
 
 from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .made import IMPORT_ANSWER, make_block, write_vectors
 
 MISBEHAVING = HERE / "misbehaving.py"
 DTYPES = ("float16", "float32", "float64")
@@ -30,38 +29,6 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
         blocks = [make_block([f"{i}-{d}" for i in ids], dtype=d) for d in DTYPES]
         write_vectors(root / f"{file}.h5", *blocks)
     return root
-
-
-NOTES = """
-import os, sys, time
-from pathlib import Path
-sys.path.insert(0, {here!r})
-from numpy_gru import run as answer
-told = Path(__file__).parent / "told"
-told.mkdir(exist_ok=True)
-(told / str(os.getpid())).touch()
-def run(question):
-    time.sleep({seconds})
-    with (told / str(os.getpid())).open("a") as file:
-        file.write(question.id + "\\n")
-    return answer(question)
-"""
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Callable[..., tuple[str, Callable[[], list[list[str]]]]]:
-    """A right runtime that notes which process is asked what, and how to read the notes."""
-
-    def make(more: str = "", seconds: float = 0.005) -> tuple[str, Callable[[], list[list[str]]]]:
-        file = tmp_path / "notes.py"
-        file.write_text(NOTES.format(here=str(HERE), seconds=seconds) + more)
-
-        def told() -> list[list[str]]:
-            return [note.read_text().split() for note in (tmp_path / "told").iterdir()]
-
-        return f"{file}:run", told
-
-    return make
 
 
 @pytest.mark.parametrize("runtime", ["aborts", "raises", "unsupported", "nan"])
@@ -89,10 +56,11 @@ lock.touch()
 
 
 def test_a_process_that_does_not_start_is_done_without(
-    vectors: Path, notes: Any, command: Command
+    vectors: Path, tmp_path: Path, command: Command
 ) -> None:
-    spec, _ = notes(ONCE)
-    ended = command("check", vectors, "--runtime", spec, "--jobs", "2")
+    text = f"{IMPORT_ANSWER}from pathlib import Path\n{ONCE}run = answer\n"
+    (tmp_path / "once.py").write_text(text)
+    ended = command("check", vectors, "--runtime", f"{tmp_path / 'once.py'}:run", "--jobs", "2")
     assert ended.out.startswith("conforms: 240 of 240 cases passed\n")
 
 

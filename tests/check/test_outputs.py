@@ -192,15 +192,6 @@ def test_arrays_of_cases_that_are_not_ok_do_not_count(
     assert cases["case-1"] == "unsupported"
 
 
-def external(file: Any) -> None:
-    """The block is a link to another file."""
-    path = Path(file.filename).with_name("other.hdf5")
-    with h5py.File(path, "w") as other:
-        file.copy(F32, other, "block")
-    del file[F32]
-    file[F32] = h5py.ExternalLink(path.name, "/block")
-
-
 HO = f"{F32}/outputs/Ho"
 
 
@@ -241,9 +232,6 @@ BAD: dict[str, tuple[Change, str]] = {
     "message shorter": (lambda f: (put(f"{F32}/status", np.array([b"ok"] * 5))(f),
                                    put(f"{F32}/message", np.array([b"x"] * 4))(f)), "/message"),
     "block a dataset": (put(F32, np.zeros(3)), f"/{F32}: is not a group"),
-    "block external": (external, f"/{F32}: is a link"),
-    "output external": (lambda f: (f.pop(HO), f.create_dataset(
-        HO, (5, 2, 2), "f4", external=[(f.filename + ".raw", 0, 80)])), "does not hold its data"),
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "rows; expected at most"),
     "output never written": (unwritten(rows=0, chunks=(5, 2, 2)), "Ho: was not written as a whole, and has no fill"),
     "output never written, in one piece": (unwritten(rows=0), "Ho: was not written as a whole, and has no fill"),
@@ -262,15 +250,6 @@ def test_bad_outputs_are_refused_in_one_line(
     said = command("check", vectors, "--outputs", outputs).said_in_one_line()
     assert re.search(says, said), said
     assert said.startswith(f"grucible: {outputs / 'cell.h5'}: ")
-
-
-@pytest.mark.parametrize("other", [np.zeros(3), h5py.ExternalLink("gone.hdf5", "/float32")])
-def test_a_dtype_that_is_no_group_is_never_passed(
-    other: Any, vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, put("float32", other))
-    ended = command("check", vectors, "--outputs", outputs)
-    assert ended.status == 2 or (ended.status == 1 and ended.out.startswith("incomplete: "))
 
 
 def test_a_block_that_the_vectors_do_not_have(

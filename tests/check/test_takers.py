@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,18 +103,6 @@ def test_a_question_has_no_answer() -> None:
         assert not hasattr(Question, name)
 
 
-def questions(select: str) -> Iterator[Question]:
-    """Core questions as a runtime of this process gets them."""
-    asked: list[Question] = []
-
-    def note(question: Question) -> dict[str, Any]:
-        asked.append(question)
-        return question.buffers()
-
-    verify(runtime=note, diagnosis=False, select=(select,))
-    return iter(asked)
-
-
 # from files
 
 
@@ -151,19 +138,3 @@ def test_nothing_that_is_copied_into_an_outputs_file_conforms(
     )
     assert ended.status == 1
     assert {case["verdict"] for case in ended.report["cases"]} == {"failed"}
-
-
-def test_a_vector_file_is_no_outputs_file(tmp_path: Path, command: Command) -> None:
-    vectors = shutil.copytree(CORE / "openvino", tmp_path / "openvino")
-    for given in (vectors, vectors / "gru_cell" / "core.h5"):
-        said = command("check", given, "--outputs", given).said_in_one_line()
-        assert "format is 'grucible vectors'; expected 'grucible outputs'" in said
-
-
-def test_an_outputs_file_without_outputs_is_missing(tmp_path: Path, command: Command) -> None:
-    with h5py.File(tmp_path / "outputs.h5", "w") as outputs:
-        outputs.attrs.update({"format": "grucible outputs", "format_version": 2})
-    vectors = CORE / "openvino/gru_cell/core.h5"
-    ended = command("check", vectors, "--outputs", tmp_path / "outputs.h5")
-    assert ended.status == 1
-    assert ended.out.startswith("incomplete: 0 of 248 cases passed, 248 missing")
