@@ -12,23 +12,23 @@ from typing import Any, NoReturn
 import click
 
 _COMMANDS = {
-    "cases": ("cases", "Count the cases and the pairs of attribute values they cover."),
-    "gen": ("gen", "Generate vector files: cases with their exact answers."),
-    "check": ("check", "Judge a runtime, or outputs made elsewhere, by vectors."),
-    "compare": ("check", "Show what changed between two reports of check."),
-    "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
-    "profile": ("check", "Show what a runtime can do, feature by feature."),
-    "run": ("check", "Run a runtime on vectors and keep its outputs."),
-    "ask": ("check", "Write questions into files, for devices that no pipe leads to."),
-    "show": ("check", "Show one case."),
-    "shrink": ("check", "Find the smallest case that still fails the same way."),
-    "trace": ("check", "Show every step of one case, and where a runtime leaves it."),
-    "score": ("check", "Show which misreadings of the specification vectors would catch."),
-    "export": ("vectors", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
-    "import": ("check.importing", "Make vectors of cases in other formats: exports, ONNX's tests."),
-    "answer": ("check.importing", "Answer one question exactly, from inputs in an .npz file."),
-    "audit": ("check", "Show what other suites, imported, would never notice."),
-    "runtimes": ("check", "List the runtimes grucible knows, and whether they are installed."),
+    "cases": ("cases.cli", "Count the cases and the pairs of attribute values they cover."),
+    "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
+    "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
+    "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
+    "probe": ("check.probing.cli", "Say what is wrong with how a program speaks the protocol."),
+    "profile": ("check.cli.asking", "Show what a runtime can do, feature by feature."),
+    "run": ("check.cli.asking", "Run a runtime on vectors and keep its outputs."),
+    "ask": ("check.cli.asking", "Write questions into files, for devices that no pipe leads to."),
+    "show": ("check.cli.one_case", "Show one case."),
+    "shrink": ("check.cli.one_case", "Find the smallest case that still fails the same way."),
+    "trace": ("check.cli.one_case", "Show every step of one case, and where a runtime leaves it."),
+    "score": ("check.cli.scoring", "Show which misreadings of the specification vectors would catch."),
+    "export": ("vectors.cli", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
+    "import": ("check.importing.cli", "Make vectors of cases in other formats: exports, ONNX's tests."),
+    "answer": ("check.importing.cli", "Answer one question exactly, from inputs in an .npz file."),
+    "audit": ("check.cli.scoring", "Show what other suites, imported, would never notice."),
+    "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
 }
 MOST_ERROR = 2000
 """Maximum characters of a printed error; a file may bring texts of any length into it."""
@@ -45,10 +45,9 @@ class _Rooms(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        room, _ = _COMMANDS[cmd_name]
-        command: click.Command = getattr(
-            import_module(f".{room}.cli", __package__), f"{cmd_name}_command"
-        )
+        module, _ = _COMMANDS[cmd_name]
+        found = import_module(f".{module}", __package__)
+        command: click.Command = getattr(found, f"{cmd_name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +12,12 @@ from ...cases.console import format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
 from ...cases.strict_json import format_json
+from ..observed import pool
+from ..observed.exchange import ask
+from ..observed.isolated import described_runtimes
+from ..observed.outputs_file import record
+from ..profile import Profile, profile_of
+from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
 from .options import (
     FILE,
     JOBS,
@@ -26,9 +31,6 @@ from .options import (
     opened_with_progress,
     selection,
 )
-
-if TYPE_CHECKING:
-    from ..profile import Profile
 
 _PAGE = rb"# What runtimes can do\n"
 """The start of the page, by which an earlier one is known."""
@@ -57,11 +59,8 @@ def run_command(
     Outputs of the same cases are replaced; those of others are not, and nothing is run then. Where no
     runtime can be run from here, see `grucible ask`.
     """
-    from ..observed.outputs_file import record
-    from ..observed.pool import RuntimePool
-
     with (
-        contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as source,
+        contextlib.closing(pool.RuntimePool(runtime, timeout, jobs, memory)) as source,
         opened_with_progress("running", vectors, select) as (opened, progress),
     ):
         for place, counts in record(opened, source, out, progress.advance):
@@ -82,8 +81,6 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What
     the program says to it belongs in NAME.answers beside it, for grucible check --outputs DIR.
     """
-    from ..observed.exchange import ask
-
     written = []
     with opened_with_progress("writing", vectors, select) as (opened, progress):
         for asked in ask(opened, out, progress.advance):
@@ -149,9 +146,6 @@ def profile_command(
     grucible profile --runtime my_gru:run
     grucible profile --runtime onnxruntime --runtime openvino --page profiles.md
     """
-    from ..profile import profile_of
-    from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
-
     if page:
         check_replaceable(page, _PAGE)
     found: list[Profile] = []
@@ -185,10 +179,6 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
 
     What each can do, feature by feature: `grucible profile`.
     """
-    from ..observed.isolated import described_runtimes
-    from ..profile import profile_of
-    from ..reports.profile import summary_lines
-
     if profiled and as_json:
         raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
     if select and not profiled:

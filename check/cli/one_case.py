@@ -6,13 +6,30 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ...cases.console import format_command, put, say
-from ...cases.files import FORCE
+from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.process import interruption_status
+from ...cases.question import Question
+from ...cases.selection import literal
+from ...gen.posed import Posed, write_answered
+from ...vectors.hdf5 import VECTORS
+from ...vectors.vector_set import open_set
+from ...vectors.writer import prepare_place
+from ..judging.criterion import chosen_criteria
+from ..observed import pool
+from ..observed.isolated import ENDLESS
+from ..reports.findings import how_far_off, id_line
+from ..reports.show import find_case, show_lines
+from ..reports.text import wrap
+from ..reports.trace import against_lines, head_lines, step_lines
+from ..scripts.script import observed_lines, refuse_large
+from ..scripts.script import script as script_of
+from ..shrink import Shrunk, shrink
+from ..trace import MARK, StepRange, Traced, trace, trace_json, trace_npz, traced_against
 from .options import (
     CASE_WORDS,
     CRITERIA,
@@ -26,14 +43,6 @@ from .options import (
     started,
     vectors_and_case,
 )
-
-if TYPE_CHECKING:
-    from ...cases.question import Question
-    from ...vectors.case import Case
-    from ...vectors.vector_set import VectorSet
-    from ..observed.source import Source
-    from ..shrink import Shrunk
-    from ..trace import StepRange, Traced
 
 
 @click.command("show")
@@ -50,8 +59,6 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
     Exit status 0: shown; 2: bad usage or input, such as a CASE that is none; 70: an error of grucible's
     own; 130: interrupted by Ctrl-C.
     """
-    from ..reports.show import find_case, show_lines
-
     vectors, wanted = vectors_and_case(words)
     if script is None:
         for line in show_lines(vectors, wanted, full):
@@ -59,8 +66,6 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
         return
     if full:
         raise click.UsageError("--full does not go with --script, which holds every number")
-    from ..scripts.script import observed_lines, refuse_large
-    from ..scripts.script import script as script_of
 
     case = find_case(vectors, wanted)[0].case(0)
     refuse_large(case)
@@ -110,13 +115,6 @@ def trace_command(
     grucible trace onnx.GRU-14/plain/float32/lbr1 --row 0 --step 1
     grucible trace openvino.GRUCell-3/plain/float32/lbr --runtime my_gru:run
     """
-    from ...cases.files import check_replaceable, write_whole
-    from ...cases.selection import literal
-    from ...vectors.vector_set import open_set
-    from ..reports.show import find_case
-    from ..reports.trace import against_lines, head_lines, step_lines
-    from ..trace import MARK, StepRange, trace_json, trace_npz
-
     if runtime is not None and against is not None:
         raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
     vectors, wanted = vectors_and_case(words)
@@ -125,7 +123,10 @@ def trace_command(
     block, file = find_case(vectors, wanted)
     opened, part = open_set(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
     with started(runtime, against, timeout, memory, 1 if runtime else None) as source:
-        traced = _trace(block.case(0), part, opened, source(opened))
+        exact = trace(block.case(0))
+        part.check(exact.directions)
+        asked = source(opened)
+        traced = traced_against(exact, opened, asked) if asked else Traced(exact)
     if npz:
         write_whole(npz, trace_npz(traced), mark=MARK)
         say(f"{npz}: written", err=as_json)
@@ -136,15 +137,6 @@ def trace_command(
         for line in (*head_lines(traced.trace, file), *against_lines(traced, full=full), *steps):
             say(line)
     raise SystemExit(0 if traced.found is None or traced.found.passed else 1)
-
-
-def _trace(case: Case, part: StepRange, opened: VectorSet, source: Source | None) -> Traced:
-    """Trace a case, and compare it with what a source gives, if there is one."""
-    from ..trace import Traced, trace, traced_against
-
-    exact = trace(case)
-    part.check(exact.directions)
-    return traced_against(exact, opened, source) if source else Traced(exact)
 
 
 @click.command("shrink")
@@ -176,24 +168,15 @@ def shrink_command(
     Exit status 0: the smaller case is written; 2: bad usage or input, or CASE does not fail; 129, 130 or 143:
     ended by SIGHUP, Ctrl-C or SIGTERM, and the smallest case so far is written.
     """
-    from ...gen.posed import Posed, write_answered
-    from ...vectors.hdf5 import VECTORS
-    from ...vectors.writer import prepare_place
-    from ..judging.criterion import chosen_criteria
-    from ..observed.isolated import ENDLESS
-    from ..observed.pool import RuntimePool
-    from ..reports.show import find_case
-    from ..shrink import shrink
-
     demanded = chosen_criteria(**criteria)
     vectors, wanted = vectors_and_case(words)
     block, _ = find_case(vectors, wanted)
     prepare_place(out, VECTORS)
-    with contextlib.closing(RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as pool:
-        found = shrink(block, pool, demanded, seconds, _draw)
+    with contextlib.closing(pool.RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as source:
+        found = shrink(block, source, demanded, seconds, _draw)
         if sys.stderr.isatty():
             put("\r\033[K", err=True)
-        name = f"{pool.name} {pool.version}".strip()
+        name = f"{source.name} {source.version}".strip()
     question = found.question
     about = f"shrunk from {block.ids[0]}, which {name} gets wrong"
     write_answered(out, [Posed(question.id, lambda: question)], about)
@@ -205,9 +188,6 @@ def shrink_command(
 
 def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
     """Format what was found."""
-    from ..reports.findings import how_far_off, id_line
-    from ..reports.text import wrap
-
     yield id_line(first_id, 0)
     yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:

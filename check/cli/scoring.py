@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ...cases.console import format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.strict_json import format_json
+from ...gen.variants.evaluate import Limits
+from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
+from ..comparing import compare, comparison_lines, read_report
+from ..judging.criterion import chosen_criteria
+from ..reports.suites import Suite, audit, audit_lines, score_json, score_lines
+from ..score import score
 from .options import FILE, JSON, SELECT, VECTORS, opened_with_progress
-
-if TYPE_CHECKING:
-    from ...gen.variants.evaluate import Limits
-    from ..reports.suites import Suite
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier one is known."""
@@ -40,8 +41,6 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
       1    something is
       2    a file is no report, or no case or invalid question is in both
     """
-    from ..comparing import compare, comparison_lines, read_report
-
     found = compare(read_report(before), read_report(after))
     if as_json:
         put(format_json(found))
@@ -76,11 +75,6 @@ def score_command(
     at the loosest tolerance of the dtype. Exit status 1 where fewer than three cases of a dtype
     catch one.
     """
-    from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
-    from ..judging.criterion import chosen_criteria
-    from ..reports.suites import score_json, score_lines
-    from ..score import score
-
     limits: Limits | None = by_own_pairs if pairs else None
     if rtol is not None or atol is not None:
         if pairs:
@@ -109,8 +103,6 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     numbers the derived tolerances count. What the suite expects is judged, too,
     where FILE.outputs.h5 stands beside.
     """
-    from ..reports.suites import audit, audit_lines
-
     if out:
         check_replaceable(out, _PAGE)
     found = [audit(_suite(text)) for text in suites]
@@ -125,9 +117,6 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
 
 def _suite(text: str) -> Suite:
     """Parse FILE.h5, or FILE.h5:RTOL:ATOL."""
-    from ...vectors.exchange.rtol_atol import Pair
-    from ..reports.suites import Suite
-
     if Path(text).exists() or text.count(":") < 2:
         return Suite(Path(text))
     name, *numbers = text.rsplit(":", 2)
