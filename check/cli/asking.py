@@ -18,32 +18,20 @@ from ..observed.isolated import described_runtimes
 from ..observed.outputs_file import record
 from ..profile import Profile, profile_of
 from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
-from .options import (
-    FILE,
-    JOBS,
-    JSON,
-    LIMITS,
-    PATH,
-    RUNTIME_HELP,
-    SELECT,
-    TIMEOUT_SECONDS,
-    VECTORS,
-    opened_with_progress,
-    selection,
-)
+from . import options
 
 _PAGE = rb"# What runtimes can do\n"
 """The start of the page, by which an earlier one is known."""
 
 
 @click.command("run")
-@VECTORS
-@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
-@click.option("-o", "--out", required=True, type=PATH, metavar="OUTPUTS",
+@options.VECTORS
+@click.option("--runtime", required=True, metavar="NAME", help=options.RUNTIME_HELP)
+@click.option("-o", "--out", required=True, type=options.PATH, metavar="OUTPUTS",
               help="Where the outputs go: a file if VECTORS is one, else a directory.")  # fmt: skip
-@SELECT
-@LIMITS
-@JOBS
+@options.SELECT
+@options.LIMITS
+@options.JOBS
 @FORCE
 def run_command(
     vectors: Path | None,
@@ -61,7 +49,7 @@ def run_command(
     """
     with (
         contextlib.closing(pool.RuntimePool(runtime, timeout, jobs, memory)) as source,
-        opened_with_progress("running", vectors, select) as (opened, progress),
+        options.opened_with_progress("running", vectors, select) as (opened, progress),
     ):
         for place, counts in record(opened, source, out, progress.advance):
             found = ", ".join(f"{count} {status}" for status, count in counts.items())
@@ -69,10 +57,10 @@ def run_command(
 
 
 @click.command("ask")
-@VECTORS
+@options.VECTORS
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Directory for the files of questions; the answers belong there, too.")  # fmt: skip
-@SELECT
+@options.SELECT
 @FORCE
 def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> None:
     """Write the questions of vectors into files, for devices that no pipe leads to.
@@ -82,7 +70,7 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     the program says to it belongs in NAME.answers beside it, for grucible check --outputs DIR.
     """
     written = []
-    with opened_with_progress("writing", vectors, select) as (opened, progress):
+    with options.opened_with_progress("writing", vectors, select) as (opened, progress):
         for asked in ask(opened, out, progress.advance):
             written.append(asked)
             count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
@@ -114,16 +102,16 @@ def _command(name: str, vectors: Path | None, select: tuple[str, ...], *words: s
 
 
 @click.command("profile")
-@VECTORS
+@options.VECTORS
 @click.option("--runtime", "runtimes", multiple=True, required=True, metavar="NAME",
-              help=f"{RUNTIME_HELP} Repeatable.")  # fmt: skip
-@selection(FEATURES)
+              help=f"{options.RUNTIME_HELP} Repeatable.")  # fmt: skip
+@options.selection(FEATURES)
 @click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
-@JSON
-@click.option("--page", type=FILE, metavar="FILE",
+@options.JSON
+@click.option("--page", type=options.FILE, metavar="FILE",
               help="Write a page that shows them side by side, in Markdown; only what is not right "
               "is printed then.")  # fmt: skip
-@LIMITS
+@options.LIMITS
 @FORCE
 def profile_command(
     vectors: Path | None,
@@ -151,7 +139,7 @@ def profile_command(
     found: list[Profile] = []
     try:
         for number, name in enumerate(runtimes):
-            asking = opened_with_progress(f"asking {name}", vectors, select or FEATURES)
+            asking = options.opened_with_progress(f"asking {name}", vectors, select or FEATURES)
             with asking as (_, progress):
                 found.append(profile_of(name, vectors, select, timeout, memory, progress.advance))
             if not as_json:
@@ -172,8 +160,8 @@ def profile_command(
 @click.command("runtimes")
 @click.option("--profile", "profiled", is_flag=True,
               help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
-@selection(FEATURES)
-@JSON
+@options.selection(FEATURES)
+@options.JSON
 def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
@@ -192,6 +180,6 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
         say(f"{one.name}  {one.not_here or one.version or 'no version'}")
         say(f"    {one.about}")
         if profiled and not one.not_here:
-            for line in summary_lines(profile_of(one.name, None, select, TIMEOUT_SECONDS)):
+            for line in summary_lines(profile_of(one.name, None, select, options.TIMEOUT_SECONDS)):
                 say(f"    {line}")
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")

@@ -16,18 +16,7 @@ import click
 from ...cases.console import SUMMARY, put, say
 from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
 from ...cases.process import ignoring_interrupts, interruption_status
-from .options import (
-    CRITERIA,
-    FILE,
-    JOBS,
-    LIMITS,
-    PATH,
-    RUNTIME_HELP,
-    SELECT,
-    VECTORS,
-    progress_over_cases,
-    started,
-)
+from . import options
 
 if TYPE_CHECKING:
     from ...vectors.vector_set import VectorSet
@@ -43,21 +32,21 @@ ON_GITHUB = "github"
 
 
 @click.command("check")
-@VECTORS
+@options.VECTORS
 @click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
-              help=f"{RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
-@click.option("--outputs", type=PATH, metavar="PATH",
+              help=f"{options.RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
+@click.option("--outputs", type=options.PATH, metavar="PATH",
               help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
-@CRITERIA
-@SELECT
+@options.CRITERIA
+@options.SELECT
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--strict", is_flag=True,
               help="Ask what must be refused, too: accepting it is a failure.")  # fmt: skip
-@click.option("--expect", type=PATH, metavar="FILE",
+@click.option("--expect", type=options.PATH, metavar="FILE",
               help="YAML list of {cases: GLOB, reason, …}: cases that may fail, and how.")  # fmt: skip
-@click.option("--write-expect", type=FILE, metavar="FILE",
+@click.option("--write-expect", type=options.FILE, metavar="FILE",
               help="Write such a list of all that fails now; what is there and holds stays.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
               help="Entries of --expect that are of no use any more do not make it fail.")  # fmt: skip
@@ -71,8 +60,8 @@ ON_GITHUB = "github"
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 is the proof for a file from elsewhere.")  # fmt: skip
-@LIMITS
-@JOBS
+@options.LIMITS
+@options.JOBS
 @FORCE
 def check_command(
     vectors: Path | None,
@@ -110,7 +99,7 @@ def check_command(
     found: list[Report] = []
     try:
         for runtime in runtimes or (None,):
-            with started(runtime, outputs, timeout, memory, jobs) as source:
+            with options.started(runtime, outputs, timeout, memory, jobs) as source:
                 report = _judge(vectors, select, source, _demand(expected, **demanded))
                 found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
@@ -152,7 +141,7 @@ def _judge(
     from ..verdict import judge  # takes as long to import as the runtime to start
 
     opened = open_set(vectors, select)
-    with progress_over_cases("checking", opened) as progress:
+    with options.progress_over_cases("checking", opened) as progress:
         asked = source(opened)
         assert asked
         return judge(opened, asked, demand, interruptible=True, advance=progress.advance)

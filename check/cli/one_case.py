@@ -30,23 +30,11 @@ from ..scripts.script import observed_lines, refuse_large
 from ..scripts.script import script as script_of
 from ..shrink import Shrunk, shrink
 from ..trace import MARK, StepRange, Traced, trace, trace_json, trace_npz, traced_against
-from .options import (
-    CASE_WORDS,
-    CRITERIA,
-    FILE,
-    JSON,
-    LIMITS,
-    PATH,
-    RUNTIME_HELP,
-    TIMEOUT_SECONDS,
-    Seconds,
-    started,
-    vectors_and_case,
-)
+from . import options
 
 
 @click.command("show")
-@CASE_WORDS
+@options.CASE_WORDS
 @click.option("--full", is_flag=True, help="Print arrays whole.")
 @click.option("--script", metavar="NAME", help="Print a script that asks the runtime NAME this case "
               "without grucible, for a bug report; `onnx` saves a test of ONNX's.")  # fmt: skip
@@ -59,7 +47,7 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
     Exit status 0: shown; 2: bad usage or input, such as a CASE that is none; 70: an error of grucible's
     own; 130: interrupted by Ctrl-C.
     """
-    vectors, wanted = vectors_and_case(words)
+    vectors, wanted = options.vectors_and_case(words)
     if script is None:
         for line in show_lines(vectors, wanted, full):
             say(line)
@@ -71,23 +59,23 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
     refuse_large(case)
     operands = [*map(str, [vectors] if vectors else []), case.id]
     made_by = format_command("show", operands, ["--script", script])
-    put(script_of(case, script, observed_lines(case, script, TIMEOUT_SECONDS), made_by))
+    put(script_of(case, script, observed_lines(case, script, options.TIMEOUT_SECONDS), made_by))
 
 
 @click.command("trace")
-@CASE_WORDS
-@click.option("--runtime", metavar="NAME", help=f"Against what it gives. {RUNTIME_HELP}")
-@click.option("--against", type=PATH, metavar="OUTPUTS",
+@options.CASE_WORDS
+@click.option("--runtime", metavar="NAME", help=f"Against what it gives. {options.RUNTIME_HELP}")
+@click.option("--against", type=options.PATH, metavar="OUTPUTS",
               help="Against outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
 @click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this one.")
 @click.option("--row", type=click.IntRange(0), metavar="N", help="Only this row of the batch.")
 @click.option("--step", type=click.IntRange(0), metavar="N",
               help="Only this step, in the order of processing.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Print every row, step and number.")
-@JSON
-@click.option("--npz", type=FILE, metavar="FILE",
+@options.JSON
+@click.option("--npz", type=options.FILE, metavar="FILE",
               help="Write all arrays into an .npz file, and print no steps.")  # fmt: skip
-@LIMITS
+@options.LIMITS
 @FORCE
 def trace_command(
     words: tuple[str, ...],
@@ -117,12 +105,12 @@ def trace_command(
     """
     if runtime is not None and against is not None:
         raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
-    vectors, wanted = vectors_and_case(words)
+    vectors, wanted = options.vectors_and_case(words)
     if npz:
         check_replaceable(npz, MARK)
     block, file = find_case(vectors, wanted)
     opened, part = open_set(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
-    with started(runtime, against, timeout, memory, 1 if runtime else None) as source:
+    with options.started(runtime, against, timeout, memory, 1 if runtime else None) as source:
         exact = trace(block.case(0))
         part.check(exact.directions)
         asked = source(opened)
@@ -140,15 +128,15 @@ def trace_command(
 
 
 @click.command("shrink")
-@CASE_WORDS
-@click.option("--runtime", required=True, metavar="NAME", help=RUNTIME_HELP)
-@click.option("-o", "--out", default="shrunk.h5", show_default=True, metavar="FILE", type=FILE,
+@options.CASE_WORDS
+@click.option("--runtime", required=True, metavar="NAME", help=options.RUNTIME_HELP)
+@click.option("-o", "--out", default="shrunk.h5", show_default=True, metavar="FILE", type=options.FILE,
               help="Vector file for the smaller case.")  # fmt: skip
 @click.option("--seconds", default=300.0, show_default=True, metavar="SECONDS",
-              type=Seconds(0, min_open=True),
+              type=options.Seconds(0, min_open=True),
               help="How long to look for something smaller.")  # fmt: skip
-@CRITERIA
-@LIMITS
+@options.CRITERIA
+@options.LIMITS
 @FORCE
 def shrink_command(
     words: tuple[str, ...],
@@ -169,7 +157,7 @@ def shrink_command(
     ended by SIGHUP, Ctrl-C or SIGTERM, and the smallest case so far is written.
     """
     demanded = chosen_criteria(**criteria)
-    vectors, wanted = vectors_and_case(words)
+    vectors, wanted = options.vectors_and_case(words)
     block, _ = find_case(vectors, wanted)
     prepare_place(out, VECTORS)
     with contextlib.closing(pool.RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as source:

@@ -66,7 +66,7 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
         dtypes = context.meta[_DTYPES]
         return of_dtypes(value, dtypes, usual) if dtypes else value
 
-    return options(
+    return together(
         click.option("--select", multiple=True, metavar="GLOB", callback=select,
                      help="Only cases whose id matches. Repeatable."),
         click.option("--dtype", multiple=True, metavar="D", callback=keep, is_eager=True,
@@ -74,7 +74,7 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
     )  # fmt: skip
 
 
-def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def together(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Make several options one decorator."""
     return lambda command: reduce(lambda made, option: option(made), reversed(several), command)
 
@@ -82,7 +82,7 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
 VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH)
 SELECT = selection()
 CASE_WORDS = click.argument("words", metavar="[VECTORS] CASE", nargs=-1, required=True)
-CRITERIA = options(
+CRITERIA = together(
     click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
                  help="Demand this class of arithmetic, such as float16=float32. Repeatable."),
     click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes."),
@@ -90,7 +90,7 @@ CRITERIA = options(
     click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
 )  # fmt: skip
 """What `chosen_criteria` takes."""
-LIMITS = options(
+LIMITS = together(
     click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
                  type=Seconds(min=0, min_open=True),
                  help="How long the runtime may take over one case."),

@@ -16,7 +16,7 @@ from ..comparing import compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
 from ..reports.suites import Suite, audit, audit_lines, score_json, score_lines
 from ..score import score
-from .options import FILE, JSON, SELECT, VECTORS, opened_with_progress
+from . import options
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier one is known."""
@@ -25,7 +25,7 @@ _PAGE = rb"# Other people's suites\n"
 @click.command("compare")
 @click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
 @click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
-@JSON
+@options.JSON
 def compare_command(before: Path, after: Path, as_json: bool) -> None:
     """Show what changed between two reports, as by an upgrade.
 
@@ -51,15 +51,15 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 
 
 @click.command("score")
-@VECTORS
+@options.VECTORS
 @click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
-@JSON
+@options.JSON
 @click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
               "suite does that knows no better.")  # fmt: skip
 @click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
 @click.option("--pairs", is_flag=True,
               help="By the pair of each case, as an export to onnx has it.")  # fmt: skip
-@SELECT
+@options.SELECT
 def score_command(
     vectors: Path | None,
     misreading: str,
@@ -81,7 +81,7 @@ def score_command(
             raise click.UsageError("--pairs does not go with --rtol and --atol")
         chosen_criteria(rtol=rtol, atol=atol)  # finite
         limits = by_pair(Pair(rtol or 0.0, atol or 0.0))
-    with opened_with_progress("scoring", vectors, select) as (opened, progress):
+    with options.opened_with_progress("scoring", vectors, select) as (opened, progress):
         found = score(opened, misreading, progress.advance, limits)
     if as_json:
         put(score_json(found))
@@ -93,7 +93,7 @@ def score_command(
 
 @click.command("audit")
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True)
-@click.option("-o", "--out", type=FILE, help="Write the page here, instead of printing it.")
+@click.option("-o", "--out", type=options.FILE, help="Write the page here, instead of printing it.")
 @FORCE
 def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     """Show what other people's suites would never notice, as a page.
