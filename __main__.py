@@ -29,7 +29,7 @@ _COMMANDS = {
     "answer": ("check.importing.cli", "Answer one question exactly, from inputs in an .npz file."),
     "audit": ("check.cli.scoring", "Show what other suites, imported, would never notice."),
     "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
-}
+}  # fmt: skip
 MOST_ERROR = 2000
 """Maximum characters of a printed error; a file may bring texts of any length into it."""
 _THRESHOLDS = (100_000, 50, 100)
