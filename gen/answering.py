@@ -9,7 +9,7 @@ pre-activation a size that the owner's documents leave open.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +53,9 @@ def answer_stacked(
     parts: list[Block] = []
     reasons: dict[int, str] = {}
     for whole in stacks(OPERATORS[key.operator], given, inputs):
-        for stack in _parts(whole):
+        _, batch, time, _ = whole.inputs.x.shape
+        one = chain_bytes(time, batch, whole.inputs.h0.shape[-1])
+        for stack in whole.parts(max(1, STACK_BYTES // one)):
             kept, answers, refused = _answer(key, stack, planted[stack.rows], exempt[stack.rows])
             reasons |= {int(stack.rows[place]): why for place, why in refused.items()}
             if kept.size:
@@ -95,13 +97,6 @@ def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
     )
     place = {one: number for number, one in enumerate(ids)}
     return whole.rows(np.argsort([place[one] for one in whole.ids]))
-
-
-def _parts(stack: Stack) -> Iterator[Stack]:
-    """Split a stack into stacks of no more cases than the error march may work on at once."""
-    _, batch, time, _ = stack.inputs.x.shape
-    one = chain_bytes(time, batch, stack.inputs.h0.shape[-1])
-    return stack.parts(max(1, STACK_BYTES // one))
 
 
 def _answer(

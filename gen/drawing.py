@@ -176,12 +176,8 @@ class Undrawn:
     why: str
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """The `block` of the cases that could be drawn, None where there is none, and the others."""
-
-    block: Block | None
-    undrawn: Sequence[Undrawn] = ()
+Chunk = tuple[Block | None, Sequence[Undrawn]]
+"""The block of the cases that could be drawn, None where there is none, and the others."""
 
 
 def block_key(case: CaseSpec) -> BlockKey:
@@ -285,7 +281,7 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
         others = {block.ids[row] for row in np.flatnonzero(~holds)}
         undrawn += [Undrawn(case, ORDINARY) for case in cases if case.id in others]
         block = block.rows(holds) if holds.any() else None
-    return Chunk(block, undrawn)
+    return block, undrawn
 
 
 def stacked(rows: Sequence[Mapping[str, Array]]) -> Arrays:

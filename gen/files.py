@@ -11,12 +11,12 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -35,33 +35,18 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-class Here(Executor):
-    """An executor that runs what is submitted at once, in this process."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run `fn`; the future is done."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
 @contextlib.contextmanager
 def open_executor(jobs: int) -> Iterator[Executor]:
-    """Open an executor of `jobs` processes, or of this one where that is 1; matrices use one thread each.
+    """Open an executor of `jobs` processes, or of one thread where that is 1; matrices use one thread each.
 
     At the end of the block, what is at work is waited for, and what waits is dropped. Raises GrucibleError
     where a process dies.
     """
-    if jobs == 1:
-        with threadpool_limits(1):  # matrices are small: more threads would wait for each other
-            yield Here()
-        return
-    with _no_modules_of_this_directory():
-        pool = ProcessPoolExecutor(
-            jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
+    with _no_modules_of_this_directory(), threadpool_limits(1):
+        pool = (
+            ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _start_worker)
+            if jobs > 1
+            else ThreadPoolExecutor(1)
         )
         try:
             yield pool
@@ -288,11 +273,11 @@ def _make_file(
             for key, parts in plan.blocks:
                 blocks = []
                 for _ in parts:
-                    chunk = next(made)
-                    undrawn += chunk.undrawn
-                    if chunk.block is not None:
-                        blocks.append(chunk.block)
-                        advance(len(chunk.block))
+                    block, others = next(made)
+                    undrawn += others
+                    if block is not None:
+                        blocks.append(block)
+                        advance(len(block))
                 if blocks:
                     writer.write_block(key, blocks)
             if undrawn and (len(undrawn) == len(plan.cases) or _is_whole(plan.path)):

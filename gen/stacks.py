@@ -79,34 +79,15 @@ def stacks(
 
 
 @lru_cache(maxsize=256)
-def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array]:
-    """Find the rows of stacked cases that have each function."""
+def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array | slice]:
+    """Find the rows of stacked cases that have each function; consecutive ones as a slice."""
     rows: dict[Activation, list[int]] = {}
     for row, one in enumerate(functions):
         rows.setdefault(one, []).append(row)
-    return {one: np.array(at) for one, at in rows.items()}
-
-
-Places = dict[Activation, Array | slice]
-_recent: dict[int, tuple[tuple[Activation, ...], Places]] = {}
-"""Recent functions by identity; to hash hundreds of them takes as long as a step."""
-
-
-def _groups(functions: tuple[Activation, ...]) -> Places:
-    """Find `rows_by_function`, consecutive ones as a slice; the very same functions are not hashed again."""
-    known = _recent.get(id(functions))
-    if known is not None and known[0] is functions:
-        return known[1]
-    if len(_recent) >= 16:
-        _recent.clear()
-    found = {one: _place(rows) for one, rows in rows_by_function(functions).items()}
-    _recent[id(functions)] = (functions, found)
-    return found
-
-
-def _place(rows: Array) -> Array | slice:
-    first, end = int(rows[0]), int(rows[-1]) + 1
-    return slice(first, end) if end - first == len(rows) else rows
+    return {
+        one: slice(at[0], at[-1] + 1) if at[-1] - at[0] + 1 == len(at) else np.array(at)
+        for one, at in rows.items()
+    }
 
 
 class Float64:
@@ -137,7 +118,7 @@ class Float64:
 
     def unclipped(self, function: Any, a: Array) -> Array:
         """Apply the activation to `a` as it is."""
-        groups = {function: ...} if isinstance(function, Activation) else _groups(function)
+        groups = {function: ...} if isinstance(function, Activation) else rows_by_function(function)
         if len(groups) == 1:
             return self._of(next(iter(groups)), a)
         result = np.empty_like(a)
@@ -217,7 +198,8 @@ class Peaks(Float64):
         self._see(result)
         for one, rows in rows_by_function(function).items():
             largest = max(abs(one.alpha), abs(one.beta))  # and what they are multiplied with
-            within = np.minimum(np.abs(a[rows]), clip[rows]).reshape(len(rows), -1).max(axis=1)
+            within = np.minimum(np.abs(a[rows]), clip[rows])
+            within = within.reshape(len(within), -1).max(axis=1)
             self.peak[rows] = np.maximum(self.peak[rows], largest * np.maximum(within, 1.0))
         return result
 

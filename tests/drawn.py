@@ -18,10 +18,10 @@ from grucible.vectors.block import Block
 
 def drawn_block(cases: Sequence[CaseSpec], seed: int) -> Block:
     """The block of `cases`, each of which can be drawn."""
-    chunk = make_chunk(cases, seed)
-    assert not chunk.undrawn, chunk.undrawn
-    assert chunk.block is not None
-    return chunk.block
+    block, undrawn = make_chunk(cases, seed)
+    assert not undrawn, undrawn
+    assert block is not None
+    return block
 
 
 def exact_answer(

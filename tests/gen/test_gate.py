@@ -62,7 +62,7 @@ def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Pat
         "activation_beta: [1.0e-3]}\n"
     )
     [case] = expand(load_spec(tmp_path / "theme.yaml", "theme"))
-    [undrawn] = make_chunk([case], seed=0).undrawn
+    _, [undrawn] = make_chunk([case], seed=0)
     assert "an intermediate of 1e+05 is too near float16's overflow" in undrawn.why
 
 
