@@ -38,7 +38,7 @@ class ScriptBody(NamedTuple):
     needs: str
     lines: Sequence[str]
     judge: bool = True
-    tells: str = (
+    prints: str = (
         "the worst element and a verdict; exit status 0: right, 1: wrong or refused, 2: not run"
     )
 
@@ -56,32 +56,14 @@ def body_of(case: Case, question: Question, name: str) -> ScriptBody:
     return _function_body(question, name)
 
 
-_FILL = """\
-def fill(tensor, array):
-    tensor.data.view(array.dtype)[...] = array
-"""
 _OPENVINO_NAMES = "request_of infer copied"
-
-
-class _Run(NamedTuple):
-    """How a runtime runs a model: its packages, its function of `onnx_files`, its version in Python."""
-
-    needs: str
-    function: str
-    version: str
-
-
-_RUNS = {
-    "onnxruntime": _Run("onnxruntime", "load_onnxruntime", "__import__('onnxruntime').__version__"),
-    "onnx": _Run("onnx", "load_onnx", "onnx.__version__"),
-    "opencv": _Run("opencv-python-headless", "load_opencv", "__import__('cv2').__version__"),
-    "openvino": _Run("openvino", "load_openvino", "__import__('openvino').get_version()"),
-    "mnn": _Run("MNN", "load_mnn", "__import__('MNN').version()"),
-    "tract": _Run("tract", "load_tract", "__import__('tract').version()"),
-    "iree": _Run("iree-base-compiler, iree-base-runtime", "load_iree",
-                 "__import__('iree.compiler.version').compiler.version.VERSION"),
-}  # fmt: skip
-"""By the first word of a runtime's name."""
+_FILL = ("def fill(tensor, array):", "    tensor.data.view(array.dtype)[...] = array")
+_PACKAGES = {
+    "opencv": ("opencv-python-headless",),
+    "mnn": ("MNN",),
+    "iree": ("iree-base-compiler", "iree-base-runtime"),
+}
+"""The packages of a runtime, by the first word of its name, where that is not the package's."""
 
 
 @cache
@@ -109,23 +91,23 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
     """Return the body for the file of a model of one ONNX GRU."""
     node = one_node(question, ONNX_FILES[name])
     family = name.partition("-")[0]
-    run = _RUNS[family]
-    names = f"openvino_core {run.function}" if family == "openvino" else run.function
+    packages = _PACKAGES.get(family, (family,))
+    names = f"load_{family}" + " openvino_core" * (family == "openvino")
     options = f", {literal(OWN_KERNEL)}" if name == "mnn-kernel" else ""
     lines = [
         *take("onnx_files", names),
         *([f"EXACT = {literal(EXACT)}"] if family == "openvino" else []),
         *model_lines(question, name),
-        f'print("{family}", {run.version})',
+        f'print("{family}", __import__("importlib.metadata").metadata.version("{packages[0]}"))',
         "content = model.SerializeToString()",
         f"names = {literal(list(node.asked.asked))}",
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
-        f"outputs = {run.function}(content, names{options})(feeds)",
+        f"outputs = load_{family}(content, names{options})(feeds)",
     ]
     if family == "mnn":  # what it prints stands before the verdict
         lines.append("__import__('ctypes').CDLL(None).fflush(None)")
-    needs = dict.fromkeys([run.needs, "onnx"])
-    return ScriptBody(", ".join(needs), [*lines, *_named(question)])
+    needs = ", ".join(dict.fromkeys([*packages, "onnx"]))
+    return ScriptBody(needs, [*lines, *_named(question)])
 
 
 def _named(question: Question) -> Iterator[str]:
@@ -142,16 +124,17 @@ def model_lines(question: Question, name: str) -> Iterator[str]:
     The model is written in ONNX's textual syntax; its initializers come from `inputs`.
     """
     node = one_node(question, ONNX_FILES[name])
-    element = TYPE_NAMES[question.dtype].lower()
-    fed = [
-        _port(TYPE_NAMES[dtype_name(dtype)].lower(), key, shape)
-        for key, dtype, shape in node.asked.ports
-        if key not in node.constants
-    ]
-    gives = [_port(element, key, shape) for key, shape in node.asked.outputs]
+
+    def port(dtype: str, key: str, shape: Sequence[int | str]) -> str:
+        return f"{TYPE_NAMES[dtype].lower()}[{','.join(map(str, shape))}] {key}"
+
+    ports = [one for one in node.asked.ports if one[0] not in node.constants]
+    fed = [port(dtype_name(dtype), key, shape) for key, dtype, shape in ports]
+    gives = [port(question.dtype, key, shape) for key, shape in node.asked.outputs]
     given, names = ports_of(node.asked)
+    kinds = {attribute.name: attribute.kind for attribute in GRU.attributes}
     attributes = [
-        f"{key}: {_kind(key)} = {json.dumps(value)}"
+        f"{key}: {kinds[key]} = {json.dumps(value)}"
         for key, value in json.loads(node.asked.attributes).items()
     ]
     yield "import onnx"
@@ -166,17 +149,6 @@ def model_lines(question: Question, name: str) -> Iterator[str]:
     for key in node.constants:
         yield f'tensor = onnx.numpy_helper.from_array(inputs["{key}"], "{key}")'
         yield "model.graph.initializer.append(tensor)"
-
-
-def _port(element: str, name: str, shape: Sequence[int | str]) -> str:
-    return f"{element}[{','.join(map(str, shape))}] {name}"
-
-
-def _kind(name: str) -> str:
-    """Return the type of an attribute, as ONNX's textual syntax has it."""
-    attribute = GRU.attribute(name)
-    assert attribute
-    return attribute.kind
 
 
 def _openvino_body(question: Question, name: str) -> ScriptBody:
@@ -212,7 +184,7 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
     outputs = infer(request, [inputs[name] for name in parameters])
     names = {literal([t.name for t in operator.outputs])}
     """
-    whole = [*take("openvino", _OPENVINO_NAMES), *_FILL.splitlines(), *dedent(lines).splitlines()]
+    whole = [*take("openvino", _OPENVINO_NAMES), *_FILL, *dedent(lines).splitlines()]
     return ScriptBody("openvino", [*whole, *_named(question)])
 
 
@@ -305,19 +277,13 @@ def _folder_body(case: Case, question: Question) -> ScriptBody:
         "onnx",
         [*model_lines(question, "onnx"), *dedent(lines).splitlines()],
         judge=False,
-        tells="where it has saved a model, inputs and expected outputs: the folder that is its argument",
+        prints="where it has saved a model, inputs and expected outputs: the folder that is its argument",
     )
 
 
 def literal(value: Any) -> str:
-    """Return a value of an attribute as Python writes it; NaN and infinity by the names nan and inf."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    if isinstance(value, str):
-        return json.dumps(value)
-    return repr(value)
+    """Return a value as Python writes it, in ASCII; NaN and infinity by the names nan and inf."""
+    return ascii(dict(value) if isinstance(value, Mapping) else value)
 
 
 def dtype_text(dtype: Any) -> str:

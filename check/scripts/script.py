@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pprint import pformat
 
@@ -88,40 +89,31 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     refuse_large(case)
     posed = pose(case, name)
     body = body_of(case, posed.question, name)
+    imports = ["from __future__ import annotations\n\nimport sys"]
     parts = ["\n".join(_data(posed, judged=body.judge))]
     if body.judge:
+        imports += ["import traceback", "from typing import Any"]
+        names = ["judge", "differing_forms", "compare"]
+        names += ["answer_of", "lines_of"] if "answer_of(" in body.lines[-1] else []
+        parts += [inspect.getsource(getattr(standalone, one)) for one in names]
+        parts.append("\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)]))
         numbers = range(len(posed.accepted))
         pairs = [f"({_number('expected', n)}, {_number('tolerance', n)})" for n in numbers]
         signed = case.tier == "nonportable"
-        uses = "answer_of(" in body.lines[-1]
-        whole: list[Callable[..., object]] = [
-            standalone.judge,
-            standalone.differing_forms,
-            standalone.compare,
-        ]
-        whole += [standalone.answer_of, standalone.lines_of] if uses else []
-        parts += [
-            *(inspect.getsource(one) for one in whole),
-            "\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)]),
-            f"sys.exit(judge(ask, [{', '.join(pairs)}], signed_zero={signed}))",
-        ]
+        parts.append(f"sys.exit(judge(ask, [{', '.join(pairs)}], signed_zero={signed}))")
     else:
         parts.append("\n".join(body.lines))
+    imports += ["\nimport numpy as np", *["import ml_dtypes"] * (case.dtype == "bfloat16")]
     program = "\n\n\n".join(part.strip("\n") for part in parts)
     head = "\n".join(f"# {line}".rstrip() for line in _head(posed, body, observed, made_by))
-    imports = "from __future__ import annotations\n\nimport sys\n"
-    if body.judge:
-        imports += "import traceback\nfrom typing import Any\n"
-    imports += "\nimport numpy as np\n" + "import ml_dtypes\n" * (case.dtype == "bfloat16")
-    return f"{head}\n\n{imports}\n{program}\n"
+    return "\n".join([head, "", *imports, "", program, ""])
 
 
 def refuse_large(case: Case) -> None:
     """Raise GrucibleError where a script of the case would be too long to be read."""
-    arrays = list(case.inputs.values())
+    size = sum(array.size for array in case.inputs.values())
     for answer in case.answers.values():
-        arrays += 2 * list(answer.outputs.values())  # each with its tolerance
-    size = sum(array.size for array in arrays)
+        size += 2 * sum(array.size for array in answer.outputs.values())  # each with its tolerance
     if size > MOST_NUMBERS:
         raise GrucibleError(
             f"a script of {case.id} would hold {size} numbers, of at most {MOST_NUMBERS}; "
@@ -134,35 +126,27 @@ def _head(
 ) -> Iterator[str]:
     """Yield what is asked, as a person reads it."""
     case, question = posed.case, posed.question
+    other = question is not case.question
     facts = {
         "case": case.id,
         "operator": f"{case.operator}, {OPERATORS[case.operator].source}",
-        "asked as": ""
-        if question is case.question
-        else f"{question.operator}, which can ask the same",
+        "asked as": f"{question.operator}, which can ask the same" if other else "",
         "needs": f"numpy, {'ml_dtypes, ' * (case.dtype == 'bfloat16')}{body.needs}",
-        "tells": body.tells,
+        "prints": body.prints,
         "made by": made_by,
     }
     for word, text in facts.items():
         if text:
             yield from _wrap(text, f"{word:10}", " " * 10)
-    yield ""
-    yield "It asks for"
-    yield from (f"  {line}" for line in equation_lines(question))
-    yield ""
-    yield "Attributes"
-    yield from (f"  {escape(line)}" for line in attribute_lines(question))
-    yield ""
+    yield from ["", "It asks for", *(f"  {line}" for line in equation_lines(question))]
+    yield from ["", "Attributes", *(f"  {escape(line)}" for line in attribute_lines(question)), ""]
     yield from _wrap(
         f"Expected is the exact result, rounded once to {case.dtype}. An element may be off by what "
         f"{REQUIRED[case.dtype]} arithmetic may lose there."
     )
     if case.tier == "nonportable":
         yield "It is not portable: another result is no fault."
-    if observed:
-        yield ""
-        yield from observed
+    yield from ["", *observed] if observed else []
 
 
 def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
@@ -217,27 +201,27 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
     not asked of it.
     """
     pose(case, name)
+
+    def lines(text: str) -> list[str]:
+        return _wrap(text, more="  ")
+
     try:
-        runtime = IsolatedRuntime(name, timeout)
-        try:
+        with contextlib.closing(IsolatedRuntime(name, timeout)) as runtime:
             runtime.ready()
             reply = runtime.answer(case.question)
-        finally:
-            runtime.close()
     except RuntimeNotUsable as error:
-        return _wrap(f"Not observed when this was made: {error}", more="  ")
+        return lines(f"Not observed when this was made: {error}")
     who = f"{runtime.name} {runtime.hello.version}".strip()
     if reply.status != "ok":
-        return _wrap(
-            f"{who} gave no outputs when this was made: {reply.status}, {reply.message}", more="  "
-        )
+        return lines(f"{who} gave no outputs when this was made: {reply.status}, {reply.message}")
     accepted = [(a.outputs, a.tolerances[REQUIRED[case.dtype]]) for a in case.answers.values()]
     if other := standalone.differing_forms(accepted[0][0], reply.outputs):
-        return _wrap(f"{who} gave other outputs when this was made: {other}", more="  ")
+        return lines(f"{who} gave other outputs when this was made: {other}")
     signed = case.tier == "nonportable"
     wrong, worst = min(standalone.compare(*pair, reply.outputs, signed) for pair in accepted)
-    word = "wrong" if wrong else "right"
-    lines = _wrap(f"{who} gave this when the script was made, {word}: {worst}", more="  ")
+    found = lines(
+        f"{who} gave this when the script was made, {'wrong' if wrong else 'right'}: {worst}"
+    )
     for key, array in reply.outputs.items():
-        lines += _wrap(f"{key}: {' '.join(map(str, array.ravel()))}", more="  ")
-    return lines
+        found += lines(f"{key}: {' '.join(map(str, array.ravel()))}")
+    return found
