@@ -85,17 +85,23 @@ def ask(question: Question, target: Operator) -> Asked:
     attributes = _attributes(target, meant, shared, wants_y="y" in roles)
     filled = target.with_defaults(attributes)
     _same(target, meant, semantics(target, filled))
-    absent = _absent(source, target, question)
+    given = {t.role for t in source.inputs if t.name in question.inputs}
+    absent = {t.name for t in target.inputs if not t.required and t.role not in given}
     inputs = _inputs(target, filled, shared, meant, absent)
     sizes = _sizes(target, shared)
-    types = {t.name: _dtype(target, t.type, question.dtype) for t in target.inputs}
     dtype = FLOAT_TYPES[question.dtype].numpy
+    types = {
+        variable: dtype if of == target.dtypes() else numpy_dtype(of[0])
+        for variable, of in target.types.items()
+    }
     asked = Question(
         id=question.id,
         operator=target.name,
         dtype=question.dtype,
         given=attributes,
-        inputs={name: array.astype(types[name]) for name, array in inputs.items()},
+        inputs={
+            t.name: inputs[t.name].astype(types[t.type]) for t in target.inputs if t.name in inputs
+        },
         outputs={t.name: TensorType(target.shape(t, filled, sizes), dtype) for t in target.outputs},
     )
     return Asked(question, asked)
@@ -104,19 +110,9 @@ def ask(question: Question, target: Operator) -> Asked:
 def _sizes(target: Operator, shared: GruInputs) -> dict[str, int]:
     """Read the target's sizes from the inputs in the shared layout."""
     directions, batch, hidden = shared.h0.shape
-    of = {
-        "batch": batch,
-        "time": shared.x.shape[-2],
-        "input": shared.x.shape[-1],
-        "hidden": hidden,
-        "direction": directions,
-    }
+    *_, time, width = shared.x.shape
+    of = {"batch": batch, "time": time, "input": width, "hidden": hidden, "direction": directions}
     return {symbol: of[axis] for symbol, axis in target.sizes.items()}
-
-
-def _dtype(target: Operator, variable: str, dtype: str) -> Any:
-    of = target.types[variable]
-    return numpy_dtype(dtype if of == target.dtypes() else of[0])
 
 
 def _attributes(
@@ -124,12 +120,11 @@ def _attributes(
 ) -> dict[str, Any]:
     """Find the target's attributes that come nearest to what is meant."""
     functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
-    inside = "rh" in shared.b
     wanted: dict[str, Any] = {
         "hidden": shared.h0.shape[-1],
         "direction": meant.directions,
         "reset_after": meant.reset_after,
-        "bias_inside": inside,
+        "bias_inside": "rh" in shared.b,
         "sequence": wants_y,
         "clip": None if math.isinf(meant.clip) else meant.clip,
         "f": meant.f[0],
@@ -185,12 +180,6 @@ def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
             raise NotExpressible(f"{target.name} has no {word}")
 
 
-def _absent(source: Operator, target: Operator, question: Question) -> set[str]:
-    """List the inputs that the target may leave out, and the question does."""
-    roles = {t.role for t in source.inputs if t.name in question.inputs}
-    return {t.name for t in target.inputs if not t.required and t.role not in roles}
-
-
 def _inputs(
     target: Operator,
     attributes: Mapping[str, Any],
@@ -231,23 +220,22 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
             part: shared.b[part] for part in (gate, f"w{gate}", f"r{gate}") if part in shared.b
         }
         wanted = [part for part in (gate, f"w{gate}", f"r{gate}") if part in parts]
+        zeros = dict.fromkeys(wanted, zero)
         if not wanted:
             continue
         if gate == "h" and inside:
-            inner, outer = given.pop("rh"), _sum(target, list(given.values()) or [zero])
             if "rh" not in wanted:
                 raise NotExpressible(
                     f"{target.name} has no bias inside the product with the reset gate"
                 )
-            found |= dict.fromkeys(wanted, zero) | {"rh": inner}
-            found[next(part for part in wanted if part != "rh")] = outer
-            continue
-        if set(wanted) == set(given):
+            inner, outer = given.pop("rh"), _sum(target, list(given.values()) or [zero])
+            outside = next(part for part in wanted if part != "rh")
+            found |= zeros | {outside: outer, "rh": inner}
+        elif set(wanted) == set(given):
             found |= given
-            continue
-        outside = [part for part in wanted if part != "rh" or gate != "h"] or wanted
-        found |= dict.fromkeys(wanted, zero)
-        found[outside[0]] = _sum(target, list(given.values()) or [zero])
+        else:
+            outside = next((part for part in wanted if part != "rh"), wanted[0])
+            found |= zeros | {outside: _sum(target, list(given.values()) or [zero])}
     return found
 
 

@@ -2,8 +2,8 @@
 
 An operator's description maps its own spelling (`HardSigmoid`, `hardSigmoid`) to an `Activation`.
 A function is one record here: its values in every arithmetic that has the operations it is made of
-(`Elementary`), its error bounds and what it is confused with follow from it. v is a pre-activation, a and
-b the parameters alpha and beta:
+(`Elementary`) and its error bounds follow from it. v is a pre-activation, a and b the parameters alpha and
+beta:
 
     relu              max(0, v)
     sigmoid           1/(1 + e^-v)
@@ -70,21 +70,6 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """Another function that is computed in place of the one asked for.
-
-    `instead` is the name of a function with its parameters (NaN: the one that was given), or a
-    function of v in numpy. `about` says in words what it is, `needs` what an operator must have
-    (see gen.variants.variant) besides the function that is asked for.
-    """
-
-    name: str
-    about: str
-    instead: tuple[str, float, float] | Callable[[Array], Array]
-    needs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Function:
     """An activation function f of a pre-activation v, with parameters a (alpha) and b (beta).
 
@@ -97,7 +82,7 @@ class Function:
     it underflows counts, for each unit of |v|. Those of sigmoid and tanh are fitted and stand in the
     class; the others are counted in their textbook form: each operation rounds once, a and b may have
     been rounded before, an exponential or logarithm errs by two units. `default` are the parameters
-    used by someone who ignores those that are given, `mistakes` what it is confused with.
+    used by someone who ignores those that are given.
     """
 
     name: str
@@ -109,7 +94,6 @@ class Function:
     rounding: Callable[[float, float, Fitted], tuple[float, float, float]]
     underflow: Callable[[float, float], float] = lambda _, __: 0.0
     default: tuple[float, float] | None = None
-    mistakes: tuple[Mistake, ...] = ()
 
 
 class Activation(NamedTuple):
@@ -134,12 +118,6 @@ class Activation(NamedTuple):
     def __str__(self) -> str:
         given = ", ".join(f"{getattr(self, name):g}" for name in self.takes)
         return f"{self.name}({given})" if given else self.name
-
-
-_IDENTITY = ("affine", 1.0, 0.0)
-_RELU, _TANH, _SIGMOID = ("relu", 0.0, 0.0), ("tanh", 0.0, 0.0), ("sigmoid", 0.0, 0.0)
-_GIVEN = math.nan
-_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
 
 def _sigmoid_slopes(v: Array, *_: float) -> tuple[Array, Array]:
@@ -186,30 +164,12 @@ FUNCTIONS: dict[str, Function] = {
             value=lambda m, v, *_: m.sigmoid(v),
             slopes=_sigmoid_slopes, shape=lambda *_: Shape(0.09623, 0.125, 1.0),
             rounding=lambda _, __, fitted: (*fitted.sigmoid, 0.0),
-            mistakes=(
-                Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
-                        ("hard-sigmoid", 0.2, 0.5)),
-                Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
-                        ("hard-sigmoid", 1.0 / 6.0, 0.5)),
-                Mistake("sigmoid-as-tanh", "tanh", _TANH),
-                Mistake("sigmoid-as-relu", "relu", _RELU),
-                Mistake("sigmoid-as-linear", "the identity", _IDENTITY),
-            ),
         ),
         Function(
             "tanh", takes=(), bounded=True,
             value=lambda m, v, *_: m.tanh(v),
             slopes=_tanh_slopes, shape=lambda *_: Shape(0.7699, 2.0, 2.0),
             rounding=lambda _, __, fitted: (*fitted.tanh, 0.0),
-            mistakes=(
-                Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
-                Mistake("tanh-as-relu", "relu", _RELU),
-                Mistake("tanh-as-linear", "the identity", _IDENTITY),
-                Mistake("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))",
-                        lambda v: np.clip(v, -1.0, 1.0)),
-                Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", ("scaled-tanh", 1.7159, 2.0 / 3.0)),
-                Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", ("softsign", 0.0, 0.0)),
-            ),
         ),
         Function(
             "relu", takes=(), bounded=False,
@@ -217,14 +177,6 @@ FUNCTIONS: dict[str, Function] = {
             slopes=lambda v, *_: ((v > 0).astype(np.float64), np.zeros_like(v)),
             shape=lambda *_: Shape(breaks=(Break(0.0, 1.0),)),
             rounding=lambda *_: (0.0, 0.0, 0.0),
-            mistakes=(
-                Mistake("relu-as-sigmoid", "sigmoid", _SIGMOID),
-                Mistake("relu-as-tanh", "tanh", _TANH),
-                Mistake("relu-as-linear", "the identity", _IDENTITY),
-                Mistake("relu-as-relu6", "relu6 min(6, max(0, v))", lambda v: np.clip(v, 0.0, 6.0)),
-                Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", ("leaky-relu", 0.01, 0.0)),
-                Mistake("relu-as-softplus", "softplus log(1 + e^v)", ("softplus", 0.0, 0.0)),
-            ),
         ),
         Function(
             "affine", takes=("alpha", "beta"), bounded=False,
@@ -232,11 +184,6 @@ FUNCTIONS: dict[str, Function] = {
             slopes=lambda v, a, _: (np.full_like(v, a), np.zeros_like(v)), shape=lambda *_: Shape(),
             rounding=lambda a, b, _: (0.0, 2.0 * b, 3.0 * a),  # a, the product, the sum; b, the sum
             underflow=lambda *_: 1.0, default=(1.0, 0.0),
-            mistakes=(
-                Mistake("affine-as-relu", "relu", _RELU),
-                Mistake("affine-as-tanh", "tanh", _TANH),
-                Mistake("affine-as-linear", "the identity", _IDENTITY, needs=("alpha",)),
-            ),
         ),
         Function(
             "leaky-relu", takes=("alpha",), bounded=False,
@@ -245,7 +192,6 @@ FUNCTIONS: dict[str, Function] = {
             shape=lambda a, _: Shape(breaks=(Break(0.0, abs(1.0 - a)),)),
             rounding=lambda *_: (2.0, 0.0, 0.0),  # a, the product
             underflow=lambda *_: 1.0, default=(0.01, 0.0),
-            mistakes=(Mistake("leaky-relu-as-relu", "relu", _RELU),),
         ),
         Function(
             "thresholded-relu", takes=("alpha",), bounded=False,
@@ -254,7 +200,6 @@ FUNCTIONS: dict[str, Function] = {
             shape=lambda a, _: Shape(breaks=(Break(a, 1.0, abs(a)),), guarded=True),
             rounding=lambda *_: (0.0, 0.0, 0.0),
             default=(1.0, 0.0),
-            mistakes=(Mistake("thresholded-relu-as-relu", "relu", _RELU),),
         ),
         Function(
             "scaled-tanh", takes=("alpha", "beta"), bounded=True,
@@ -267,10 +212,6 @@ FUNCTIONS: dict[str, Function] = {
             # which cancels near 0, is off by 3.5 a there (ONNX Runtime 1.31)
             rounding=lambda a, _, fitted: (fitted.tanh[0] + 4.0, (fitted.tanh[1] + 4.0) * a, 0.0),
             underflow=lambda a, _: a, default=(1.0, 1.0),
-            mistakes=(
-                Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),
-                Mistake("scaled-tanh-as-relu", "relu", _RELU),
-            ),
         ),
         Function(
             "hard-sigmoid", takes=("alpha", "beta"), bounded=True,
@@ -283,12 +224,6 @@ FUNCTIONS: dict[str, Function] = {
             ),
             rounding=lambda _, b, __: (0.0, 3.1 + 5.1 * b, 0.0),  # as affine, where |a·v| <= 1 + |b|
             underflow=lambda *_: 1.0, default=(0.2, 0.5),
-            mistakes=(
-                Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
-                Mistake("hard-sigmoid-as-relu", "relu", _RELU),
-                Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]",
-                        ("affine", _GIVEN, _GIVEN)),
-            ),
         ),
         Function(
             "elu", takes=("alpha",), bounded=False,
@@ -298,31 +233,18 @@ FUNCTIONS: dict[str, Function] = {
             # e^v - 1 cancels near 0: its error is that of e^v <= 1
             rounding=lambda a, _, __: (3.0, 3.0 * a, 0.0),
             default=(1.0, 0.0),
-            mistakes=(
-                Mistake("elu-as-relu", "relu", _RELU),
-                Mistake("elu-as-leaky-relu", "leaky relu", ("leaky-relu", _GIVEN, 0.0)),
-            ),
         ),
         Function(
             "softsign", takes=(), bounded=True,
             value=lambda m, v, *_: m.softsign(v),
             slopes=_softsign_slopes, shape=lambda *_: Shape(2.0, math.inf, 2.0),
             rounding=lambda *_: (3.0, 0.0, 0.0),  # 1 + |v|, the quotient
-            mistakes=(
-                Mistake("softsign-as-tanh", "tanh", _TANH),
-                Mistake("softsign-as-relu", "relu", _RELU),
-            ),
         ),
         Function(
             "softplus", takes=(), bounded=False,
             value=lambda m, v, *_: m.softplus(v),
             slopes=_softplus_slopes, shape=lambda *_: Shape(0.25, 0.09623),
             rounding=lambda *_: (4.0, 4.0, 0.0),  # e^v, 1 + e^v, the logarithm
-            mistakes=(
-                Mistake("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows",
-                        lambda v: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v))),
-                Mistake("softplus-as-relu", "relu", _RELU),
-            ),
         ),
     )
 }  # fmt: skip

@@ -7,20 +7,21 @@ vocabulary of `signature`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from .activations import Activation
+from .activations import Activation, Parameter
 from .signature import Operator
 
 Direction = Literal["forward", "reverse", "reverse-padded"]
 EmptyRow = Literal["zeros", "initial_hidden_state"]
 YOrder = Literal["time", "processing"]
 Biases = Literal["apart", "sum", "recurrent"]
+_PARAMETERS: tuple[Parameter, ...] = ("alpha", "beta")
 
 
 @dataclass(frozen=True)
@@ -154,35 +155,28 @@ def _activations(
         raise ValueError(
             f"{one.name} has {len(named)} entries; expected 2 for each direction, {2 * directions}"
         )
-    for parameter in ("alpha", "beta"):
-        named = list(_with_parameter(operator, parameter, named, meant))
+    for parameter in _PARAMETERS:
+        named = _with_parameter(operator, parameter, named, meant)
     return tuple(named)
 
 
 def _with_parameter(
-    operator: Operator, parameter: Any, named: Sequence[Activation], meant: Mapping[str, Any]
-) -> Iterator[Activation]:
+    operator: Operator, parameter: Parameter, named: list[Activation], meant: Mapping[str, Any]
+) -> list[Activation]:
     """Give each function that takes `parameter` the next one given, or its default."""
-    taking = sum(parameter in function.takes for function in named)
-    given = meant.get(parameter)
     setting = operator.setting(parameter)
-    if given is not None and len(given) != taking:
-        assert setting
-        raise ValueError(
-            f"{setting.name} has {len(given)} entries; "
-            + (
-                f"expected one for each activation that takes {parameter}, {taking}"
-                if taking
-                else f"no activation takes {parameter}: leave it out"
-            )
-        )
-    rest = iter(given or ())
-    for function in named:
-        if parameter not in function.takes:
-            yield function
-            continue
-        value = next(rest) if given is not None else getattr(function, parameter)
+    name = setting.name if setting else parameter
+    taking = [function for function in named if parameter in function.takes]
+    values = meant.get(parameter, [getattr(function, parameter) for function in taking])
+    if len(values) != len(taking):
+        expected = f"expected one for each activation that takes {parameter}, {len(taking)}"
+        none = f"no activation takes {parameter}: leave it out"
+        raise ValueError(f"{name} has {len(values)} entries; {expected if taking else none}")
+    for function, value in zip(taking, values, strict=True):
         if math.isnan(value):
-            name = setting.name if setting else parameter
             raise ValueError(f"{function.name} has no default; {name} is needed")
-        yield function.having(parameter, value)
+    rest = iter(values)
+    return [
+        function.having(parameter, next(rest)) if parameter in function.takes else function
+        for function in named
+    ]

@@ -15,12 +15,12 @@ from typing import Any
 
 import yaml
 
-from ..console import format_command
+from ..console import format_command, shorten
 from ..errors import SpecError
 from ..files import write_whole
 from .factors import factors, key
 from .spec_file import CaseSpecFile
-from .spec_model import Assignment, Covering, shown
+from .spec_model import Assignment, Covering
 from .yaml_source import Location, parse
 
 Pair = tuple[str, str, str, str]
@@ -124,7 +124,7 @@ def _listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignmen
                 assignment[name] = types[name].typed(value)
             if name not in assignment or key(assignment[name]) not in allowed[name]:
                 raise spec.document.error(
-                    place, f"{name}: {shown(value)} is not among the values above"
+                    place, f"{name}: {shorten(repr(value), 60)} is not among the values above"
                 )
         if assignment in excluded:
             raise spec.document.error(place, "is excluded")

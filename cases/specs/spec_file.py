@@ -11,11 +11,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..console import shorten
 from ..errors import SpecError
 from ..files import MOST_NAMES, files_below
 from ..operators import OPERATORS
 from ..question import why_no_theme
-from .spec_model import Covering, Listing, Product, SpecModel, shown, spec_model
+from .spec_model import Covering, Listing, Product, SpecModel, spec_model
 from .yaml_source import Document, Location, parse, read_text
 
 SHIPPED = Path(__file__).parents[1]
@@ -137,6 +138,7 @@ def _first_error(document: Document, error: ValidationError) -> SpecError:
         case "value_error":
             sentence = str(first["ctx"]["error"])
         case _:
+            found = shorten(repr(first.get("input")), 60)
             expected = first["msg"].removeprefix("Input should be ")
-            sentence = f"{shown(first.get('input'))}; expected {expected[:1].lower()}{expected[1:]}"
+            sentence = f"{found}; expected {expected[:1].lower()}{expected[1:]}"
     return document.error(location, sentence)

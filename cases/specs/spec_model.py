@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from ..console import shorten
 from ..operators import OPERATORS
 from ..operators.values import FIRST_WRONG, either, list_of, one_of
 from ..strict_json import format_json
@@ -187,15 +188,9 @@ def _distinct(values: list[Any]) -> list[Any]:
     seen = set()
     for value in values:
         if key(value) in seen:
-            raise ValueError(f"{shown(value)} is listed twice")
+            raise ValueError(f"{shorten(repr(value), 60)} is listed twice")
         seen.add(key(value))
     return values
-
-
-def shown(value: Any) -> str:
-    """Shorten a value for an error."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def spec_schema() -> str:

@@ -1,14 +1,15 @@
-"""Approximations of sigmoid and tanh that kernels compute, and how far off they are."""
+"""Functions that kernels compute in place of those asked for: approximations, and other functions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators import activations
 from ..stacks import Float64
 
 _FLOAT64 = Float64()
@@ -63,12 +64,93 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
 }
 """By name: the function that is approximated, its largest error, the approximation."""
 
+
+@dataclass(frozen=True)
+class Mistake:
+    """Another function that is computed in place of the one asked for.
+
+    `instead` is the name of a function with its parameters (NaN: the one that was given), or a
+    function of v in numpy. `about` says in words what it is, `needs` what an operator must have
+    (see gen.variants.variant) besides the function that is asked for.
+    """
+
+    name: str
+    about: str
+    instead: tuple[str, float, float] | Callable[[Array], Array]
+    needs: tuple[str, ...] = ()
+
+
+_IDENTITY = ("affine", 1.0, 0.0)
+_RELU, _TANH, _SIGMOID = ("relu", 0.0, 0.0), ("tanh", 0.0, 0.0), ("sigmoid", 0.0, 0.0)
+_GIVEN = math.nan
+_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
+
+MISTAKES: dict[str, tuple[Mistake, ...]] = {
+    "sigmoid": (
+        Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
+                ("hard-sigmoid", 0.2, 0.5)),
+        Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
+                ("hard-sigmoid", 1.0 / 6.0, 0.5)),
+        Mistake("sigmoid-as-tanh", "tanh", _TANH),
+        Mistake("sigmoid-as-relu", "relu", _RELU),
+        Mistake("sigmoid-as-linear", "the identity", _IDENTITY),
+    ),
+    "tanh": (
+        Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
+        Mistake("tanh-as-relu", "relu", _RELU),
+        Mistake("tanh-as-linear", "the identity", _IDENTITY),
+        Mistake("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))",
+                lambda v: np.clip(v, -1.0, 1.0)),
+        Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", ("scaled-tanh", 1.7159, 2.0 / 3.0)),
+        Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", ("softsign", 0.0, 0.0)),
+    ),
+    "relu": (
+        Mistake("relu-as-sigmoid", "sigmoid", _SIGMOID),
+        Mistake("relu-as-tanh", "tanh", _TANH),
+        Mistake("relu-as-linear", "the identity", _IDENTITY),
+        Mistake("relu-as-relu6", "relu6 min(6, max(0, v))", lambda v: np.clip(v, 0.0, 6.0)),
+        Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", ("leaky-relu", 0.01, 0.0)),
+        Mistake("relu-as-softplus", "softplus log(1 + e^v)", ("softplus", 0.0, 0.0)),
+    ),
+    "affine": (
+        Mistake("affine-as-relu", "relu", _RELU),
+        Mistake("affine-as-tanh", "tanh", _TANH),
+        Mistake("affine-as-linear", "the identity", _IDENTITY, needs=("alpha",)),
+    ),
+    "leaky-relu": (Mistake("leaky-relu-as-relu", "relu", _RELU),),
+    "thresholded-relu": (Mistake("thresholded-relu-as-relu", "relu", _RELU),),
+    "scaled-tanh": (
+        Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),
+        Mistake("scaled-tanh-as-relu", "relu", _RELU),
+    ),
+    "hard-sigmoid": (
+        Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
+        Mistake("hard-sigmoid-as-relu", "relu", _RELU),
+        Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]",
+                ("affine", _GIVEN, _GIVEN)),
+    ),
+    "elu": (
+        Mistake("elu-as-relu", "relu", _RELU),
+        Mistake("elu-as-leaky-relu", "leaky relu", ("leaky-relu", _GIVEN, 0.0)),
+    ),
+    "softsign": (
+        Mistake("softsign-as-tanh", "tanh", _TANH),
+        Mistake("softsign-as-relu", "relu", _RELU),
+    ),
+    "softplus": (
+        Mistake("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows",
+                lambda v: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v))),
+        Mistake("softplus-as-relu", "relu", _RELU),
+    ),
+}  # fmt: skip
+"""What each function is confused with."""
+
 OTHER_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     name: function for name, (_, _, function) in APPROXIMATIONS.items()
 } | {
     mistake.name: mistake.instead
-    for function in activations.FUNCTIONS.values()
-    for mistake in function.mistakes
+    for mistakes in MISTAKES.values()
+    for mistake in mistakes
     if callable(mistake.instead)
 }
 """What variants compute that is no activation function of any specification, by name."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.activations import FUNCTIONS, Activation, Mistake, Parameter
+from ...cases.operators.activations import FUNCTIONS, Activation, Parameter
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
-from .approximate import APPROXIMATIONS
+from .approximate import APPROXIMATIONS, MISTAKES, Mistake
 from .variant import Variant
 from .weights import LINEAR_BEFORE_RESET
 
@@ -214,7 +214,7 @@ CELL_VARIANTS = (
             semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
     Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),
             semantics=_named(*[_exchanged] * 2)),
-    *(_mistaken(name, mistake) for name, function in FUNCTIONS.items() for mistake in function.mistakes),
+    *(_mistaken(name, mistake) for name, mistakes in MISTAKES.items() for mistake in mistakes),
     *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
                 function=asked, error=error, needs=(f"f.{asked}",), semantics=_instead(asked, name))
