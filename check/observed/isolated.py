@@ -14,7 +14,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
@@ -24,14 +24,12 @@ from ...cases.process import count_cpus
 from ...cases.question import Question
 from ..protocol.channel import Closed, LateError
 from ..protocol.header import (
-    READY,
     Hello,
     ProtocolError,
     answer_head,
     array_of,
     hello_lines,
     hello_of,
-    prepare_parts,
     question_parts,
 )
 from ..runtimes.runtime import RuntimeNotInstalled, registered_runtimes
@@ -84,7 +82,7 @@ class IsolatedRuntime:
         self.hello = Hello()
         """What the process at hand says of itself, once it is ready."""
         self._gone: Reply | None = None
-        self._ready, self._stopped, self._prepares = False, False, True
+        self._ready, self._stopped = False, False
         self._deaths, self._late = 0, 0
         self._answered, self._answered_before = False, False
         """Whether the process at hand, or any before it, gave an answer."""
@@ -143,27 +141,6 @@ class IsolatedRuntime:
         self._loading = min(START_SECONDS, max(RESTART_SECONDS, self._timeout, 2 * took))
         self._ready = True
         return child
-
-    @property
-    def prepares(self) -> bool:
-        """Whether the runtime wants to see questions before they are asked; no program does."""
-        return self.hello.prepares and self._prepares and not self._is_program
-
-    def prepare_for(self, questions: Sequence[Question]) -> None:
-        """Show the runtime what it is asked next, for which it has the time of one question.
-
-        What goes wrong then is no finding: a new child is asked all the same, and is shown nothing.
-        """
-        child = self._child
-        if not self._ready or child is None or not child.alive() or not self.prepares:
-            return
-        deadline = time.monotonic() + self._timeout
-        self._prepares = False  # unless it says that it is ready
-        with contextlib.suppress(Closed, LateError, ProtocolError):
-            child.channel.send(prepare_parts(questions), deadline)
-            self._prepares = child.channel.lines(deadline)[:1] == [READY]
-        if not self._prepares:
-            self._drop()
 
     def answer(self, question: Question) -> Reply:
         """Ask the runtime; give its answer, or what became of it."""

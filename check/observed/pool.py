@@ -1,6 +1,6 @@
 """A runtime in several processes at a time: what it answers, and the order, are those of one.
 
-Each child answers one run of questions after another, and is shown a run before, where it wants to prepare.
+Each child answers one run of questions after another, for neighbours are often answered by one model.
 """
 
 from __future__ import annotations
@@ -113,8 +113,6 @@ class RuntimePool:
         """Have a free child answer a run of questions."""
         child = self._take_child()
         try:
-            if len(run) > 1 and child.prepares:
-                child.prepare_for(run)
             for question, reply in zip(run, replies, strict=True):
                 reply.set_result(child.answer(question))
         finally:

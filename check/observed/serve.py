@@ -14,13 +14,10 @@ from ...cases.errors import GrucibleError
 from ...cases.question import Question
 from ..protocol.header import (
     END,
-    PREPARE,
-    READY,
     answer_parts,
     array_of,
     can_be_sent,
     hello_lines,
-    join_header,
     question_of,
 )
 from ..runtimes.runtime import Runtime, RuntimeNotInstalled, load_runtime, raised_at
@@ -50,21 +47,12 @@ def serve(name: str) -> None:
         return
     hello = [("name", runtime.name), ("version", runtime.version), ("about", runtime.about)]
     hello += [("parallel", "yes")] * runtime.parallel
-    hello += [("prepares", "yes")] * (runtime.prepare_for is not None)
     _send(answers, hello_lines(hello))
     threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
     _read_header(asked)  # the judge's hello
     with contextlib.suppress(BrokenPipeError):  # the parent has ended
         while lines := _read_header(asked):
-            if lines[0].startswith(f"{PREPARE} "):
-                count = int(lines[0].removeprefix(f"{PREPARE} "))
-                shown = [_read_question(_read_header(asked), asked) for _ in range(count)]
-                if runtime.prepare_for is not None:
-                    with contextlib.suppress(Exception):  # it goes wrong again when it is asked
-                        runtime.prepare_for(shown)
-                _send(answers, join_header([(READY, "")]))
-            else:
-                _answer(runtime, _read_question(lines, asked), answers)
+            _answer(runtime, _read_question(lines, asked), answers)
 
 
 def _open_pipes() -> tuple[BinaryIO, BinaryIO]:

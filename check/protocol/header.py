@@ -38,7 +38,6 @@ from ..runtimes.runtime import last_frames
 
 VERSION = 1
 END = "end"
-PREPARE, READY = "prepare", "ready"
 MOST_LINE_BYTES = 8 << 10
 """Maximum bytes of a line: an id, or a message of some thousand characters."""
 MOST_HEADER_BYTES = 64 << 10
@@ -123,12 +122,6 @@ def question_parts(question: Question) -> list[bytes]:
     ]
     wanted = [("output", _tensor(name, of)) for name, of in question.outputs.items()]
     return _with_arrays(lines, "input", question.inputs, wanted)
-
-
-def prepare_parts(questions: Sequence[Question]) -> list[bytes]:
-    """Make the announcement of questions: how many, then each as it will be asked."""
-    head = join_header([(PREPARE, str(len(questions)))])
-    return [head, *(part for question in questions for part in question_parts(question))]
 
 
 def answer_parts(
@@ -265,16 +258,14 @@ def can_be_sent(outputs: Mapping[str, Array], wanted: Mapping[str, TensorType]) 
 class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
 
-    `operators` and `dtypes` are what it answers; everything where there are none. With `prepares` it wants to
-    see questions before they are asked. `unusable` says why it cannot be asked, "" where it can; a package
-    may have to be `installed`.
+    `operators` and `dtypes` are what it answers; everything where there are none. `unusable` says why it
+    cannot be asked, "" where it can; a package may have to be `installed`.
     """
 
     name: str = ""
     version: str = ""
     about: str = ""
     parallel: bool = False
-    prepares: bool = False
     operators: frozenset[str] = frozenset()
     dtypes: frozenset[str] = frozenset()
     unusable: str = ""
@@ -302,7 +293,6 @@ def hello_of(lines: Sequence[str]) -> Hello:
         version=join_lines(last.get("version", "")),
         about=join_lines(last.get("about", "")),
         parallel=last.get("parallel") == "yes",
-        prepares=last.get("prepares") == "yes",
         operators=frozenset(rest for keyword, rest in pairs if keyword == "operator"),
         dtypes=frozenset(rest for keyword, rest in pairs if keyword == "dtype"),
     )

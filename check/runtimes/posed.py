@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...cases.conversion import Asked, NotExpressible, ask
+from ...cases.conversion import NotExpressible, ask
 from ...cases.operators import operator_named
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
 from ...cases.question import INVALID
@@ -116,23 +116,12 @@ def run_as(
     """
     if question.operator == operator.name:
         return dict(run(question))
-    asked = _converted(operator, question)
-    return asked.answer(run(asked.question))
-
-
-def question_as(operator: Operator, question: Question) -> Question:
-    """Give the question that `run_as` asks for `question`. Raises Unsupported as it does."""
-    if question.operator == operator.name:
-        return question
-    return _converted(operator, question).question
-
-
-def _converted(operator: Operator, question: Question) -> Asked:
     if question.theme == INVALID:
         raise Unsupported(
             f"{question.operator} is asked as {operator.name}, and valid questions alone"
         )
     try:
-        return ask(question, operator)
+        asked = ask(question, operator)
     except NotExpressible as reason:
         raise Unsupported(str(reason)) from None
+    return asked.answer(run(asked.question))

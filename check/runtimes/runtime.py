@@ -10,7 +10,7 @@ import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,8 +47,7 @@ class Runtime:
     """A runtime ready to be asked: its name, its version ("" where it has none), its function.
 
     One that is `parallel` declares that several processes of it at a time do not disturb each other:
-    its function has an attribute `parallel` that is True. One that compiles may want to see what it is asked
-    next: its function has a method `prepare_for`, which takes a list of questions.
+    its function has an attribute `parallel` that is True.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Runtime:
     run: RuntimeFunction
     about: str = ""
     parallel: bool = False
-    prepare_for: Callable[[Sequence[Question]], object] | None = None
 
 
 def load_runtime(name: str) -> Runtime:
@@ -171,14 +169,12 @@ def describe_runtime(name: str, run: Any) -> Runtime:
             f"runtime {name}: is no function; expected one that takes a question"
         )
     doc = getattr(run, "__doc__", None)
-    prepare_for = getattr(run, "prepare_for", None)
     return Runtime(
         name,
         shorten(str(getattr(run, "version", ""))),
         run,
         shorten(doc.strip().partition("\n")[0]) if isinstance(doc, str) else "",
         getattr(run, "parallel", False) is True,
-        prepare_for if callable(prepare_for) else None,
     )
 
 

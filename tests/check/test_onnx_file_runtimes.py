@@ -127,7 +127,7 @@ def test_dynamic_models_of_openvino() -> None:
     made = openvino.OpenVINO(posed.OPENVINO["openvino-dynamic-parameters"])
     report = verify(runtime=made, select=sizes)
     assert report.counts == {"passed": len(sizes)}, [r.message for r in report.results]
-    assert made._kept_request.cache_info().currsize < len(sizes)
+    assert made._kept.cache_info().currsize < len(sizes)
     report = verify(runtime=openvino.dynamic, select=sizes)
     assert {r.id for r in report.results if r.verdict == "failed"} == {*sizes[-2:]}
     assert [f.names for f in report.diagnosis.findings] == [("lengths-ignored",)]

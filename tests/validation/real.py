@@ -67,8 +67,6 @@ def _by_case(
     runtime: Callable[[Question], Mapping[str, Array]],
 ) -> Callable[[Sequence[Block]], Iterator[tuple[Block, Mapping[str, Array]]]]:
     def run(blocks: Sequence[Block]) -> Iterator[tuple[Block, Mapping[str, Array]]]:
-        if hasattr(runtime, "prepare_for"):
-            runtime.prepare_for([question for block in blocks for question in block.questions()])
         for block in blocks:
             yield from _answered(runtime, block)
 
