@@ -19,7 +19,8 @@ from grucible.cases.operators.readings import STORED, ReadingNames
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 from grucible.vectors.case import Answer
-from grucible.vectors.writer import new_vector_file, write_digests, write_text_attribute
+from grucible.vectors.hdf5 import VECTORS
+from grucible.vectors.writer import new_file, new_vector_file, write_digests, write_text_attribute
 
 from .numpy_gru import keeps_h0
 from .numpy_gru import run as numpy_gru
@@ -198,34 +199,27 @@ def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.
 def cell_file(path: Path, sizes: Mapping[str, int], cases: int = 1) -> Path:
     """A vector file of GRUCell-3 cases, small for what they ask: compressed numbers that repeat."""
     batch, given, hidden = sizes.values()
-
-    def numbers(*shape: int) -> Any:
-        return np.resize((np.arange(7) - 3) / 8, (cases, *shape)).astype("f4")
-
-    inputs = {
-        "X": numbers(batch, given),
-        "initial_hidden_state": numbers(batch, hidden),
-        "W": numbers(3 * hidden, given),
-        "R": numbers(3 * hidden, hidden),
-        "B": numbers(3 * hidden),
+    shapes = {
+        "inputs/X": (batch, given),
+        "inputs/initial_hidden_state": (batch, hidden),
+        "inputs/W": (3 * hidden, given),
+        "inputs/R": (3 * hidden, hidden),
+        "inputs/B": (3 * hidden,),
+        "outputs/Ho": (batch, hidden),
     }
-    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
-        for name, text in {"format": "grucible vectors", "operator": CELL, "theme": "huge",
-                           "generator": "x"}.items():  # fmt: skip
+    arrays = {n: np.resize((np.arange(7) - 3) / 8, (cases, *s)) for n, s in shapes.items()}
+    limits = np.full((cases, batch, hidden), 1e-6)
+    arrays |= {f"tolerance/{one.name}/Ho": limits for one in CLASSES["float32"]}
+    with new_file(path, VECTORS) as file:
+        for name, text in {"operator": CELL, "theme": "huge", "generator": "x"}.items():
             write_text_attribute(file, name, text)
-        file.attrs["format_version"], file.attrs["seed"] = 2, 0
-        file["spec"] = np.frombuffer(b"x", np.uint8)
+        file.attrs["seed"] = 0
         block = file.create_group("float32/b")
-        for name, length in sizes.items():
-            block.attrs[name] = length
+        block.attrs.update(sizes)
         write_text_attribute(block, "tier", "required")
         block["id"] = np.array([f"{CELL}/huge/float32/{case}".encode() for case in range(cases)])
         block["attributes"] = np.array([json.dumps({"hidden_size": hidden}).encode()] * cases)
-        held = {f"inputs/{name}": array for name, array in inputs.items()}
-        held["outputs/Ho"] = numbers(batch, hidden)
-        for one in CLASSES["float32"]:
-            held[f"tolerance/{one.name}/Ho"] = np.full_like(held["outputs/Ho"], 1e-6)
-        for name, array in held.items():
-            block.create_dataset(name, data=array, compression="gzip", compression_opts=1)
+        for name, array in arrays.items():
+            block.create_dataset(name, data=array.astype("f4"), compression="gzip")
         write_digests(file)
     return path

@@ -31,12 +31,6 @@ def linked(file: Path) -> Path:
     return other
 
 
-def hard_linked(file: Path) -> Path:
-    other = file.with_name("z.h5")
-    other.hardlink_to(file)
-    return other
-
-
 def one_in_common(file: Path) -> Path:
     """Of another file made of the same operator and theme, one case alone is the same."""
     other = copied(file)
@@ -53,44 +47,32 @@ def renamed(file: Path, keep: str = "") -> None:
     sign(file)
 
 
-WAYS = [copied, linked, hard_linked, one_in_common]
+WAYS = [copied, linked, one_in_common]
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("reads", [load_vectors, open_set])
 def test_the_same_case_in_two_files_is_refused(
-    reads: Callable[[Path], object], way: Callable[[Path], Path], handmade: Path
-) -> None:
-    other = way(handmade)
-    with pytest.raises(VectorFileError) as refused:
-        next(iter(reads(handmade.parent)))  # type: ignore[call-overload]
-    told = re.fullmatch(
-        r"(.*): holds (.*), which (.*) holds too; remove one of the files", str(refused.value)
-    )
-    assert told
-    assert told.groups()[::2] == (str(other), str(handmade))
-    assert told[2] == FIRST if way is one_in_common else told[2] in IDS
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_command_refuses_it_in_one_line(
     way: Callable[[Path], Path], handmade: Path, tmp_path: Path, command: Command
 ) -> None:
     other, vectors = way(handmade), handmade.parent
     runtime = ("--runtime", "onnx-reference")
+    with pytest.raises(VectorFileError) as refused:
+        next(load_vectors(vectors))
+    found = re.fullmatch(
+        r"(.*): holds (.*), which (.*) holds too; remove one of the files", str(refused.value)
+    )
+    assert found
+    assert found.groups()[::2] == (str(other), str(handmade))
+    assert found[2] == FIRST if way is one_in_common else found[2] in IDS
     for arguments in (
         ("check", vectors, "--outputs", tmp_path),
-        ("check", vectors, *runtime),
         ("check", vectors, *runtime, "--select", FIRST),
         ("run", vectors, *runtime, "-o", tmp_path / "outputs"),
         ("score", vectors),
         ("show", vectors, FIRST),
-        ("show", vectors, "*"),
     ):
         status, out, err = command(*arguments)
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert str(handmade) in err
-        assert str(other) in err
+        assert (status, out, err) == (2, "", f"grucible: {refused.value}\n")
     assert not (tmp_path / "outputs").exists()
     with pytest.raises(VectorFileError, match="holds too"):
         verify(vectors, runtime=lambda _: {})
