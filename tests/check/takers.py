@@ -93,16 +93,11 @@ def in_this_process(_: Question) -> list[Array]:
 
 TAKERS: dict[str, Taker] = {
     "outputs": lambda question: question.outputs,
-    "outputs-copied": lambda question: dict(question.outputs),
     "outputs-as-arrays": lambda question: {
         n: np.array(t.shape) for n, t in question.outputs.items()
     },
     "inputs": lambda question: question.inputs,
-    "inputs-renamed": lambda question: dict(
-        zip(question.outputs, question.inputs.values(), strict=False)
-    ),
     "inputs-shaped": shaped(lambda question: list(question.inputs.values())),
-    "inputs-backwards": shaped(lambda question: list(question.inputs.values())[::-1]),
     "bases-shaped": shaped(lambda question: list(bases(question))),
     "reachable": fitting(lambda question: reachable(question)),
     "buffers": lambda question: question.buffers(),
@@ -111,18 +106,12 @@ TAKERS: dict[str, Taker] = {
     },
     "zeros": filled(0.0),
     "ones": filled(1.0),
-    "infinite": filled(np.inf),
     "nothing": lambda _: {},
     "none": lambda _: None,
-    "question": lambda question: question,
     "stored": lambda question: cast(Any, question).answer.outputs,
-    "first-of-them": lambda question: next(iter(cast(Any, question).answers.values())).outputs,
     "case": lambda question: cast(Any, question).case.answer.outputs,
-    "dict": lambda question: vars(question),
-    "dict-stored": lambda question: question.__dict__["answer"].outputs,
     "fields": lambda question: dataclasses.asdict(question)["answers"],
     "clears": lambda question: cast(Any, question).outputs.clear() or {},
-    "retypes": lambda question: changed(question, lambda t: (t.shape, np.dtype(np.int8))),
     "reshapes": lambda question: changed(question, lambda t: ((), t.dtype)),
 }
 """By name; each gets a question and returns what it was given, or what it finds there."""
