@@ -1,7 +1,8 @@
-"""What difference is admitted, element by element: by the vectors' own tolerances, or by the user's."""
+"""What difference is admitted, by the vectors' tolerances or the user's, and what differs by more."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -16,7 +17,7 @@ from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import TOGETHER, Block
-from ...vectors.case import REQUIRED
+from ...vectors.case import REQUIRED, difference
 
 
 class Criterion(Protocol):
@@ -145,3 +146,87 @@ def check_classes(file: Path, block: Block) -> None:
                     f"{file}: /{block.path}/{under}tolerance/{one.name}: is missing; "
                     "generate the file again"
                 )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of n cases: the worst ratio of difference to tolerance, and where it is.
+
+    `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a
+    NaN or an infinity; a case passes where it is ≤ 1. `output` (n,) and `element` (n,) say which
+    output and which flat element is the worst; `difference` and `ulps` (n,) are of that element.
+    """
+
+    ratio: Array
+    difference: Array
+    ulps: Array
+    output: Array
+    element: Array
+
+    @property
+    def passed(self) -> Array:
+        """(n,) whether each case's every difference is within its tolerance."""
+        return self.ratio <= 1.0
+
+
+class Differences:
+    """The differences between observed and expected outputs of n stacked cases.
+
+    Infinite differences always fail; with `signed_zero`, so does a zero of the other sign. Elements of all
+    outputs stand in a row: (n, elements).
+    """
+
+    def __init__(
+        self,
+        expected: Mapping[str, Array],
+        observed: Mapping[str, Array],
+        dtype: str,
+        *,
+        signed_zero: bool,
+    ) -> None:
+        self._shapes, self._dtype = {name: a.shape for name, a in expected.items()}, dtype
+        self._ends = np.cumsum([math.prod(shape[1:]) for shape in self._shapes.values()])
+        e, o = self._join(expected), self._join(observed)
+        self._expected, self._off = e, difference(o, e)
+        self._never = np.isinf(self._off)
+        if signed_zero:
+            self._never |= (e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))
+
+    def _join(self, arrays: Mapping[str, Array]) -> Array:
+        """Put the elements of all outputs in a row, as float64."""
+        flat = [arrays[name].reshape(shape[0], -1) for name, shape in self._shapes.items()]
+        with np.errstate(invalid="ignore"):  # of a signalling NaN
+            return np.concatenate([array.astype(np.float64) for array in flat], axis=1)
+
+    def within(self, admitted: Mapping[str, Array]) -> Array:
+        """(n,) whether every element of a case is off by no more than is `admitted` there."""
+        passes = (self._off <= self._join(admitted)) & ~self._never
+        return np.asarray(passes.all(axis=1))
+
+    def _ratio(self, admitted: Mapping[str, Array]) -> Array:
+        limit = self._join(admitted)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            ratio = np.divide(self._off, limit, out=limit)
+        ratio[self._off == 0.0] = 0.0  # 0/0 too
+        ratio[self._never] = np.inf
+        ratio[~(ratio >= 0.0)] = np.inf  # of a tolerance that is NaN, negative or -0
+        return ratio
+
+    def ratios(self, admitted: Mapping[str, Array]) -> Arrays:
+        """Divide the difference of every element, by output, by what is `admitted` there."""
+        parts = np.split(self._ratio(admitted), self._ends[:-1], axis=1)
+        shapes = self._shapes.items()
+        return {name: part.reshape(s) for part, (name, s) in zip(parts, shapes, strict=True)}
+
+    def worst(self, admitted: Mapping[str, Array]) -> Comparison:
+        """Of each case the element that is furthest off, measured by what is `admitted` there."""
+        ratio = self._ratio(admitted)
+        place = ratio.argmax(axis=1)
+        rows = np.arange(len(ratio))
+        at, worst = self._expected[rows, place], self._off[rows, place]
+        unit = FLOAT_TYPES[self._dtype].spacing(np.where(np.isfinite(at), at, 0.0))
+        with np.errstate(over="ignore"):
+            ulps = worst / unit
+        output = np.searchsorted(self._ends, place, side="right")
+        element = place - np.concatenate([[0], self._ends])[output]
+        return Comparison(ratio[rows, place], worst, ulps, output, element)

@@ -18,8 +18,7 @@ from ...gen.tolerances.gate import MOST_VACUOUS, infinite, vacuous
 from ...vectors.block import Block
 from ..observed.observations import Slice
 from .case_result import CaseResult
-from .compare import Differences
-from .criterion import Criterion
+from .criterion import Criterion, Differences
 
 MOST_STEPS = 1024
 """Maximum steps of a sequence that are counted; a chart shows no more."""

@@ -19,8 +19,7 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
-from .compare import Differences
-from .criterion import Criterion, Demanded
+from .criterion import Criterion, Demanded, Differences
 from .grade import Grade
 
 

@@ -21,7 +21,7 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
 from ..diagnosis.failing import FailingBlock
 from ..judging.case_result import CaseResult
-from ..judging.compare import Differences
+from ..judging.criterion import Differences
 from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
 from ..trace import WHOLE, Traced, trace

@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from grucible.cases.operators.readings import STORED
-from grucible.check.judging.compare import Comparison, Differences
-from grucible.check.judging.criterion import Tolerance
+from grucible.check.judging.criterion import Comparison, Differences, Tolerance
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
 

@@ -12,7 +12,7 @@ import pytest
 
 from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
-from grucible.check.judging.compare import Differences
+from grucible.check.judging.criterion import Differences
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.case import REQUIRED
 from grucible.vectors.writer import write_digests

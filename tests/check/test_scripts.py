@@ -24,7 +24,7 @@ from grucible import Case, load_vectors
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.cases.operators import OPERATORS
-from grucible.check.judging.compare import Differences
+from grucible.check.judging.criterion import Differences
 from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
 from grucible.check.scripts import standalone
 from grucible.check.scripts.bodies import model_lines

@@ -13,8 +13,7 @@ import pytest
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators.readings import STORED
-from grucible.check.judging.compare import Differences
-from grucible.check.judging.criterion import Demanded, Tolerance, chosen_criteria
+from grucible.check.judging.criterion import Demanded, Differences, Tolerance, chosen_criteria
 from grucible.vectors.block import Block
 from grucible.vectors.case import Answer
 

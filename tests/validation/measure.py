@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible.check.judging.compare import Differences
+from grucible.check.judging.criterion import Differences
 from grucible.vectors.block import Block
 from grucible.vectors.vector_set import open_set
 
