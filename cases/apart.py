@@ -19,7 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -55,18 +55,12 @@ def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = S
     Raises GrucibleError with the same text where the parser raised one, NotParsed where it raised something
     else, died, or took more than MEMORY or `seconds` of CPU time.
     """
-    descriptor, name = tempfile.mkstemp(prefix="grucible-")
-    os.close(descriptor)
-    place = Path(name)
-    try:
-        status = _SERVER.call(
-            [parser.__module__, parser.__qualname__, arguments, seconds, name, str(Path.cwd())]
-        )
-        if status:
+    named = parser.__module__, parser.__qualname__
+    with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
+        place = Path(folder, "tree")
+        if status := _SERVER.call([*named, arguments, seconds, str(place), str(Path.cwd())]):
             raise NotParsed(_ending(status))
         tree = _read(place)
-    finally:
-        place.unlink(missing_ok=True)
     if (error := tree.get("error")) is not None:
         raise (GrucibleError if tree["expected"] else NotParsed)(error)
     return tree["tree"]
@@ -145,16 +139,11 @@ def serve() -> None:
 if sys.platform != "win32":
 
     def _forked(parser: Parser, arguments: list[Any], seconds: int, place: str) -> int:
-        """Parse in a new process; returns how it ended."""
-        child = os.fork()
-        if not child:
-            _parse_limited(parser, arguments, seconds, place)
-        _, status = os.waitpid(child, 0)
-        return os.waitstatus_to_exitcode(status)
-
-    def _parse_limited(parser: Parser, arguments: list[Any], seconds: int, place: str) -> NoReturn:
+        """Parse in a new process with limits; returns how it ended."""
         import resource
 
+        if child := os.fork():
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         status = 1
         try:
             for limit, most, last in (
@@ -176,14 +165,15 @@ def _parse(parser: Parser, arguments: list[Any], place: str) -> None:
     """Write what the parser returns, or the error that it raises, to `place`."""
     with Path(place).open("wb") as file:
         try:
-            _write(file, {"tree": parser(*arguments)})
+            found = {"tree": parser(*arguments)}
         except GrucibleError as error:
-            _write(file, {"error": str(error), "expected": True})
+            found = {"error": str(error), "expected": True}
         except MemoryError:
-            _write(file, {"error": f"it takes more than {MEMORY >> 30} GiB", "expected": False})
+            found = {"error": f"it takes more than {MEMORY >> 30} GiB", "expected": False}
         except Exception as error:  # of libraries that read what is damaged, of many types
             why = " ".join(str(error).split())[:200] or type(error).__name__
-            _write(file, {"error": why, "expected": False})
+            found = {"error": why, "expected": False}
+        _write(file, found)
 
 
 def _write(file: BinaryIO, tree: Tree) -> None:
@@ -225,10 +215,7 @@ def _read(place: Path) -> Tree:
 
 def _ending(status: int) -> str:
     """Why a parser that ended so returned nothing."""
-    if status > 0:
-        return f"reading it ended with status {status}"
     if sys.platform != "win32" and -status in (signal.SIGXCPU, signal.SIGALRM):
         return "it takes too long to read"
-    with contextlib.suppress(ValueError):
-        return f"reading it ended with {signal.Signals(-status).name}"
-    return f"reading it ended with signal {-status}"
+    names = {one.value: one.name for one in signal.Signals}
+    return f"reading it ended with {names.get(-status, f'status {status}')}"

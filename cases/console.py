@@ -130,10 +130,9 @@ def format_command(
     No operand is taken for an option.
     """
     words, given = [*map(str, operands)], [*map(str, options)]
-    dashed = any(word.startswith("-") for word in words)
-    return shlex.join(
-        ["grucible", command, *([*given, "--", *words] if dashed else [*words, *given])]
-    )
+    if any(word.startswith("-") for word in words):
+        words, given = given, ["--", *words]
+    return shlex.join(["grucible", command, *words, *given])
 
 
 def format_table(

@@ -60,8 +60,7 @@ def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[P
     Links are followed, and each directory is entered once. Raises OSError for a directory that cannot be
     read, and GrucibleError where more than `most` files and directories are below it.
     """
-    seen = set()
-    left = most
+    seen, left = set(), most
 
     def stop(error: OSError) -> None:
         reason = f"{error.strerror}; make it readable, or name another place"

@@ -48,9 +48,7 @@ class _Strict(BaseModel):
 
 def _two_or_more(values: dict[str, Any]) -> dict[str, Any]:
     if len(values) < 2:
-        raise ValueError(
-            "expected two factors or more, whose values make pairs; of fewer write product or list"
-        )
+        raise ValueError("expected two factors or more; of fewer write product or list")
     return values
 
 
