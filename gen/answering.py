@@ -149,17 +149,17 @@ def _without(places: Array, reasons: Collection[int]) -> Array:
     return places[~np.isin(places, list(reasons))]
 
 
-def peaks(stack: Stack) -> Array:
-    """Evaluate in float64 how large an intermediate of each case may become, (n,)."""
+def peaks(stack: Stack, reading: ReadingNames = STORED) -> Peaks:
+    """Evaluate in float64 how large the intermediates of each case may become."""
     arithmetic = Peaks(len(stack))
     with np.errstate(over="ignore", invalid="ignore"):
-        gru(arithmetic, stack.semantics, stack.inputs)
-    return arithmetic.peak
+        gru(arithmetic, as_read(reading, stack.semantics), stack.inputs)
+    return arithmetic
 
 
 def overflows(stack: Stack, dtype: str) -> dict[int, str]:
     """Say by place why an intermediate of a case reaches too near the dtype's overflow."""
-    peak, largest = peaks(stack), FLOAT_TYPES[dtype].largest
+    peak, largest = peaks(stack).peak, FLOAT_TYPES[dtype].largest
     # a sum of up to four counted quantities stays finite in the dtype
     near = ~(peak < largest / 4)
     return {
@@ -176,12 +176,10 @@ def _out_of_range(key: BlockKey, stack: Stack) -> dict[int, str]:
     found = {}
     limit = stack.operator.sure_range
     for reading in (STORED, *key.readings) if math.isfinite(limit) else ():
-        arithmetic = Peaks(len(stack))
-        with np.errstate(over="ignore", invalid="ignore"):
-            gru(arithmetic, as_read(reading, stack.semantics), stack.inputs)
-        for place in np.flatnonzero(~(arithmetic.largest <= limit)).tolist():
+        largest = peaks(stack, reading).largest
+        for place in np.flatnonzero(~(largest <= limit)).tolist():
             found[place] = (
-                f"a pre-activation of {arithmetic.largest[place]:.3g} is beyond {limit:g} "
+                f"a pre-activation of {largest[place]:.3g} is beyond {limit:g} "
                 "(ledger: range); take a smaller draw"
             )
     return found

@@ -80,22 +80,9 @@ def _two_biases(operator: Operator, attributes: Mapping[str, Any]) -> bool:
 def _mantissas(name: str, count: int, precision: int) -> Array:
     """`count` signed integers, 0 < |n| < 2^precision, as float64."""
     digest = hashlib.sha256(name.encode()).digest()
-    words = _raw_words(np.frombuffer(digest[:16], "<u8"), count)
+    words = np.random.Philox(key=np.frombuffer(digest[:16], "<u8")).random_raw(count)
     magnitude = np.maximum(words >> np.uint64(64 - precision), np.uint64(1)).astype(np.float64)
     return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
-
-
-_PHILOX = np.random.Philox(key=0)
-_START = _PHILOX.state
-
-
-def _raw_words(key: Array, count: int) -> Array:
-    """Take the first raw words of Philox(key).
-
-    To set the state of one that is there is quicker than a new one, which asks the system for random bytes.
-    """
-    _PHILOX.state = {**_START, "state": {**_START["state"], "key": key}}
-    return np.asarray(_PHILOX.random_raw(count))
 
 
 def _exponents(
@@ -105,21 +92,18 @@ def _exponents(
 
     W and R are `smaller` by a number of powers of two.
     """
-    axes = {axis: case.sizes[symbol] for symbol, axis in operator.sizes.items()}
+    half_log2 = {  # ⌊½ log2 size⌋
+        axis: (case.sizes[symbol].bit_length() - 1) // 2 for symbol, axis in operator.sizes.items()
+    }
     less = int(any(not FUNCTIONS[f.name].bounded for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]
     return {
         "x": 1 + draw.x_exponent,
         "h0": 0,
-        "w": draw.weight_exponent - _half_log2(axes["input"]) - less - smaller,
-        "r": draw.weight_exponent - _half_log2(axes["hidden"]) - less - smaller,
+        "w": draw.weight_exponent - half_log2["input"] - less - smaller,
+        "r": draw.weight_exponent - half_log2["hidden"] - less - smaller,
         "b": -less,
     }
-
-
-def _half_log2(size: int) -> int:
-    """⌊½ log2 size⌋."""
-    return (size.bit_length() - 1) // 2
 
 
 def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays) -> None:
@@ -138,7 +122,7 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
         rubbish = np.nan if plant == "padding-nan" else np.inf
         x[past] = np.copysign(np.full_like(x, rubbish), x)[past]
     elif plant == "overflow":
-        x *= dtype.numpy.type(2.0 ** _overflow_exponent(dtype))
+        x *= dtype.numpy.type(2.0 ** (math.frexp(dtype.largest)[1] - 1))  # nearly fills the range
     elif plant == "signed-zero":
         for array in (x, h0, *biases):
             array[...] = np.copysign(np.zeros_like(array), array)
@@ -148,11 +132,6 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
         )  # the largest subnormal is below 2^(down+1)
         for array in (x, h0, *biases):
             array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
-
-
-def _overflow_exponent(dtype: FloatType) -> int:
-    """How far X (below 2) is scaled so that it nearly fills the range of the dtype."""
-    return int(np.frexp(dtype.largest)[1]) - 1
 
 
 ATTEMPTS = 24

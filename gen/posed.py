@@ -85,11 +85,10 @@ def write_answered(
     one is called nonportable without reason.
     """
     about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
-    room = _Room(path)
+    size = 0
     blocks: dict[BlockKey, list[Posed]] = {}
     for one in posed:
         question = one.read()
-        room.take(question.inputs)
         blocks.setdefault(_key(question, nonportable=one.nonportable), []).append(one)
     operator, theme, *_ = posed[0].id.split("/")
     unanswered: dict[str, str] = {}
@@ -102,10 +101,18 @@ def write_answered(
         generator=f"grucible {grucible.__version__}",
         made_from=json.dumps({"imported": about, "generator": GENERATOR}, sort_keys=True),
     ) as writer:
-        room = _Room(path)
         for key in sorted(blocks, key=lambda key: key.path):
             members = sorted(blocks[key], key=lambda one: one.id)
-            if found := list(_answer_all(key, members, unanswered, room, advance)):
+            found = []
+            for block in _answer_all(key, members, unanswered, advance):
+                size += block.nbytes
+                if size > MOST_BYTES:
+                    raise GrucibleError(
+                        f"{path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
+                        "each to a file of its own"
+                    )
+                found.append(block)
+            if found:
                 writer.write_block(key, found)
             del found  # before the next are made, and before the file is put together
         if len(unanswered) == len(posed):
@@ -114,27 +121,10 @@ def write_answered(
     return Imported(path, len(posed) - len(unanswered), writer.content_sha256, unanswered)
 
 
-class _Room:
-    """What is left of MOST_BYTES in a vector file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._left = path, MOST_BYTES
-
-    def take(self, *taken: Mapping[str, Array]) -> None:
-        """Count arrays; GrucibleError for those that are too much."""
-        self._left -= sum(array.nbytes for arrays in taken for array in arrays.values())
-        if self._left < 0:
-            raise GrucibleError(
-                f"{self._path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
-                "each to a file of its own"
-            )
-
-
 def _answer_all(
     key: BlockKey,
     members: Sequence[Posed],
     unanswered: dict[str, str],
-    room: _Room,
     advance: Callable[[int], None],
 ) -> Iterator[Block]:
     """Answer the questions of a block, chunk by chunk; the reasons of those without go to `unanswered`.
@@ -154,9 +144,6 @@ def _answer_all(
                     f"{block.ids[int(np.argmin(holds))]}: {NOTHING_NONPORTABLE}; export it from vectors in "
                     "which it is required"
                 )
-            room.take(block.inputs)
-            for one in block.answers.values():
-                room.take(one.outputs, *one.tolerances.values())
             yield block
         advance(len(questions))
 

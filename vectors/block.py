@@ -124,6 +124,14 @@ class Block:
             answers={names: answer.rows(where) for names, answer in self.answers.items()},
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        folders = [self.inputs]
+        for answer in self.answers.values():
+            folders += [answer.outputs, *answer.tolerances.values()]
+        return sum(array.nbytes for arrays in folders for array in arrays.values())
+
     def selected(
         self, select: Sequence[str] = (), *, inputs: bool = True
     ) -> Iterator[tuple[Array, Block]]:
@@ -132,11 +140,7 @@ class Block:
         Without `inputs` they have none.
         """
         block = self if inputs else replace(self, inputs={})
-        folders = [self.inputs]
-        for answer in self.answers.values():
-            folders += [answer.outputs, *answer.tolerances.values()]
-        size = sum(array.nbytes for arrays in folders for array in arrays.values())
-        step = max(1, SLICE_BYTES * len(self) // max(1, size))
+        step = max(1, SLICE_BYTES * len(self) // max(1, self.nbytes))
         for start in range(0, len(self), step):
             part = range(start, min(start + step, len(self)))
             rows = np.array([row for row in part if selected(self.ids[row], select)])

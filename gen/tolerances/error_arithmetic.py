@@ -35,11 +35,6 @@ def shape(function: Activation) -> Shape:
     return FUNCTIONS[function.name].shape(function.alpha, function.beta)
 
 
-def slopes(function: Activation, v: Array) -> tuple[Array, Array]:
-    """f′(v) and |f″(v)|; at a break those of one side."""
-    return FUNCTIONS[function.name].slopes(v, function.alpha, function.beta)
-
-
 class Curves:
     """The functions of n stacked cases, in the classes of `units`, each clipped at a limit, (n, 1, 1).
 
@@ -80,11 +75,10 @@ class Curves:
 
     def _of(self, v: Array) -> tuple[Array, Array]:
         groups = rows_by_function(self.functions)
-        if len(groups) == 1:
-            return slopes(self.functions[0], v)
         slope, second = np.empty_like(v), np.empty_like(v)
-        for one, at in groups.items():
-            slope[at], second[at] = slopes(one, v[at])
+        for one, rows in groups.items():
+            at = rows if len(groups) > 1 else ...  # one function may be of any number of rows
+            slope[at], second[at] = FUNCTIONS[one.name].slopes(v[at], one.alpha, one.beta)
         return slope, second
 
     def inside(self, a: Array) -> Array:

@@ -77,7 +77,7 @@ def _answered(
     their largest intermediates."""
     peak = np.zeros(len(ids))
     for stack in stacks(operator, given, inputs):
-        peak[stack.rows] = peaks(stack)
+        peak[stack.rows] = peaks(stack).peak
     softplus = np.array(["Softplus" in one["activations"] for one in given])
     limit = np.where(softplus, OVERFLOWS, FLOAT_TYPES[dtype].largest / 4)
     fits = np.flatnonzero(peak < limit)
