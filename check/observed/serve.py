@@ -16,7 +16,6 @@ from ..protocol.header import (
     END,
     answer_parts,
     array_of,
-    can_be_sent,
     hello_lines,
     question_of,
 )
@@ -84,10 +83,8 @@ def _read_question(lines: list[str], asked: BinaryIO) -> Question:
 
 
 def _answer(runtime: Runtime, question: Question, answers: BinaryIO) -> None:
-    wanted = dict(question.outputs)
-    reply = ask_runtime(runtime, question)
-    if not can_be_sent(reply.outputs, wanted):
-        reply = check_reply(wanted, reply)  # an error; the judge finds what is wrong with others
+    wanted = dict(question.outputs)  # the runtime may change those of the question
+    reply = check_reply(wanted, ask_runtime(runtime, question))
     more: list[tuple[str, str]] = []
     if reply.fault:
         more = [("fault", reply.fault.kind), *(("traceback", s) for s in reply.fault.traceback)]

@@ -71,7 +71,7 @@ class Source(Protocol):
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield the reply to each question, in their order; some questions may be taken ahead.
 
-        Outputs may have any names, shapes and dtypes: `held_to` compares them with what was asked for.
+        Outputs may have any names, shapes and dtypes: `check_reply` compares them with what was asked for.
         """
 
     def finish(self) -> Reply | None:

@@ -47,8 +47,6 @@ MOST_WRONG = 3
 """Maximum wrong steps; after them no other is taken."""
 MOST_TRIED = 8
 """Maximum cases of an operator and dtype that are tried until the program supports one."""
-UNKNOWN_LINES = b"seconds 0.5\ncomment a later version may say more\n"
-"""Header lines that no version has so far."""
 
 _STDERR = "standard output is for the protocol alone: print to standard error instead (fprintf(stderr, …))"
 _FLUSH = (
@@ -67,8 +65,6 @@ _SIZES = (
     "take all sizes from the lines of each question, and read just the bytes that they announce"
 )
 _NAME = "name in the hello only what is supported, or answer one of these"
-_PASS_OVER = "pass over header lines whose keyword you do not know: a later version may say more"
-_STATE = "keep nothing from one question to the next (the last state?), and initialise all memory"
 _ENDING = "where no further line can be read, end with status 0, and write nothing"
 _HELLO = (f"grucible {VERSION}", "name my_gru", "operator …", "dtype …", "end")
 
@@ -220,8 +216,6 @@ class _Probing:
             replace(step, message=f"{step.message} ({other.id})", remedy=hint + step.remedy),
             needed=True,
         )
-        self._same("asked again", case, heard, "remark", _STATE)
-        self._same("unknown lines", case, heard, "wrong", _PASS_OVER, UNKNOWN_LINES)
         for operator, dtype in pairs:
             cases = plainest_first(operator, dtype)
             if cases and (operator, dtype) != (case.operator, case.dtype):
@@ -273,14 +267,13 @@ class _Probing:
             step = replace(step, result="remark", message=message, remedy=remedy)
         self._add(step)
 
-    def _ask(self, case: Case, more: bytes = b"") -> Heard:
-        """Ask a question, with `more` lines in its header, in a new process where the last was ended."""
+    def _ask(self, case: Case) -> Heard:
+        """Ask a question, of a new process where the last was ended."""
         if self._program is None:
             self._program = _Conversation(self._command)
             self._program.ask(hello_lines(), _has_header, self._timeout)
         total = sum(wanted.nbytes for wanted in case.question.outputs.values())
-        header, *arrays = question_parts(case.question)
-        message = b"".join([header.replace(b"\ninput ", b"\n" + more + b"input ", 1), *arrays])
+        message = b"".join(question_parts(case.question))
         return self._program.ask(message, lambda data: _is_whole(data, total), self._timeout)
 
     def _supported(self, cases: Sequence[Case]) -> tuple[Case, Heard]:
@@ -313,29 +306,6 @@ class _Probing:
             result = "wrong" if remedy == _BYTES else "remark"
             return ProbeStep(name, result, f"{message}; {why}", (), seen, (), remedy)
         return ProbeStep(name, "ok", f"{message}; all finite", seen=seen)
-
-    def _same(
-        self,
-        name: str,
-        case: Case,
-        before: Heard,
-        otherwise: Literal["remark", "wrong"],
-        remedy: str,
-        more: bytes = b"",
-    ) -> None:
-        """Take the step of the first question once more, with `more` lines in its header."""
-        heard = self._ask(case, more)
-        step = self._answered(name, case, heard)
-        if step.result == "wrong":
-            self._add(replace(step, remedy=f"{remedy}; {step.remedy}"), needed=not more)
-        elif heard.data == before.data or (more and self.steps[-1].result != "ok"):
-            self._add(
-                ProbeStep(name, "ok", "the first question has the same answer, byte for byte")
-            )
-        else:
-            seen = ("before:", *dump_bytes(before.data), "now:", *dump_bytes(heard.data))
-            message = "the first question has another answer now"
-            self._add(ProbeStep(name, otherwise, message, (), seen, (), remedy))
 
     def _end(self, case: Case) -> None:
         """Take the step of the end of its input."""

@@ -241,19 +241,6 @@ def _read(kind: str, words: Sequence[str]) -> Any:
     return _READ[kind](word)
 
 
-def can_be_sent(outputs: Mapping[str, Array], wanted: Mapping[str, TensorType]) -> bool:
-    """Tell whether an answer can carry these outputs.
-
-    They need names and dtypes of the protocol, and not far too many bytes; they may be wrong.
-    """
-    size = sum(array.nbytes for array in outputs.values())
-    return (
-        all(name.isidentifier() for name in outputs)
-        and all(dtype_name(a.dtype) in _DTYPES and a.ndim <= MOST_RANK for a in outputs.values())
-        and size <= sum(one.nbytes for one in wanted.values()) + SPARE_BYTES
-    )
-
-
 @dataclass(frozen=True)
 class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
