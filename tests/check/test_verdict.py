@@ -109,15 +109,9 @@ def test_missing_is_not_excused_by_expecting_it(all_kinds: Path) -> None:
 
 
 def nonportable(path: Path, expected: list[float], dtype: str = "float32") -> None:
-    key, block = make_block(["special"], dtype=dtype, tier="nonportable")
-    ho = np.resize(
-        np.array(expected, block.answer.outputs["Ho"].dtype), block.answer.outputs["Ho"].shape
-    )
-    write_vectors(
-        path,
-        make_block(["plain"]),
-        (key, make_block(["special"], dtype=dtype, tier="nonportable", outputs={"Ho": ho})[1]),
-    )
+    ho = np.array(expected, dtype).reshape(1, 2, 2)
+    special = make_block(["special"], dtype=dtype, tier="nonportable", outputs={"Ho": ho})
+    write_vectors(path, make_block(["plain"]), special)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, np.nan, np.inf])
