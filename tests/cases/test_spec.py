@@ -96,20 +96,6 @@ def test_what_a_theme_fixes_is_not_in_its_ids(tmp_path: Path) -> None:
     assert found == [prefix + "clip0.5", prefix + "h9-int32"]
 
 
-def test_one_and_zero_are_openvino_s_booleans_and_ids_do_not_know(tmp_path: Path) -> None:
-    """As the specification's example has it (ledger: lbr-bool)."""
-    text = HEAD + "fixed: {direction: forward}\ncases: [{list: [{linear_before_reset: %s}]}]\n"
-    cases = []
-    for written in ("1", "true", "0", "false"):
-        (tmp_path / "theme.yaml").write_text(text % written)
-        cases += expand(load_spec(tmp_path / "theme.yaml", "theme"))
-    one, true, zero, false = cases
-    assert (one.id, one.given) == (true.id, true.given)
-    assert (zero.id, zero.given) == (false.id, false.given)
-    assert [c.given["linear_before_reset"] for c in cases] == [True, True, False, False]
-    assert all(type(case.given["linear_before_reset"]) is bool for case in cases)
-
-
 def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_reading(
     tmp_path: Path,
 ) -> None:
@@ -126,14 +112,6 @@ def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_read
         ("-zeroinitial_hidden_state", "required"),
         ("-zeroinitial_hidden_state-zero-first", "required"),
     ]
-    (tmp_path / "theme.yaml").write_text(
-        ONNX % "{sequence_lens: zero-first, initial_h: zeros}" + "      - {initial_h: absent}\n"
-    )
-    zeros, absent = expand(load_spec(tmp_path / "theme.yaml", "theme"))
-    assert zeros.id.endswith("-zeroinitial_h-zero-first")
-    h0 = frozenset({"initial_h"})
-    assert (zeros.tier, zeros.absent, zeros.zeros) == ("required", frozenset(), h0)
-    assert (absent.absent, absent.zeros) == (h0, frozenset())
 
 
 def test_a_covering_array_that_lacks_pairs_is_refused(tmp_path: Path) -> None:
@@ -203,18 +181,6 @@ def test_a_bad_spec_is_one_line_with_place_and_remedy(tmp_path: Path, what: str)
         ids(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path}/theme.yaml:")
     assert "\n" not in str(caught.value)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "empty").mkdir()
-    for path, pattern in [
-        (tmp_path / "missing.yaml", "No such file"),
-        (tmp_path / "binary.yaml", "is not UTF-8"),
-        (tmp_path / "empty", "holds no case spec"),
-    ]:
-        with pytest.raises(SpecError, match=pattern):
-            find_specs((path,))
 
 
 @pytest.mark.parametrize(
