@@ -46,9 +46,10 @@ FIRST_WRONG = _FailFast()
 
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """The values of a pydantic type, `annotation`, in which types of numbers have a title: their words."""
+    """The values of a pydantic type, `annotation`, and what an error says was `expected`."""
 
     annotation: Any
+    expected: str
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
@@ -69,11 +70,6 @@ class ValueType:
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the type."""
         return self._adapter.json_schema()
-
-    @cached_property
-    def expected(self) -> str:
-        """The type in words, for an error that says what was expected."""
-        return _words(self.schema)
 
 
 def one_of(choices: Iterable[int | str]) -> Any:
@@ -104,27 +100,10 @@ def list_of(entries: Any, *lengths: int) -> Any:
     return either(*of) if of else found
 
 
-def _words(schema: dict[str, Any]) -> str:
-    """Put a JSON Schema in words, after "expected"; lists that differ only in length are one."""
-    alternatives = schema.get("anyOf", [schema])
-    lists = [one for one in alternatives if one.get("type") == "array" and "title" not in one]
-    words = []
-    for one in alternatives:
-        if one not in lists:
-            words.append(_plain_words(one))
-        elif one is lists[0]:
-            lengths = " or ".join(str(each["maxItems"]) for each in lists if "maxItems" in each)
-            entry = _words(one["items"])
-            words.append(f"a list of {lengths + ' ' if lengths else ''}values, each {entry}")
-    return ", or ".join(words)
-
-
-def _plain_words(schema: dict[str, Any]) -> str:
-    if "title" in schema:
-        return str(schema["title"])
-    if "const" in schema:
-        return str(schema["const"])
-    return "one of " + ", ".join(map(str, schema["enum"]))
+def name_choices(choices: Iterable[int | str]) -> str:
+    """Name what there is to choose from: `one of relu, tanh`."""
+    words = [*map(str, choices)]
+    return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
 
 
 def value_text(value: object) -> str:
@@ -158,11 +137,14 @@ def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, An
 @cache
 def type_of_values(attribute: Attribute) -> ValueType:
     """Make the type of an attribute's values."""
-    one = _one_value(attribute)
+    one, words = _one_value(attribute)
     if not attribute.is_list:
-        return ValueType(one)
-    lengths = () if attribute.length is None else (attribute.length, 2 * attribute.length)
-    return ValueType(list_of(one, *(lengths if attribute.per_direction else lengths[:1])))
+        return ValueType(one, words)
+    lengths = [attribute.length] if attribute.length else []
+    if attribute.per_direction:
+        lengths += [2 * length for length in lengths]
+    count = " or ".join(map(str, lengths)) + " " if lengths else ""
+    return ValueType(list_of(one, *lengths), f"a list of {count}values, each {words}")
 
 
 @cache
@@ -173,23 +155,23 @@ def written_type(attribute: Attribute) -> ValueType:
         return found
     schema = {"anyOf": [found.schema, {"type": "integer", "enum": list(attribute.written)}]}
     meant = BeforeValidator(attribute.canonical)
-    return ValueType(Annotated[found.annotation, meant, WithJsonSchema(schema)])
+    return ValueType(Annotated[found.annotation, meant, WithJsonSchema(schema)], found.expected)
 
 
-def _one_value(attribute: Attribute) -> Any:
-    """Make the pydantic type of a value, or of each entry of a list."""
+def _one_value(attribute: Attribute) -> tuple[Any, str]:
+    """Make the pydantic type of a value, or of each entry of a list, and name it."""
     if attribute.choices:
-        return one_of(attribute.choices)
+        return one_of(attribute.choices), name_choices(attribute.choices)
     if attribute.kind == "boolean":
-        return Annotated[bool, Strict(), Field(title="true or false")]
+        return Annotated[bool, Strict(), Field(title="true or false")], "true or false"
     if attribute.kind == "int":
         least, most = 1 if attribute.positive else -(2**63), 2**63 - 1
         title = f"an integer from {least} to {most}"
-        return Annotated[int, Strict(), Field(ge=least, le=most, title=title)]
+        return Annotated[int, Strict(), Field(ge=least, le=most, title=title)], title
     return _number(attribute)
 
 
-def _number(attribute: Attribute) -> Any:
+def _number(attribute: Attribute) -> tuple[Any, str]:
     """Make the type of a number whose float64 value, or float32 value if `single`, is in range; NaN never is.
 
     Infinity is no number of JSON. So where it is allowed, a check excludes what float32 rounds to infinity.
@@ -199,16 +181,17 @@ def _number(attribute: Attribute) -> Any:
     if attribute.single:
         zero, largest = _FLOAT32_ZERO, _FLOAT32_LARGEST
     words = ["positive"] * attribute.positive + ["finite"] * (not attribute.infinite)
+    title = " ".join(["a", *words, *["float32"] * attribute.single, "number"])
     bounds = Field(
-        title=" ".join(["a", *words, *["float32"] * attribute.single, "number"]),
+        title=title,
         gt=zero if attribute.positive else None,
         ge=None if attribute.positive else -largest,
         le=None if attribute.infinite else largest,
     )
-    found = Annotated[float, Strict(), bounds]
+    found: Any = Annotated[float, Strict(), bounds]
     if attribute.single and attribute.infinite:
-        return Annotated[found, AfterValidator(_finite_in_float32)]
-    return found
+        found = Annotated[found, AfterValidator(_finite_in_float32)]
+    return found, title
 
 
 def _finite_in_float32(value: float) -> float:

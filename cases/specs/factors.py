@@ -17,7 +17,7 @@ from pydantic import Field, Strict
 
 from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute, Operator
-from ..operators.values import ValueType, either, list_of, one_of, written_type
+from ..operators.values import ValueType, either, list_of, name_choices, one_of, written_type
 from ..question import MOST_SIZE
 
 Plant = Literal[
@@ -128,12 +128,16 @@ def size_symbols(operator: Operator) -> list[str]:
 
 def _attribute(attribute: Attribute | None) -> Factor:
     assert attribute
-    values: Any = written_type(attribute).annotation
+    written = written_type(attribute)
+    values: Any = written.annotation
+    expected = written.expected
     if not attribute.required:
-        values = either(values, one_of([ABSENT]))
+        values, expected = either(values, one_of([ABSENT])), f"{expected}, or {ABSENT}"
     described = Annotated[values, Field(description=attribute.about)]
     default = NEEDED if attribute.required else ABSENT
-    return Factor(attribute.name, ValueType(described), default, _attribute_token(attribute))
+    return Factor(
+        attribute.name, ValueType(described, expected), default, _attribute_token(attribute)
+    )
 
 
 def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
@@ -164,8 +168,9 @@ def _tensors(operator: Operator) -> Iterable[Factor]:
 
 def _size(symbol: str, operator: Operator) -> Factor:
     letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[operator.sizes[symbol]]
-    bounds = Field(ge=1, le=MOST_SIZE, title=f"an integer from 1 to {MOST_SIZE}")
-    values = ValueType(Annotated[int, Strict(), bounds])
+    title = f"an integer from 1 to {MOST_SIZE}"
+    bounds = Field(ge=1, le=MOST_SIZE, title=title)
+    values = ValueType(Annotated[int, Strict(), bounds], title)
     return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
 
 
@@ -179,13 +184,14 @@ def _types(operator: Operator) -> Iterable[Factor]:
 def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
     """Make a factor of names: the default, which ids leave out, and others, each with its token."""
     known = {default: ""} | dict(tokens)
-    return Factor(name, ValueType(one_of(known)), default, known.__getitem__)
+    return Factor(name, ValueType(one_of(known), name_choices(known)), default, known.__getitem__)
 
 
 def _lengths(name: str, *, optional: bool) -> Factor:
     words = [*LENGTHS, ABSENT] if optional else list(LENGTHS)
     length = Annotated[int, Strict(), Field(ge=0)]
-    rows = Field(min_length=1, title="a list of lengths, one per row")
+    title = "a list of lengths, one per row"
+    rows = Field(min_length=1, title=title)
     listed: Any = Annotated[list_of(length), rows]
 
     def token(value: Any) -> str:
@@ -193,7 +199,12 @@ def _lengths(name: str, *, optional: bool) -> Factor:
             return "len" + "_".join(map(str, value))
         return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
 
-    return Factor(name, ValueType(either(one_of(words), listed)), "full", token)
+    return Factor(
+        name,
+        ValueType(either(one_of(words), listed), f"{name_choices(words)}, or {title}"),
+        "full",
+        token,
+    )
 
 
 def key(value: Any) -> str:
