@@ -13,6 +13,7 @@ import numpy as np
 
 from ...cases.operators import OPERATORS
 from ...cases.operators.onnx import GRU
+from ...cases.pose import sizes_of
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Arrays
@@ -132,7 +133,9 @@ def one_node(question: Question, posing: Posing) -> OneNode:
     """Describe `question` as an ONNX model of one node."""
     asked = node_type(question).dynamic() if posing.dynamic else node_type(question)
     if posing.both_outputs:
-        asked = asked._replace(outputs=_both(question))
+        attributes, sizes = question.attributes, sizes_of(question)
+        both = tuple((t.name, GRU.shape(t, attributes, sizes)) for t in GRU.outputs)
+        asked = asked._replace(outputs=both)
     inside = posing.constants
     return OneNode(
         asked,
@@ -140,18 +143,6 @@ def one_node(question: Question, posing: Posing) -> OneNode:
         {name: array for name, array in question.inputs.items() if name in inside},
         {name: array for name, array in question.inputs.items() if name not in inside},
     )
-
-
-def _both(question: Question) -> tuple[tuple[str, Shape], ...]:
-    """Return the names and shapes of Y and Y_h."""
-    x, r = question.inputs["X"].shape, question.inputs["R"].shape
-    directions, hidden_size = r[0], r[2]
-    if question.attributes["layout"] == 1:
-        batch, steps = x[:2]
-        state = (batch, directions, hidden_size)
-        return ("Y", (batch, steps, directions, hidden_size)), ("Y_h", state)
-    steps, batch = x[:2]
-    return ("Y", (steps, directions, batch, hidden_size)), ("Y_h", (directions, batch, hidden_size))
 
 
 def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:

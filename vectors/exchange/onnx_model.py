@@ -14,14 +14,13 @@ and what is not portable, cannot be written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from onnx import AttributeProto, TensorProto, helper
-from onnx.helper import make_attribute
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.onnx import GRU
@@ -31,44 +30,18 @@ from .node import (
     IR_VERSION,
     TYPE_NAMES,
     NodeType,
-    Posing,
-    Shape,
     node_type,
-    one_node,
     opset_for,
     ports_of,
 )
 from .rtol_atol import Pair, smallest_pair
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, ValueInfoProto
+    from onnx import ModelProto
 
-    from ...cases.dtypes import Arrays
-    from ...cases.question import Question
 
-TYPES = {name: TensorProto.DataType.Value(word) for name, word in TYPE_NAMES.items()}
 _ATTRIBUTE_TYPES = {"float": AttributeProto.FLOAT, "floats": AttributeProto.FLOATS}
 """The type of an attribute, where its value alone does not say it."""
-
-
-class ModelFile(NamedTuple):
-    """A question as the file of a model: its bytes, arrays for its inputs, the outputs it names."""
-
-    content: bytes
-    feeds: Arrays
-    asked: tuple[str, ...]
-
-    def only(self, outputs: Iterable[Array], question: Question) -> Arrays:
-        """Return `outputs`, one for each name in `asked`, without those that `question` does not ask for."""
-        named = zip(self.asked, outputs, strict=True)
-        return {name: array for name, array in named if name in question.outputs}
-
-
-def model_file(question: Question, posing: Posing) -> ModelFile:
-    """Make the file of a model of `question`."""
-    asked, opset, written, feeds = one_node(question, posing)
-    made = model(asked, opset, written)
-    return ModelFile(made.SerializeToString(), feeds, asked.asked)
 
 
 def model(
@@ -79,20 +52,20 @@ def model(
     Attributes are written with the types that the operator gives them, and only where the case does.
     """
     constants = constants or {}
-    shapes = {name: (dtype, shape) for name, dtype, shape in asked.ports}
     node = helper.make_node("GRU", *ports_of(asked))
     for name, value in json.loads(asked.attributes).items():
         attribute = GRU.attribute(name)
         assert attribute
-        node.attribute.append(
-            make_attribute(name, value, attr_type=_ATTRIBUTE_TYPES.get(attribute.kind))
-        )
-    element = TYPES[dtype_name(shapes["X"][0])]
+        kind = _ATTRIBUTE_TYPES.get(attribute.kind)
+        node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
+    types = {name: (_type(dtype), shape) for name, dtype, shape in asked.ports}
+    types |= {name: (types["X"][0], shape) for name, shape in asked.outputs}
+    values = {name: helper.make_tensor_value_info(name, *of) for name, of in types.items()}
     graph = helper.make_graph(
         [node],
         "gru",
-        [_port(name, *of) for name, of in shapes.items() if name not in constants],
-        [helper.make_tensor_value_info(name, element, shape) for name, shape in asked.outputs],
+        [values[name] for name in asked.inputs if name not in constants],
+        [values[name] for name in asked.asked],
         [_tensor(name, array) for name, array in constants.items()],
     )
     return helper.make_model(
@@ -100,14 +73,13 @@ def model(
     )
 
 
-def _port(name: str, dtype: np.dtype[Any], shape: Shape) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, TYPES[dtype_name(dtype)], shape)
+def _type(dtype: np.dtype[Any]) -> int:
+    number: int = TensorProto.DataType.Value(TYPE_NAMES[dtype_name(dtype)])
+    return number
 
 
 def _tensor(name: str, array: npt.NDArray[Any]) -> TensorProto:
-    return helper.make_tensor(
-        name, TYPES[dtype_name(array.dtype)], array.shape, array.tobytes(), raw=True
-    )
+    return helper.make_tensor(name, _type(array.dtype), array.shape, array.tobytes(), raw=True)
 
 
 def write_case(
@@ -119,7 +91,15 @@ def write_case(
     if case.tier != "required":
         raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
     tolerances = {path: a for path, a in arrays.items() if path.startswith("tolerance/")}
-    pair = _pair(case) if tolerances else None
+    pair: Pair | None = None
+    if tolerances:
+        required = REQUIRED[case.dtype]
+        if required not in case.answer.tolerances:
+            raise NotSayable(f"the file has no tolerances of the required class {required}")
+        try:
+            pair = smallest_pair(case.answer, required)
+        except ValueError:
+            raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None
     test = f"{CASES}/test_{name}"
     (folder / test / "test_data_set_0").mkdir(parents=True)
     asked = node_type(case.question)
@@ -139,14 +119,3 @@ def write_case(
             f"per_sample_tolerance: {pair.atol!r}\nrelative_per_sample_tolerance: {pair.rtol!r}\n"
         )
     return places
-
-
-def _pair(case: Case) -> Pair:
-    """Return the pair that admits what the required class does. Raises NotSayable where none does."""
-    required = REQUIRED[case.dtype]
-    if required not in case.answer.tolerances:
-        raise NotSayable(f"the file has no tolerances of the class {required}, which is required")
-    try:
-        return smallest_pair(case.answer, required)
-    except ValueError:
-        raise NotSayable("a tolerance is infinite, which no rtol and atol admit") from None
