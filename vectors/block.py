@@ -148,6 +148,19 @@ class Block:
                 yield rows, block.rows(rows)
 
 
+def arrays_by_path(
+    inputs: Mapping[str, Array], answers: Mapping[ReadingNames, Answer]
+) -> dict[str, Array]:
+    """Return inputs and answers by the paths that vectors/FORMAT.md gives datasets in a block."""
+    found = {f"inputs/{name}": array for name, array in inputs.items()}
+    for names, answer in answers.items():
+        above = f"readings/{TOGETHER.join(names)}/" if names else ""
+        found |= {f"{above}outputs/{name}": array for name, array in answer.outputs.items()}
+        for arithmetic, limits in answer.tolerances.items():
+            found |= {f"{above}tolerance/{arithmetic}/{name}": a for name, a in limits.items()}
+    return found
+
+
 def block_of(case: Case) -> Block:
     """Return the block of one case alone, by which it is judged; its arrays are views of the case's."""
 

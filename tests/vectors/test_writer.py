@@ -37,12 +37,8 @@ def written_again(source: Path, path: Path, rows: int) -> None:
         ) as writer,
     ):
         for block in vectors.blocks():
-            key = block_key(block.question(0))
-            writer.start_block(key, block.ids, block.given)
-            for start in range(0, len(block), rows):
-                writer.write(
-                    key, start, block.rows(np.arange(start, min(start + rows, len(block))))
-                )
+            parts = [np.arange(len(block))[start:][:rows] for start in range(0, len(block), rows)]
+            writer.write_block(block_key(block.question(0)), [block.rows(part) for part in parts])
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from ...cases.operators import OPERATORS
 from ...cases.pose import QuestionError, pose
 from ...cases.question import Question
 from ...cases.selection import nothing_selected
-from ..block import TOGETHER, attributes_from_json, canonical_json
+from ..block import arrays_by_path, attributes_from_json, canonical_json
 from ..case import Case
 from ..vector_set import VectorSet
 from .manifest import (
@@ -159,16 +159,8 @@ def _writer(layout: Layout) -> CaseLayout:
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:
     """Return the arrays of a case by the paths that vectors/FORMAT.md gives datasets in a block."""
-    found: dict[str, Array] = {}
-    if contents != "answers":
-        found |= {f"inputs/{name}": array for name, array in case.inputs.items()}
-    if contents != "questions":
-        for names, answer in case.stored.items():
-            above = f"readings/{TOGETHER.join(names)}/" if names else ""
-            found |= {f"{above}outputs/{name}": a for name, a in answer.outputs.items()}
-            for arithmetic, limits in answer.tolerances.items():
-                found |= {f"{above}tolerance/{arithmetic}/{n}": a for n, a in limits.items()}
-    return found
+    inputs = {} if contents == "answers" else case.inputs
+    return arrays_by_path(inputs, {} if contents == "questions" else case.stored)
 
 
 def _entry(case: Case, places: dict[str, Place]) -> Entry:
