@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...cases.console import format_command
 from ...cases.operators import OPERATORS
@@ -133,8 +133,13 @@ def failure_lines(report: Report) -> Iterator[str]:
             [[id_line(r.id, 2), *wrap(how_far_off(r), 4)] for r in order],
             "more; --report json=FILE has all of them",
         )
-    yield from _by_message("errors:", [r for r in report.unexpected if r.verdict == "error"])
-    yield from _by_message("unsupported, but --require names them:", report.refused)
+    errors = [r for r in report.unexpected if r.verdict == "error"]
+    more = "other messages; --report json=FILE has all of them"
+    for title, results in (
+        ("errors:", errors),
+        ("unsupported, but --require names them:", report.refused),
+    ):
+        yield from _by_words(title, results, lambda r: r.message, more)
     missing = [r for r in report.results if r.decides and r.verdict == "missing"]
     if missing:
         yield from ["", "missing:"]
@@ -167,28 +172,27 @@ def id_line(case_id: str, indent: int, more: str = "") -> str:
     return " " * indent + fit(case_id, width() - indent - len(more)) + more
 
 
-def _by_message(title: str, results: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield cases without outputs, those together whose messages differ in numbers and dtypes alone."""
+def _by_words(
+    title: str, results: Sequence[CaseResult], words: Callable[[CaseResult], str], more: str
+) -> Iterator[str]:
+    """Yield cases whose words differ in numbers and dtypes alone together, most first."""
     if not results:
         return
     yield from ["", title]
-    groups = sorted(group(results, lambda r: mask(r.message)).values(), key=len, reverse=True)
-    yield from list_some(
-        [
-            [
-                *wrap(fit(cases[0].message, 3 * width()), 2),
-                id_line(cases[0].id, 4),
-                *([f"    and {len(cases) - 1} more"] if len(cases) > 1 else []),
-            ]
-            for cases in groups
-        ],
-        "other messages; --report json=FILE has all of them",
-    )
+    groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
+    lines = []
+    for cases in groups:
+        rest = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
+        text = fit(words(cases[0]), 3 * width())
+        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest)])
+    yield from list_some(lines, more)
 
 
 def expected_lines(report: Report) -> Iterator[str]:
     """Yield what each expectation excuses, and which ones to change."""
-    yield from _seen_instead([r for r in report.unexpected if r.instead])
+    otherwise = [r for r in report.unexpected if r.instead]
+    title = "wrong in another way than expected:"
+    yield from _by_words(title, otherwise, _instead_in_words, "other ways")
     in_use = [use for use in report.uses if not use.stale and not use.not_judged]
     if in_use:
         yield from ["", "expected findings:"]
@@ -220,20 +224,8 @@ def expected_lines(report: Report) -> Iterator[str]:
         yield from list_some([_use_lines(use, use.stale, ": ") for use in report.stale])
 
 
-def _seen_instead(results: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield cases that went wrong in another way than expected, like ones together."""
-    if not results:
-        return
-    yield from ["", "wrong in another way than expected:"]
-    groups = []
-    alike = group(
-        results, lambda r: r.instead and (r.instead.expectation.cases, mask(r.instead.seen))
-    )
-    for cases in sorted(alike.values(), key=len, reverse=True):
-        more = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
-        words = cases[0].instead.in_words if cases[0].instead else ""
-        groups.append([id_line(cases[0].id, 2, more), *wrap(words, 4)])
-    yield from list_some(groups, "other ways")
+def _instead_in_words(result: CaseResult) -> str:
+    return result.instead.in_words if result.instead else ""
 
 
 def _excused(use: Use) -> str:
