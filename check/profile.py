@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,6 @@ from ..gen.variants.sequence import state_kept
 from ..vectors.block import Block
 from ..vectors.case import difference
 from ..vectors.vector_set import open_set
-from .diagnosis.finding import Names
 from .judging.case_result import CaseResult
 from .judging.criterion import chosen_criteria
 from .judging.judge import judge_one
@@ -98,7 +97,9 @@ def profile(
     with open_set(vectors, select) as opened:
         report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
     report_broken_diagnosis(report.diagnosis)
-    rows = [row_of(one, _misreading(report, one)) for one in _in_order(report.results)]
+    places = _places()
+    results = sorted(report.results, key=lambda r: (r.operator, places.get(r.id, len(places))))
+    rows = [row_of(one, _misreading(report, one)) for one in results]
     asked = {row.operator: True for row in rows if row.feature == "default"}
     for operator in dict.fromkeys(row.operator for row in rows):
         plain = [r for r in rows if r.operator == operator and f"/{PLAIN}/" in r.cases[0]]
@@ -176,31 +177,20 @@ def _misreading(report: Report, result: CaseResult) -> str:
         finding.kind != "misreading" or not certain.issuperset(finding.names)
     ):
         return ""
-    meant = replace(finding, operator=result.operator)
-    every = (finding.names, *finding.alternatives[:_OTHERS])
-    said = "; or, as far as these cases tell: ".join(
-        meant.sentence(_mistakes(one)) for one in every
-    )
+    meant, sentences = replace(finding, operator=result.operator), []
+    for names in (finding.names, *finding.alternatives[:_OTHERS]):
+        mistakes = [name for name in names if variant_called(name).kind != "reading"]
+        sentences.append(meant.sentence(tuple(mistakes)))
+    words = "; or, as far as these cases tell: ".join(sentences)
     perhaps = any(
         one.names == finding.names for one in report.diagnosis.findings if not one.certain
     )
-    return f"{'perhaps: ' * perhaps}{said}{', ' * bool(finding.where)}{finding.where}"
-
-
-def _mistakes(names: Names) -> Names:
-    """Return names without the accepted readings that are followed besides."""
-    return tuple(name for name in names if variant_called(name).kind != "reading")
-
-
-def _in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Return results by operator, then as the specs have the features, then by dtype as they have those."""
-    places = _places()
-    return sorted(results, key=lambda one: (one.operator, places.get(one.id, len(places))))
+    return f"{'perhaps: ' * perhaps}{words}{', ' * bool(finding.where)}{finding.where}"
 
 
 @cache
 def _places() -> dict[str, int]:
-    """Return the place of each case of the shipped specs of plain questions."""
+    """Return the place of each case of the shipped specs of plain questions: features as these have them."""
     files = [f for name in (PLAIN, PLAIN_SIZES) for f in sorted(SHIPPED.glob(f"*/*/{name}.yaml"))]
     ids = [case.id for spec in find_specs(tuple(files)) for case in expand(spec)]
     return {case_id: place for place, case_id in enumerate(ids)}
@@ -271,10 +261,11 @@ def _what_is_left(block: Block, outputs: Arrays, before: Sequence[tuple[Block, A
 
 def _holds(outputs: Arrays, earlier: Arrays, wrong: dict[str, Array]) -> bool:
     """Whether an earlier answer has the same numbers wherever this one is wrong."""
-    for name, where in wrong.items():
-        if name not in earlier or earlier[name].size < outputs[name].size:
-            return False
-        memory = np.resize(earlier[name], outputs[name].shape)
-        if not np.array_equal(memory[where], outputs[name][where]):
-            return False
-    return True
+    return all(
+        name in earlier
+        and earlier[name].size >= outputs[name].size
+        and np.array_equal(
+            np.resize(earlier[name], outputs[name].shape)[where], outputs[name][where]
+        )
+        for name, where in wrong.items()
+    )

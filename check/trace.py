@@ -51,11 +51,8 @@ class Trace:
     @property
     def arrays(self) -> Arrays:
         """Every array under the direction and its name, such as `forward/z`."""
-        return {
-            f"{one.direction}/{name}": array
-            for one in self.directions
-            for name, array in one.arrays.items()
-        }
+        each = ((one, name, array) for one in self.directions for name, array in one.arrays.items())
+        return {f"{one.direction}/{name}": array for one, name, array in each}
 
     def against(self, outputs: Mapping[str, Array]) -> Deviation:
         """Find where `outputs`, named, shaped and typed as the case asks, leave the exact steps.
@@ -184,10 +181,10 @@ def trace_npz(traced: Traced) -> bytes:
 
     bfloat16 arrays are their 16 bits, uint16.
     """
-    trace = traced.trace
-    arrays: Arrays = {FIRST: np.array(VERSION), "lengths": trace.directions[0].lengths}
-    arrays |= trace.arrays
-    for one, states in zip(trace.directions, traced.observed, strict=True):
+    directions = traced.trace.directions
+    arrays: Arrays = {FIRST: np.array(VERSION), "lengths": directions[0].lengths}
+    arrays |= traced.trace.arrays
+    for one, states in zip(directions, traced.observed, strict=True):
         if states is not None:
             arrays[f"{one.direction}/observed"] = states
     file = io.BytesIO()
@@ -230,6 +227,7 @@ def _describe_rows(
 
 def _describe_deviation(found: Deviation) -> dict[str, Any]:
     result = found.result
+    lists = {"leaving": found.leaving, "wrong": found.wrong, "beside": found.beside}
     return {
         "verdict": result.verdict,
         "message": result.message,
@@ -237,9 +235,7 @@ def _describe_deviation(found: Deviation) -> dict[str, Any]:
         "worst_ratio": encode_number(result.worst_ratio),
         "every_state": found.every,
         "steps": found.steps,
-        "leaving": [_describe(one) for one in found.leaving],
-        "wrong": [_describe(one) for one in found.wrong],
-        "beside": [_describe(one) for one in found.beside],
+        **{name: [_describe(one) for one in some] for name, some in lists.items()},
         "last_alone_right": found.last_alone_right,
     }
 

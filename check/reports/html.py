@@ -27,7 +27,7 @@ from ..report import CORE, Report
 from ..trace import WHOLE, Traced, trace
 from .findings import how_far_off, notes, plainest, sentence
 from .show import asked_lines
-from .terminal import headline, report_lines, rows_by_dtype
+from .terminal import arithmetic_rows, headline, report_lines, table_rows
 from .trace import against_lines, step_lines
 
 HERE = Path(__file__).parent / "page"
@@ -134,7 +134,8 @@ def _summary(report: Report) -> dict[str, Any]:
     first = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
     numbers, by_case = _explanations(report), report.diagnosis.by_case
     used = {sentence(finding) for finding in by_case.values()}
-    rows = [_row(report, *row) for row in rows_by_dtype(report)]
+    arithmetic = {dtype: rest for dtype, *rest in arithmetic_rows(report)}
+    rows = list(table_rows(report))[1:]
     return {
         "report": report,
         "name": f"{report.runtime} {report.runtime_version}".strip(),
@@ -151,9 +152,11 @@ def _summary(report: Report) -> dict[str, Any]:
             }
             for one in report.diagnosis.findings
         ],
-        "rows": rows,
-        "totals": [sum(counts) for counts in zip(*(row["counts"] for row in rows), strict=True)]
-        or [0] * len(VERDICTS),
+        "rows": [
+            (name, [int(count) for count in counts], note, arithmetic.get(name, ("", "", "")))
+            for name, *counts, note in rows
+        ],
+        "totals": [report.counts[verdict] for verdict in VERDICTS],
         "failures": [
             (one.id, one.verdict, how_far_off(one), sentence(by_case[one.id]) if one.id in by_case else "")
             for one in first[:MOST_FAILURES]
@@ -161,19 +164,6 @@ def _summary(report: Report) -> dict[str, Any]:
         "wrong": len(wrong),
         "text": list(report_lines(report)),
     }  # fmt: skip
-
-
-def _row(report: Report, name: str, results: Sequence[CaseResult], decides: bool) -> dict[str, Any]:
-    """Return a row of the table by dtype."""
-    counted: Counter[str] = Counter(result.verdict for result in results)
-    grade = report.grades.get(name) if decides else None
-    row = {"required": "", "observed": "", "worst": ""}
-    if grade and grade.compared:
-        observed = ", ".join([grade.observed, *grade.observed_too]) or "none of them"
-        worst = f"{grade.worst:.3g}".replace("inf", "∞")
-        row = {"required": str(grade.required), "observed": observed, "worst": worst}
-    counts = [counted[verdict] for verdict in VERDICTS]
-    return row | {"name": name, "decides": decides, "cases": len(results), "counts": counts}
 
 
 def _runtime(

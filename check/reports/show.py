@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from ...cases.errors import GrucibleError
 from ...cases.invalid import InvalidQuestion, invalid_questions
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import about
-from ...cases.operators.signature import Operator
 from ...cases.question import INVALID, Question, names_invalid
 from ...gen.formula import attribute_lines, equation_lines
 from ...gen.tolerances.classes import CLASSES
@@ -23,7 +21,7 @@ from ...vectors.block import Block
 from ...vectors.case import Case
 from ...vectors.vector_set import open_set
 from ..judging.criterion import check_classes
-from .text import MOST_WHOLE, array_lines
+from .text import MOST_WHOLE, array_lines, wrap
 
 _MOST_NAMED = 5
 
@@ -81,17 +79,13 @@ def _find_invalid(wanted: str) -> InvalidQuestion:
 def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
     """Yield what an invalid question asks, and why it must be refused."""
     question = one.question
-    operator = OPERATORS[question.operator]
     yield one.id
     yield f"  {question.operator}, {question.dtype}, tier {INVALID}"
-    yield f"  {operator.source}"
-    yield ""
+    yield f"  {OPERATORS[question.operator].source}"
     must = "must be refused" if one.defect.decides else "may be refused; the text leaves it open"
-    yield f"{must}: {one.defect.about}"
+    yield from ["", f"{must}: {one.defect.about}"]
     yield f"  (ledger: {one.defect.ledger}; cases/{one.ledger})"
-    yield from _attributes(question)
-    yield from _arrays("inputs", question.inputs, full)
-    yield from _absent(operator, question)
+    yield from _given(question, full)
 
 
 def case_lines(case: Case, full: bool) -> Iterator[str]:
@@ -107,25 +101,17 @@ def case_lines(case: Case, full: bool) -> Iterator[str]:
 
 def asked_lines(case: Case, full: bool) -> Iterator[str]:
     """Yield what a case asks."""
-    operator = OPERATORS[case.operator]
     yield f"  {case.operator}, {case.dtype}, tier {case.tier}"
-    yield f"  {operator.source}"
-    yield ""
-    yield "asks for"
-    yield from (f"  {line}" for line in equation_lines(case.question))
-    yield from _attributes(case.question)
-    yield from _arrays("inputs", case.inputs, full)
-    yield from _absent(operator, case.question)
+    yield f"  {OPERATORS[case.operator].source}"
+    yield from ["", "asks for", *(f"  {line}" for line in equation_lines(case.question))]
+    yield from _given(case.question, full)
 
 
-def _attributes(question: Question) -> Iterator[str]:
-    yield ""
-    yield "attributes"
-    yield from (f"  {line}" for line in attribute_lines(question))
-
-
-def _absent(operator: Operator, question: Question) -> Iterator[str]:
-    for tensor in operator.inputs:
+def _given(question: Question, full: bool) -> Iterator[str]:
+    """Yield attributes and inputs."""
+    yield from ["", "attributes", *(f"  {line}" for line in attribute_lines(question))]
+    yield from _arrays("inputs", question.inputs, full)
+    for tensor in OPERATORS[question.operator].inputs:
         if tensor.name not in question.inputs:
             yield f"  {tensor.name}: absent"
 
@@ -156,14 +142,9 @@ def _tolerances(case: Case) -> Iterator[str]:
 def _caught(block: Block) -> Iterator[str]:
     """Yield the misreadings that the case of a block of one catches, if it is small enough."""
     if too_large(block.question(0)):
-        yield ""
-        yield "which misreadings it catches is not computed: it is too large for that"
+        yield from ["", "which misreadings it catches is not computed: it is too large for that"]
         return
     names = [variant.name for variant, caught in catches(block) if caught[0]]
     if names:
-        yield ""
-        yield f"catches {len(names)} misreadings (grucible score --misreading NAME)"
-        yield from textwrap.wrap(
-            ", ".join(names), 78, initial_indent="  ", subsequent_indent="  ",
-            break_on_hyphens=False,
-        )  # fmt: skip
+        yield from ["", f"catches {len(names)} misreadings (grucible score --misreading NAME)"]
+        yield from wrap(", ".join(names), 2, cut=False)

@@ -11,7 +11,6 @@ from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
-from ..judging.case_result import CaseResult
 from ..observed.observations import ORIGINS
 from ..report import CORE, Report, in_words
 from .findings import (
@@ -116,40 +115,39 @@ def headline(report: Report) -> str:
     return f"{report.verdict}: {', '.join(parts)}{diagnosis_in_short(report.diagnosis)}"
 
 
-def rows_by_dtype(report: Report) -> Iterator[tuple[str, list[CaseResult], bool]]:
-    """Yield the results of each dtype that decide; last, by tier, those that do not."""
-    groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
-    for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
-        yield name, results, not undeciding
-
-
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield titles, then how many cases of each dtype have each verdict; last, what does not decide."""
-    if report.results:
+    groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
+    if groups:
         yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
-    for name, results, decides in rows_by_dtype(report):
+    for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
         c = Counter(result.verdict for result in results)
         counts = (c[v] for v in ("passed", "failed", "error", "missing", "unsupported"))
-        yield (name, str(len(results)), *map(str, counts), "" if decides else "not counted")
+        yield (name, str(len(results)), *map(str, counts), "not counted" * undeciding)
 
 
-def _arithmetic(report: Report) -> Iterator[str]:
-    """Yield the arithmetic that each dtype requires and holds, and what of it decides nothing."""
-    grades = [grade for grade in report.grades.values() if grade.compared]
-    if not grades:
-        return
-    rows = [
+def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
+    """Return by dtype the required arithmetic, the observed one, and the worst ratio."""
+    return [
         (
             grade.dtype,
             str(grade.required),
             ", ".join([grade.observed, *grade.observed_too]) or "none of them",
             _short(grade.worst),
         )
-        for grade in grades
+        for grade in report.grades.values()
+        if grade.compared
     ]
+
+
+def _arithmetic(report: Report) -> Iterator[str]:
+    """Yield the arithmetic that each dtype requires and holds, and what of it decides nothing."""
+    rows = arithmetic_rows(report)
+    if not rows:
+        return
     header = ("arithmetic", "required", "observed", "worst error/tolerance")
     yield from ["", *format_table(header, rows, right=[3]).splitlines()]
-    for grade in grades:
+    for grade in report.grades.values():
         if count := grade.undeciding.total():
             files = [name for name, cases in grade.undeciding.items() if cases]
             named = ", ".join(files[:4]) + f" and {len(files) - 4} more" * (len(files) > 4)
