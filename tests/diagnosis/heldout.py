@@ -1,29 +1,32 @@
 """Wrong GRUs by a second person who had seen neither the catalogue nor the other list."""
 
-# ruff: noqa: ARG002
+# ruff: noqa: ARG002, ARG005
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
 import numpy as np
 
-from .kernel import ALPHAS, BACKWARDS, BETAS, Function, H, Kernel, R, Z
+from .kernel import ALPHAS, BACKWARDS, BETAS, Function, H, Kernel, R, Z, kernel
 from .wrong import ONNX
 
-
-class SigmoidOfKerasThree(Kernel):
-    def sigmoid(self, v):
-        return np.clip(v / 6 + v.dtype.type(0.5), 0, 1)
+KERNELS = {
+    "sigmoid-of-keras-three": kernel(sigmoid=lambda k, v: np.clip(v / 6 + v.dtype.type(0.5), 0, 1)),
+    "sigmoid-with-exp2": kernel(sigmoid=lambda k, v: 1 / (1 + np.exp2(-v))),
+    "blend-with-other-difference": kernel(blend=lambda k, z, new, h: new + z * (new - h)),
+    "state-of-twelve-bits": kernel(
+        blend=lambda k, z, new, h: np.rint(Kernel.blend(k, z, new, h) * 4096) / 4096
+    ),
+    "state-saturates": kernel(
+        blend=lambda k, z, new, h: np.clip(Kernel.blend(k, z, new, h), -1, 1)
+    ),
+}
+"""Kernels with other methods, each of one expression; those that need more are classes below."""
 
 
 class TanhPadeUnbounded(Kernel):
     def tanh(self, v):
         squared = v * v
         return v * (27 + squared) / (27 + 9 * squared)
-
-
-class SigmoidWithExp2(Kernel):
-    def sigmoid(self, v):
-        return 1 / (1 + np.exp2(-v))
 
 
 class StateOverwrittenByReset(Kernel):
@@ -46,11 +49,6 @@ class ResetOverWholeCandidate(Kernel):
             return super().candidate(x, h, reset, p)
         v = self.product(x, p.w[H]) + self.product(h, p.r[H]) + p.wb[H] + p.rb[H]
         return self.activated(p.g, reset * v, p)
-
-
-class BlendWithOtherDifference(Kernel):
-    def blend(self, z, new, h):
-        return new + z * (new - h)
 
 
 class ClipBeforeBias(Kernel):
@@ -92,11 +90,6 @@ class ProductsOfTenBits(Kernel):
         """To TensorFloat-32: to the 10 bits of a significand that float16 has, in float32's range."""
         bits = np.ascontiguousarray(v, np.float32).view(np.uint32)
         return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
-
-
-class StateOfTwelveBits(Kernel):
-    def blend(self, z, new, h):
-        return np.rint(super().blend(z, new, h) * 4096) / 4096
 
 
 class GatesInterleaved(Kernel):
@@ -253,11 +246,6 @@ class SecondDirectionWithFirstRecurrence(Kernel):
         task = super().unpack(question)
         first = task.directions[0]
         return task._replace(directions=[p._replace(r=first.r) for p in task.directions])
-
-
-class StateSaturates(Kernel):
-    def blend(self, z, new, h):
-        return np.clip(super().blend(z, new, h), -1, 1)
 
 
 class LastTileSkipped(Kernel):

@@ -1,12 +1,30 @@
 """Wrong GRUs by a third person, judged when all else was done."""
 
-# ruff: noqa: ARG002
+# ruff: noqa: ARG002, ARG005
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
 import numpy as np
 
-from .kernel import H, Kernel, R, Z
+from .kernel import H, Kernel, R, Z, kernel
+
+KERNELS = {
+    "last-saturated-one": kernel(
+        blend=lambda k, z, new, h: (z.dtype.type(127 / 128) - z) * new + z * h
+    ),
+    "last-state-saturates": kernel(
+        blend=lambda k, z, new, h: np.clip(Kernel.blend(k, z, new, h), -1, 1)
+    ),
+    "last-gates-of-eight-bits": kernel(
+        update_gate=lambda k, x, h, p: np.floor(Kernel.update_gate(k, x, h, p) * 256) / 256,
+        reset_gate=lambda k, x, h, p: np.floor(Kernel.reset_gate(k, x, h, p) * 256) / 256,
+    ),
+    "last-fraction-for-tanh-last-of-time": kernel(
+        tanh=lambda k, v: v * (15 + v * v) / (15 + 6 * v * v),
+        last=lambda k, task, y, h: y[np.maximum(task.lengths - 1, 0), np.arange(len(task.lengths))],
+    ),
+}
+"""Kernels with other methods, each of one expression; those that need more are classes below."""
 
 
 class LastInPlaceProduct(Kernel):
@@ -74,11 +92,6 @@ class LastComplementByNegation(Kernel):
         return complement * self.candidate(x, h, self.reset_gate(x, h, p), p) + z * h
 
 
-class LastSaturatedOne(Kernel):
-    def blend(self, z, new, h):
-        return (z.dtype.type(127 / 128) - z) * new + z * h
-
-
 class LastPartsClipped(Kernel):
     def pre_activation(self, x, h, p, gate):
         ours = self.clipped(self.product(x, p.w[gate]) + p.wb[gate], p.clip)
@@ -112,23 +125,10 @@ class LastLineSegments(Kernel):
         return np.where(v < 0, 1 - half, half).astype(v.dtype)
 
 
-class LastStateSaturates(Kernel):
-    def blend(self, z, new, h):
-        return np.clip(super().blend(z, new, h), -1, 1)
-
-
 class LastAccumulatorWraps(Kernel):
     def activated(self, function, v, p):
         wrapped = np.where(np.abs(v) < 4, v, np.mod(v + 4, 8) - 4)
         return super().activated(function, wrapped, p)
-
-
-class LastGatesOfEightBits(Kernel):
-    def update_gate(self, x, h, p):
-        return np.floor(super().update_gate(x, h, p) * 256) / 256
-
-    def reset_gate(self, x, h, p):
-        return np.floor(super().reset_gate(x, h, p) * 256) / 256
 
 
 class LastResetTwiceGatesUnclipped(Kernel):
@@ -153,14 +153,6 @@ class LastBiasTwiceRowsGoOn(Kernel):
         y, last = super().direction(task, p)
         ended = np.arange(len(y))[:, None] >= task.lengths
         return np.where(ended[:, :, None], last, y), last
-
-
-class LastFractionForTanhLastOfTime(Kernel):
-    def tanh(self, v):
-        return v * (15 + v * v) / (15 + 6 * v * v)
-
-    def last(self, task, y, h):
-        return y[np.maximum(task.lengths - 1, 0), np.arange(len(task.lengths))]
 
 
 class LastNeighbourBiasesPadded(Kernel):

@@ -1,23 +1,37 @@
 """Wrong GRUs whose mistakes are in the catalogue, alone, together, or in some place."""
 
-# ruff: noqa: ARG002
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
 import numpy as np
 
-from .kernel import ALPHAS, Function, H, Kernel, R, Z
+from .kernel import ALPHAS, Function, H, Kernel, R, Z, kernel
+
+KERNELS = {
+    "recurrence-candidate-first": kernel(prepare=lambda k, p: p._replace(r=p.r[::-1])),
+    "clipped-state": kernel(
+        step=lambda k, x, h, p: k.clipped(Kernel.step(k, x, h, p._replace(clip=np.inf)), p.clip)
+    ),
+    "one-function-for-all": kernel(
+        functions=lambda k, question: [(f, f) for f, _ in Kernel.functions(k, question)]
+    ),
+    "softplus-as-relu": kernel(softplus=lambda k, v: k.relu(v)),
+    "one-step-short": kernel(
+        lengths=lambda k, question, time, batch: Kernel.lengths(k, question, time, batch) - 1
+    ),
+    "last-of-time-axis": kernel(last=lambda k, task, y, h: y[-1]),
+    "first-states-exchanged": kernel(
+        start=lambda k, task, p: np.array(task.h0[len(task.h0) - 1 - p.number])
+    ),
+    "forward-unclipped": kernel(prepare=lambda k, p: p._replace(backwards=False, clip=np.inf)),
+}
+"""Kernels with other methods, each of one expression; those that need more are classes below."""
 
 
 class ResetGateFirst(Kernel):
     def prepare(self, p):
         order = [R, Z, H]
         return p._replace(w=p.w[order], r=p.r[order], wb=p.wb[order], rb=p.rb[order])
-
-
-class RecurrenceCandidateFirst(Kernel):
-    def prepare(self, p):
-        return p._replace(r=p.r[::-1])
 
 
 class RecurrentBiasOutside(Kernel):
@@ -79,24 +93,9 @@ class ClippedAfterwards(Kernel):
         return self.clipped(super().activated(function, v, p._replace(clip=np.inf)), p.clip)
 
 
-class ClippedState(Kernel):
-    def step(self, x, h, p):
-        return self.clipped(super().step(x, h, p._replace(clip=np.inf)), p.clip)
-
-
 class SigmoidAndTanhAlways(Kernel):
     def functions(self, question):
         return [(Function("sigmoid"), Function("tanh")) for _ in super().functions(question)]
-
-
-class OneFunctionForAll(Kernel):
-    def functions(self, question):
-        return [(f, f) for f, _ in super().functions(question)]
-
-
-class SoftplusAsRelu(Kernel):
-    def softplus(self, v):
-        return self.relu(v)
 
 
 class AlphaByPosition(Kernel):
@@ -110,11 +109,6 @@ class AlphaByPosition(Kernel):
                 one = one._replace(alpha=alphas[place] if place < len(alphas) else default)
             found.append(one)
         return list(zip(found[::2], found[1::2], strict=True))
-
-
-class OneStepShort(Kernel):
-    def lengths(self, question, time, batch):
-        return super().lengths(question, time, batch) - 1
 
 
 class BackwardsFromPadding(Kernel):
@@ -132,16 +126,6 @@ class BackwardsLeftReversed(Kernel):
             for row, length in enumerate(task.lengths):
                 y[:length, row] = y[:length, row][::-1].copy()
         return y, last
-
-
-class LastOfTimeAxis(Kernel):
-    def last(self, task, y, h):
-        return y[-1]
-
-
-class FirstStatesExchanged(Kernel):
-    def start(self, task, p):
-        return np.array(task.h0[len(task.h0) - 1 - p.number])
 
 
 class InputReshaped(Kernel):
@@ -167,11 +151,6 @@ class _FromZero(Kernel):
 class FunctionsExchangedFromZero(_FromZero):
     def functions(self, question):
         return [(g, f) for f, g in super().functions(question)]
-
-
-class ForwardUnclipped(Kernel):
-    def prepare(self, p):
-        return p._replace(backwards=False, clip=np.inf)
 
 
 class BiasTwiceAndSoftsign(Kernel):

@@ -1,22 +1,85 @@
 """Wrong GRUs by somebody who had not seen the catalogue."""
 
-# ruff: noqa: ARG002
+# ruff: noqa: ARG002, ARG005
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
 import numpy as np
 
-from .kernel import H, Kernel, R, Z
+from .kernel import H, Kernel, R, Z, kernel
 
-
-class Exp2InSigmoid(Kernel):
-    def sigmoid(self, v):
-        return 1 / (1 + np.exp2(-v))
-
-
-class LecunTanh(Kernel):
-    def tanh(self, v):
-        return np.float32(1.7159) * np.tanh(v * np.float32(2 / 3))
+KERNELS = {
+    "exp2-in-sigmoid": kernel(sigmoid=lambda k, v: 1 / (1 + np.exp2(-v))),
+    "lecun-tanh": kernel(tanh=lambda k, v: np.float32(1.7159) * np.tanh(v * np.float32(2 / 3))),
+    "linear-sigmoid": kernel(
+        sigmoid=lambda k, v: np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
+    ),
+    "sigmoid-capped-at-three": kernel(sigmoid=lambda k, v: Kernel.sigmoid(k, np.clip(v, -3, 3))),
+    "sigmoid-cut-beyond-two": kernel(
+        sigmoid=lambda k, v: np.where(v < -2, 0, np.where(v > 2, 1, Kernel.sigmoid(k, v)))
+    ),
+    "relu-six": kernel(relu=lambda k, v: np.clip(v, 0, 6)),
+    "softplus-through-zero": kernel(
+        softplus=lambda k, v: Kernel.softplus(k, v) - np.float32(np.log(2))
+    ),
+    "elu-without-brackets": kernel(
+        elu=lambda k, v, alpha: np.where(v >= 0, v, alpha * np.exp(np.minimum(v, 0)) - 1)
+    ),
+    "negated-reset": kernel(
+        reset_gate=lambda k, x, h, p: k.activated(p.f, -k.pre_activation(x, h, p, R), p)
+    ),
+    "squared-reset": kernel(
+        recurrent=lambda k, h, reset, p: Kernel.recurrent(k, reset * h, reset, p)
+    ),
+    "blend-sign": kernel(blend=lambda k, z, new, h: new + z * (h + new)),
+    "old-state-whole": kernel(blend=lambda k, z, new, h: (1 - z) * new + h),
+    "clip-from-below": kernel(clipped=lambda k, v, clip: np.maximum(v, -v.dtype.type(clip))),
+    "blend-twice": kernel(
+        blend=lambda k, z, new, h: Kernel.blend(k, z, Kernel.blend(k, z, new, h), h)
+    ),
+    "rows-share-reset": kernel(
+        reset_gate=lambda k, x, h, p: np.broadcast_to(Kernel.reset_gate(k, x, h, p)[:1], h.shape)
+    ),
+    "state-of-next-row": kernel(
+        recurrent=lambda k, h, reset, p: Kernel.recurrent(k, np.roll(h, -1, axis=0), reset, p)
+    ),
+    "first-state-and-gelu-sigmoid": kernel(
+        start=lambda k, task, p: np.array(task.h0[0]),
+        sigmoid=lambda k, v: Kernel.sigmoid(k, np.float32(1.702) * v),
+    ),
+    "update-bias-twice-and-hard-tanh": kernel(
+        update_gate=lambda k, x, h, p: Kernel.update_gate(k, x, h, p._replace(wb=2 * p.wb)),
+        tanh=lambda k, v: np.clip(v, -1, 1),
+    ),
+    "absolute-relu-and-last-time": kernel(
+        relu=lambda k, v: np.abs(v), last=lambda k, task, y, h: y[task.lengths.max() - 1]
+    ),
+    "steep-sigmoid-and-state-in-candidate": kernel(
+        sigmoid=lambda k, v: (1 + np.tanh(v)) / 2,
+        recurrent=lambda k, h, reset, p: Kernel.recurrent(k, h, reset, p) + np.float32(0.5) * h,
+    ),
+    "keras-sigmoid-and-second-from-zero": kernel(
+        sigmoid=lambda k, v: np.clip(np.float32(0.2) * v + np.float32(0.5), 0, 1),
+        start=lambda k, task, p: Kernel.start(k, task, p) * (p.number == 0),
+    ),
+    "candidate-weights-in-reset-and-half-update": kernel(
+        reset_gate=lambda k, x, h, p: Kernel.reset_gate(k, x, h, p._replace(r=p.r[[Z, H, H]])),
+        blend=lambda k, z, new, h: Kernel.blend(k, z / 2, new, h),
+    ),
+    "wrong-branch-of-sigmoid": kernel(
+        sigmoid=lambda k, v: np.where(v >= 0, Kernel.sigmoid(k, v), np.exp(v) / (1 + np.exp(-v)))
+    ),
+    "float16-state": kernel(
+        step=lambda k, x, h, p: Kernel.step(k, x, h.astype(np.float16).astype(h.dtype), p)
+    ),
+    "sigmoid-table": kernel(
+        sigmoid=lambda k, v: Kernel.sigmoid(k, np.rint((np.clip(v, -8, 8) + 8) * 16) / 16 - 8)
+    ),
+    "fixed-point-update": kernel(
+        update_gate=lambda k, x, h, p: np.rint(Kernel.update_gate(k, x, h, p) * 255) / 255
+    ),
+}
+"""Kernels with other methods, each of one expression; those that need more are classes below."""
 
 
 class TanhFromSigmoid(Kernel):
@@ -24,29 +87,9 @@ class TanhFromSigmoid(Kernel):
         return 2 * self.sigmoid(v) - 1
 
 
-class LinearSigmoid(Kernel):
-    def sigmoid(self, v):
-        return np.clip(np.float32(0.25) * v + np.float32(0.5), 0, 1)
-
-
-class SigmoidCappedAtThree(Kernel):
-    def sigmoid(self, v):
-        return super().sigmoid(np.clip(v, -3, 3))
-
-
-class SigmoidCutBeyondTwo(Kernel):
-    def sigmoid(self, v):
-        return np.where(v < -2, 0, np.where(v > 2, 1, super().sigmoid(v)))
-
-
 class LeakingRelu(Kernel):
     def relu(self, v):
         return np.where(v > 0, v, np.float32(0.01) * v)
-
-
-class ReluSix(Kernel):
-    def relu(self, v):
-        return np.clip(v, 0, 6)
 
 
 class SoftsignOfSquare(Kernel):
@@ -59,16 +102,6 @@ class ShiftedThreshold(Kernel):
         if name == "thresholdedrelu":
             return np.maximum(v - np.float32(alpha), 0)
         return super().activation(name, v, alpha, beta)
-
-
-class SoftplusThroughZero(Kernel):
-    def softplus(self, v):
-        return super().softplus(v) - np.float32(np.log(2))
-
-
-class EluWithoutBrackets(Kernel):
-    def elu(self, v, alpha):
-        return np.where(v >= 0, v, alpha * np.exp(np.minimum(v, 0)) - 1)
 
 
 class ForgetBias(Kernel):
@@ -87,16 +120,6 @@ class ScaledScores(Kernel):
         return super().recurrent(h, reset, p) / np.sqrt(h.dtype.type(h.shape[1]))
 
 
-class NegatedReset(Kernel):
-    def reset_gate(self, x, h, p):
-        return self.activated(p.f, -self.pre_activation(x, h, p, R), p)
-
-
-class SquaredReset(Kernel):
-    def recurrent(self, h, reset, p):
-        return super().recurrent(reset * h, reset, p)
-
-
 class ResetOnInput(Kernel):
     def candidate(self, x, h, reset, p):
         if not p.reset_after:
@@ -105,26 +128,11 @@ class ResetOnInput(Kernel):
         return self.activated(p.g, reset * sums + p.wb[2], p)
 
 
-class BlendSign(Kernel):
-    def blend(self, z, new, h):
-        return new + z * (h + new)
-
-
-class OldStateWhole(Kernel):
-    def blend(self, z, new, h):
-        return (1 - z) * new + h
-
-
 class ResetStateBlended(Kernel):
     def step(self, x, h, p):
         z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
         new = self.candidate(x, h, reset, p)
         return self.blend(z, new, h if p.reset_after else reset * h)
-
-
-class ClipFromBelow(Kernel):
-    def clipped(self, v, clip):
-        return np.maximum(v, -v.dtype.type(clip))
 
 
 class ClipAsWidth(Kernel):
@@ -136,11 +144,6 @@ class ClipAsInteger(Kernel):
     def clipped(self, v, clip):
         whole = int(clip) if np.isfinite(clip) else 0
         return super().clipped(v, whole) if whole else v
-
-
-class BlendTwice(Kernel):
-    def blend(self, z, new, h):
-        return super().blend(z, super().blend(z, new, h), h)
 
 
 class GateStrideOfW(Kernel):
@@ -242,16 +245,6 @@ class ResetFromKept(Kernel):
         return (1 - z) * self.candidate(x, kept, reset, p) + kept
 
 
-class RowsShareReset(Kernel):
-    def reset_gate(self, x, h, p):
-        return np.broadcast_to(super().reset_gate(x, h, p)[:1], h.shape)
-
-
-class StateOfNextRow(Kernel):
-    def recurrent(self, h, reset, p):
-        return super().recurrent(np.roll(h, -1, axis=0), reset, p)
-
-
 class CandidateBiasOfReset(Kernel):
     def candidate(self, x, h, reset, p):
         return super().candidate(x, h, reset, p._replace(wb=p.wb[[Z, R, R]]))
@@ -272,30 +265,6 @@ class ForgetBiasAndBareCandidate(ForgetBias):
 
 class LeakingReluAndClipAsWidth(LeakingRelu, ClipAsWidth):
     pass
-
-
-class FirstStateAndGeluSigmoid(Kernel):
-    def start(self, task, p):
-        return np.array(task.h0[0])
-
-    def sigmoid(self, v):
-        return super().sigmoid(np.float32(1.702) * v)
-
-
-class UpdateBiasTwiceAndHardTanh(Kernel):
-    def update_gate(self, x, h, p):
-        return super().update_gate(x, h, p._replace(wb=2 * p.wb))
-
-    def tanh(self, v):
-        return np.clip(v, -1, 1)
-
-
-class AbsoluteReluAndLastTime(Kernel):
-    def relu(self, v):
-        return np.abs(v)
-
-    def last(self, task, y, h):
-        return y[task.lengths.max() - 1]
 
 
 class ShortPassBareResetScaledTanh(Kernel):
@@ -321,14 +290,6 @@ class ShortRowsZeroSoftplusInBitsTransposedUpdate(Kernel):
         return super().update_gate(x, h, p._replace(r=p.r.swapaxes(1, 2)))
 
 
-class SteepSigmoidAndStateInCandidate(Kernel):
-    def sigmoid(self, v):
-        return (1 + np.tanh(v)) / 2
-
-    def recurrent(self, h, reset, p):
-        return super().recurrent(h, reset, p) + np.float32(0.5) * h
-
-
 class UpdateBiasInResetAndCappedState(Kernel):
     def reset_gate(self, x, h, p):
         return super().reset_gate(x, h, p._replace(wb=p.wb[[Z, Z, H]], rb=p.rb[[Z, Z, H]]))
@@ -337,28 +298,12 @@ class UpdateBiasInResetAndCappedState(Kernel):
         return np.clip(super().blend(z, new, h), -0.5, 0.5)
 
 
-class KerasSigmoidAndSecondFromZero(Kernel):
-    def sigmoid(self, v):
-        return np.clip(np.float32(0.2) * v + np.float32(0.5), 0, 1)
-
-    def start(self, task, p):
-        return super().start(task, p) * (p.number == 0)
-
-
 class SharedUpdateAndUnclippedCandidate(Kernel):
     def update_gate(self, x, h, p):
         return np.broadcast_to(super().update_gate(x, h, p)[:1], h.shape)
 
     def candidate(self, x, h, reset, p):
         return super().candidate(x, h, reset, p._replace(clip=np.inf))
-
-
-class CandidateWeightsInResetAndHalfUpdate(Kernel):
-    def reset_gate(self, x, h, p):
-        return super().reset_gate(x, h, p._replace(r=p.r[[Z, H, H]]))
-
-    def blend(self, z, new, h):
-        return super().blend(z / 2, new, h)
 
 
 WIDTH = 4
@@ -438,11 +383,6 @@ class LargeBatchOneState(Kernel):
         return np.repeat(h[:1], len(h), axis=0) if len(h) >= 8 else h
 
 
-class WrongBranchOfSigmoid(Kernel):
-    def sigmoid(self, v):
-        return np.where(v >= 0, super().sigmoid(v), np.exp(v) / (1 + np.exp(-v)))
-
-
 class FullLengthsFromZero(Kernel):
     def start(self, task, p):
         h = super().start(task, p)
@@ -508,11 +448,6 @@ class BackwardGatesExchanged(Kernel):
         return super().pre_activation(x, h, p, (R, Z, H)[gate] if p.backwards else gate)
 
 
-class Float16State(Kernel):
-    def step(self, x, h, p):
-        return super().step(x, h.astype(np.float16).astype(h.dtype), p)
-
-
 class Tf32Products(Kernel):
     def product(self, v, matrix):
         return super().product(self.cut(v), self.cut(matrix))
@@ -526,12 +461,6 @@ class Int8Recurrence(Kernel):
     def recurrent(self, h, reset, p):
         scale = np.abs(p.r).max() / 127
         return super().recurrent(h, reset, p._replace(r=np.rint(p.r / scale) * scale))
-
-
-class SigmoidTable(Kernel):
-    def sigmoid(self, v):
-        nearest = np.rint((np.clip(v, -8, 8) + 8) * 16)
-        return super().sigmoid(nearest / 16 - 8)
 
 
 class PadeTanh(Kernel):
@@ -558,8 +487,3 @@ class Float16W(Kernel):
     def converted(self, name, array):
         array = super().converted(name, array)
         return array.astype(np.float16).astype(array.dtype) if name == "W" else array
-
-
-class FixedPointUpdate(Kernel):
-    def update_gate(self, x, h, p):
-        return np.rint(super().update_gate(x, h, p) * 255) / 255

@@ -1,7 +1,7 @@
 """The table of wrong GRUs: kernels with known mistakes, and what a right diagnosis names of each.
 
-To add one, subclass `Kernel` in a module beside this one, change a method, and enter it into
-expected.yaml by the class's name in small letters with hyphens: what is wrong, and what a right diagnosis names.
+To add one, change a method of `Kernel` in a module beside this one, in its table or in a class, and enter it
+into expected.yaml, by the class's name in small letters with hyphens: what is wrong, and what a right diagnosis names.
 """
 
 from __future__ import annotations
@@ -46,21 +46,23 @@ class WrongGru:
 
 def read_table(*modules: Any) -> dict[str, WrongGru]:
     """Read expected.yaml, with the kernels of these modules; all must be in it but those with an underscore."""
-    kernels = {
-        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower(): found
-        for module in modules
-        for name, found in vars(module).items()
-        if isinstance(found, type) and found.__module__ == module.__name__ and name[0] != "_"
-    }
+    kernels: dict[str, tuple[str, type[Kernel]]] = {}
+    for module in modules:
+        group = module.__name__.rpartition(".")[2]
+        for name, found in (*module.KERNELS.items(), *vars(module).items()):
+            if isinstance(found, type) and issubclass(found, Kernel) and found is not Kernel:
+                name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+                if name[0] != "_":
+                    kernels[name] = group, found
     rows = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
     assert set(rows) == set(kernels), set(rows) ^ set(kernels)
     return {
         name: WrongGru(
             name,
-            kernels[name].__module__.rpartition(".")[2],
+            kernels[name][0],
             row["operator"],
             row["mistakes"],
-            kernels[name],
+            kernels[name][1],
             tuple(map(_expand, row["named"])),
             _expand(row.get("place", "")),
             _expand(row.get("also", "")),

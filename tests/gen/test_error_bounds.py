@@ -113,25 +113,6 @@ def test_bfloat16_products_break_float32_and_hold_their_own_class() -> None:
         [_worst(case, FLOAT32, Emulated(operand=cut_to_bfloat16)) for case in cases]
 
 
-def test_stacking_changes_no_bound() -> None:
-    cases = [c for c in _cases("attributes", most=400) if c.sizes["num_directions"] == 1]
-    cases = [c for c in cases if c.attributes["linear_before_reset"]]
-    cases = [*cases[:6], *cases[-6:]]
-    assert len({c.attributes["direction"] for c in cases}) == 2
-    pairs = [_one(case, seed=5) for case in cases]
-    names = draw_inputs(cases[0], 5, 0)
-    stacked = {n: np.stack([draw_inputs(c, 5, 0)[n] for c in cases]) for n in names}
-    together = error_bounds(
-        stack([meant for meant, _ in pairs]),
-        gru_inputs(SEQUENCE, cases[0].attributes, stacked),
-        [FLOAT32, FLOAT16_STATE],
-    )
-    for row, (meant, inputs) in enumerate(pairs):
-        alone = error_bounds(stack([meant]), inputs, [FLOAT32, FLOAT16_STATE])
-        for both, single in zip(together, alone, strict=True):
-            np.testing.assert_allclose(both[row], single[0], rtol=1e-9, atol=1e-30)
-
-
 FUNCTIONS = [
     Activation("sigmoid"),
     Activation("tanh"),
