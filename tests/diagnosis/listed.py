@@ -1,5 +1,6 @@
 """Wrong GRUs whose mistakes are in the catalogue, alone, together, or in some place."""
 
+# ruff: noqa: ARG005
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 from __future__ import annotations
 
