@@ -55,15 +55,11 @@ class GruInputs:
 
     def rows(self, which: int | Array) -> GruInputs:
         """Take the inputs of one of stacked cases, or of several."""
-        return GruInputs(
-            self.x[which],
-            self.h0[which],
-            self.lengths[which],
-            *(
-                {part: array[which] for part, array in parts.items()}
-                for parts in (self.w, self.r, self.b)
-            ),
+        w, r, b = (
+            {part: array[which] for part, array in parts.items()}
+            for parts in (self.w, self.r, self.b)
         )
+        return GruInputs(self.x[which], self.h0[which], self.lengths[which], w, r, b)
 
 
 def gru_inputs(
@@ -82,11 +78,7 @@ def gru_inputs(
         role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
         if parts:
             axis = _AXES[role].index("gates") - len(_AXES[role])
-            size = array.shape[axis] // len(parts)
-            after = (slice(None),) * (-1 - axis)
-            for number, part in enumerate(parts):
-                rows: tuple[Any, ...] = (..., slice(number * size, (number + 1) * size), *after)
-                gates[role][part] = array[rows]
+            gates[role] |= zip(parts, np.split(array, len(parts), axis), strict=True)
         else:
             plain[role] = array
     x, hidden = plain["x"], gates["r"]["h"].shape[-1]
@@ -96,9 +88,7 @@ def gru_inputs(
     if "h0" not in plain:
         directions = len(operator.directions(attributes))
         plain["h0"] = np.zeros((*stacked, directions, batch, hidden), x.dtype)
-    return GruInputs(
-        x=x, h0=plain["h0"], lengths=plain["lengths"], w=gates["w"], r=gates["r"], b=gates["b"]
-    )
+    return GruInputs(x=x, h0=plain["h0"], lengths=plain["lengths"], **gates)
 
 
 def operator_inputs(

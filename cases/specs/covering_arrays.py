@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,15 +139,14 @@ def _missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignme
     """
     missing = _uncovered(array, _listed_rows(spec, index, array))
     found = []
-    for row in _completions(array, missing):
+    while missing:
+        a, u, b, v = min(missing)
+        row = _row_with({a: u, b: v}, array, missing)
+        if row is None:
+            place = spec.document.place(("cases", index))
+            raise SpecError(f"{place}: no row can hold {a}: {u} with {b}: {v}; exclude that pair")
         found.append(row)
         missing -= pairs_of(row)
-    if missing:
-        a, u, b, v = min(missing)
-        raise SpecError(
-            f"{spec.document.place(('cases', index))}: no row can hold {a}: {u} with {b}: {v}; "
-            "exclude that pair"
-        )
     return found
 
 
@@ -162,27 +161,18 @@ def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
     return found.difference(*map(pairs_of, rows))
 
 
-def _completions(array: Array, missing: set[Pair]) -> Iterator[Assignment]:
-    """For each pair that is still missing in turn, make a row that holds it.
+def _row_with(pair: dict[str, str], array: Array, missing: set[Pair]) -> Assignment | None:
+    """Make a row with these values; each other value in turn is the one that adds most of `missing`.
 
-    Each of its values in turn is the one with which it holds most of `missing`.
+    None where the values chosen leave no choice for another.
     """
-    excluded = Excluded(array.exclude)
-    for pair in sorted(missing):
-        if pair not in missing:
-            continue
-        a, u, b, v = pair
-        wanted = {a: u, b: v}
-        row: Assignment = {}
-        for name, values in array.covering.items():
-            choices = [
-                row | {name: value}
-                for value in values
-                if wanted.get(name, key(value)) == key(value)
-                and row | {name: value} not in excluded
-            ]
-            if not choices:
-                break
-            row = max(choices, key=lambda choice: len(pairs_of(choice) & missing))
-        else:
-            yield row
+    excluded, row = Excluded(array.exclude), Assignment()
+    for name, values in array.covering.items():
+        choices = [
+            row | {name: value} for value in values if pair.get(name, key(value)) == key(value)
+        ]
+        choices = [choice for choice in choices if choice not in excluded]
+        if not choices:
+            return None
+        row = max(choices, key=lambda choice: len(pairs_of(choice) & missing))
+    return row
