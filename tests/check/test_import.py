@@ -216,7 +216,7 @@ def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> 
 
 
 def test_npz_files_of_other_names_and_shapes(tmp_path: Path, command: Command) -> None:
-    """Outputs of another shape are an error of the case; what makes no case is counted."""
+    """Outputs of another shape, or none, are an error of the case; what makes no case is counted."""
     case = next(c for c in load_vectors(CORE / CELL) if c.dtype == "float32")
     folder, inputs = tmp_path / "suite", dict[str, Any](case.inputs)
     folder.mkdir()
@@ -224,6 +224,7 @@ def test_npz_files_of_other_names_and_shapes(tmp_path: Path, command: Command) -
     np.savez(folder / "narrow.npz", **inputs, Ho=narrow)
     np.savez(folder / "good.npz", **inputs, Ho=case.answer.outputs["Ho"])
     np.savez(folder / "odd.npz", **inputs, Z=np.zeros(3))
+    np.savez(folder / "bare.npz", **inputs)
     del inputs["R"]
     np.savez(folder / "lacks.npz", **inputs)
     given = canonical_json(case.given)
@@ -232,9 +233,10 @@ def test_npz_files_of_other_names_and_shapes(tmp_path: Path, command: Command) -
     assert ended.status == 0
     assert "left out: 1: input R is missing; openvino.GRUCell-3 needs it" in ended.out
     assert "left out: 1: openvino.GRUCell-3 has no input 'Z'" in ended.out
-    assert "  2 cases" in ended.out
+    assert "  3 cases" in ended.out
     judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
     assert (judged.status, f"Ho is float32 {narrow.shape}" in judged.out) == (1, True)
+    assert "2 error" in judged.out
 
 
 def tensor(array: np.ndarray) -> dict[str, Any]:
