@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shipped import core_cases
 
 from grucible import load_vectors
 
@@ -41,14 +40,6 @@ def test_show_by_id(some_vectors: Path, command: Command) -> None:
 
 def test_show_the_other_way_round(some_vectors: Path, command: Command) -> None:
     assert command("show", "*/d-*", some_vectors) == command("show", some_vectors, "*/d-*")
-
-
-def test_show_of_the_core_vectors(command: Command) -> None:
-    case = next(case for case in core_cases() if "GRUSequence" in case.id)
-    assert command("show", case.id).out.startswith(f"{case.id}\n")
-    core = [case for case in core_cases() if "/float32/" in case.id and "noB" in case.id]
-    ended = command("show", core[0].id)
-    assert "B: absent" in ended.out
 
 
 @pytest.mark.parametrize(
