@@ -30,8 +30,6 @@ _COMMANDS = {
     "audit": ("check.cli.scoring", "Show what other suites, imported, would never notice."),
     "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
 }  # fmt: skip
-MOST_ERROR = 2000
-"""Maximum characters of a printed error; a file may bring texts of any length into it."""
 _THRESHOLDS = (100_000, 50, 100)
 """When Python looks for circles of objects; the defaults take an eighth of a small check."""
 
@@ -39,7 +37,7 @@ _THRESHOLDS = (100_000, 50, 100)
 class _Rooms(click.Group):
     """A group whose commands live in the rooms' `cli.py`, imported only when one is run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, _: click.Context) -> list[str]:
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -90,7 +88,7 @@ def main(**extra: Any) -> NoReturn:
     An error that the user can act on is one line on stderr, and status 2; any other exception prints its
     traceback, and the status is 70. So no error ends with the status of a verdict.
     """
-    from .cases.console import OWN_ERROR, format_own_error, say, shorten
+    from .cases.console import MOST_MESSAGE, OWN_ERROR, format_own_error, say, shorten
     from .cases.errors import GrucibleError
     from .cases.process import catch_terminations
 
@@ -107,10 +105,13 @@ def main(**extra: Any) -> NoReturn:
         error.show()
         status = error.exit_code
     except click.ClickException as error:
-        say(f"grucible: {_usage_error(error)}", err=True)
+        problem = " ".join(error.format_message().split()).removesuffix(".")
+        context = getattr(error, "ctx", None)
+        remedy = f"; see: {context.command_path} --help" if context else ""
+        say(f"grucible: {problem}{remedy}", err=True)
         status = error.exit_code
     except GrucibleError as error:
-        say(f"grucible: {shorten(str(error), MOST_ERROR)}", err=True)
+        say(f"grucible: {shorten(str(error), MOST_MESSAGE)}", err=True)
         status = 2
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -120,13 +121,6 @@ def main(**extra: Any) -> NoReturn:
         say(f"grucible: no verdict, for an error of its own: {format_own_error(error)}", err=True)
         status = OWN_ERROR
     raise SystemExit(status)
-
-
-def _usage_error(error: click.ClickException) -> str:
-    """Put what click finds wrong in one line that says where to read on."""
-    problem = " ".join(error.format_message().split()).removesuffix(".")
-    context = getattr(error, "ctx", None)
-    return f"{problem}; see: {context.command_path} --help" if context else problem
 
 
 if __name__ == "__main__":

@@ -56,7 +56,10 @@ def cases_command(
         return
     found = find_specs(specs)
     if mode == "extend":
-        _extend(found)
+        from .specs.covering_arrays import extend
+
+        for spec in found:
+            say(f"{spec.document.name}: {extend(spec)} rows added")
         return
     expanded = expand_all(found, dtypes, select)
     if mode == "list":
@@ -78,13 +81,6 @@ def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence
         raise nothing_selected(select, dtypes, listing="--invalid")
     for case_id in ids:
         say(case_id)
-
-
-def _extend(specs: list[CaseSpecFile]) -> None:
-    from .specs.covering_arrays import extend
-
-    for spec in specs:
-        say(f"{spec.document.name}: {extend(spec)} rows added")
 
 
 def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:

@@ -28,7 +28,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000
-"""Maximum characters of a runtime's message; every result of a report may hold one."""
+"""Maximum characters of an error or a runtime's message; every result of a report may hold one."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw: controls, marks that turn the direction of
 writing, halves of surrogates, separators of lines and paragraphs."""

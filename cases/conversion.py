@@ -88,7 +88,10 @@ def ask(question: Question, target: Operator) -> Asked:
     given = {t.role for t in source.inputs if t.name in question.inputs}
     absent = {t.name for t in target.inputs if not t.required and t.role not in given}
     inputs = _inputs(target, filled, shared, meant, absent)
-    sizes = _sizes(target, shared)
+    directions, batch, hidden = shared.h0.shape
+    *_, time, width = shared.x.shape
+    of = {"batch": batch, "time": time, "input": width, "hidden": hidden, "direction": directions}
+    sizes = {symbol: of[axis] for symbol, axis in target.sizes.items()}
     dtype = FLOAT_TYPES[question.dtype].numpy
     types = {
         variable: dtype if of == target.dtypes() else numpy_dtype(of[0])
@@ -105,14 +108,6 @@ def ask(question: Question, target: Operator) -> Asked:
         outputs={t.name: TensorType(target.shape(t, filled, sizes), dtype) for t in target.outputs},
     )
     return Asked(question, asked)
-
-
-def _sizes(target: Operator, shared: GruInputs) -> dict[str, int]:
-    """Read the target's sizes from the inputs in the shared layout."""
-    directions, batch, hidden = shared.h0.shape
-    *_, time, width = shared.x.shape
-    of = {"batch": batch, "time": time, "input": width, "hidden": hidden, "direction": directions}
-    return {symbol: of[axis] for symbol, axis in target.sizes.items()}
 
 
 def _attributes(

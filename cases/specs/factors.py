@@ -111,7 +111,7 @@ def factors(operator_name: str) -> dict[str, Factor]:
     found = [
         *(_attribute(operator.attribute(name)) for name in operator.id_order),
         *_tensors(operator),
-        *(_size(symbol, operator) for symbol in size_symbols(operator)),
+        *(_size(symbol, axis) for symbol, axis in operator.sizes.items() if axis != "direction"),
         *_types(operator),
     ]
     if lengths := operator.tensor("lengths"):
@@ -119,11 +119,6 @@ def factors(operator_name: str) -> dict[str, Factor]:
     usual, *others = DRAWS
     found.append(_choice("draw", usual, {draw: draw for draw in others}))
     return {factor.name: factor for factor in found}
-
-
-def size_symbols(operator: Operator) -> list[str]:
-    """List the sizes a case spec gives; the number of directions follows from the attributes."""
-    return [symbol for symbol, axis in operator.sizes.items() if axis != "direction"]
 
 
 def _attribute(attribute: Attribute | None) -> Factor:
@@ -166,8 +161,8 @@ def _tensors(operator: Operator) -> Iterable[Factor]:
         yield _choice(f"{hidden.name}_attribute", PRESENT, {ABSENT: f"no{hidden.name}"})
 
 
-def _size(symbol: str, operator: Operator) -> Factor:
-    letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[operator.sizes[symbol]]
+def _size(symbol: str, axis: str) -> Factor:
+    letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[axis]
     title = f"an integer from 1 to {MOST_SIZE}"
     bounds = Field(ge=1, le=MOST_SIZE, title=title)
     values = ValueType(Annotated[int, Strict(), bounds], title)

@@ -47,24 +47,15 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
         mine = [case for case in cases if case.operator == operator and case.tier != "nonportable"]
         assignments = list({id(case.factors): case.factors for case in mine}.values())
         counted = {id(assignment): _counted(operator, assignment) for assignment in assignments}
-        covered = {
-            dtype: _pairs({counted[id(case.factors)] for case in mine if case.dtype == dtype})
-            for dtype in FLOAT_TYPES
-        }
+        covered: dict[str, set[_Pair]] = {dtype: set() for dtype in FLOAT_TYPES}
+        for dtype, values in {(case.dtype, counted[id(case.factors)]) for case in mine}:
+            covered[dtype].update(itertools.combinations(values, 2))
         total = set().union(*covered.values())
         total |= _that_could_be(operator, assignments, _pairs_of_all(counted.values()) - total)
         for dtype, pairs in covered.items():
             if pairs:
                 missing = [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(total - pairs)]
                 found.append(PairCoverage(operator, dtype, len(pairs), len(total), missing))
-    return found
-
-
-def _pairs(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
-    """List the pairs in some assignments, each with the same names in the same order."""
-    found: set[_Pair] = set()
-    for values in counted:
-        found.update(itertools.combinations(values, 2))
     return found
 
 
