@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 AREAS = {
-    "exact": "gen/exact: balls elementary error_free round_ball decided trace exact ledger",
-    "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate vacuity error_bounds clips exact"
+    "exact": "gen/exact: balls elementary round_ball trace exact",
+    "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate error_bounds clips exact"
     " readings trace tolerances oracle onnx_oracle bnnsgraph_oracle format_page",
     "reading": "vectors vectors/hdf5: writer reader digest between hostile seal selected each_case_once not_read"
     " format_2 format_page links odd_ids large_files outputs",

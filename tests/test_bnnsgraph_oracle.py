@@ -2,21 +2,19 @@
 
 import decimal
 from collections.abc import Collection
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy
 import pytest
-from bnnsgraph_oracle import ACTIVATIONS, evaluate
+from bnnsgraph_oracle import evaluate
 
-from oracle import FRACTIONS, MPMATH, Array, round_once, to_fraction
+from oracle import FRACTIONS, MPMATH, Array, to_fraction
 
 decimal_context = decimal.Context(prec=80)
 
 BEFORE, SUM, IGNORED = "reset-false.before", "bias-sum.sum", "input-bias-unused.ignored"
 TIME = "reverse-order.time"
-SIXTH, ONE = "hard-sigmoid.sixth", "scaled-tanh.one"
 
 
 def attributes(**given: Any) -> dict[str, Any]:
@@ -168,85 +166,3 @@ def test_sequences(
     assert found == {"output": output, "hiddenStates": last}
     found = outputs(SEQUENCE, readings, outputSequence=False, **given)
     assert found == {"output": [last], "hiddenStates": last}
-
-
-# activations
-
-
-def tanh(v: Fraction) -> Fraction:
-    e = decimal_context.exp(decimal_context.multiply(2, to_decimal(v)))
-    return Fraction(
-        decimal_context.divide(decimal_context.subtract(e, 1), decimal_context.add(e, 1))
-    )
-
-
-def sigmoid(v: Fraction) -> Fraction:
-    return Fraction(
-        decimal_context.divide(1, decimal_context.add(1, decimal_context.exp(to_decimal(-v))))
-    )
-
-
-def to_decimal(v: Fraction) -> Decimal:
-    return decimal_context.divide(Decimal(v.numerator), Decimal(v.denominator))
-
-
-# the float32 numbers nearest to 0.2, 1/6, 1.7159 and 2/3: the integers are those parts of
-# 2^26 (of 2^23, of 2^24), rounded
-FIFTH_32 = Fraction(13421773, 2**26)
-SIXTH_32 = Fraction(11184811, 2**26)
-ALPHA_32 = Fraction(14394012, 2**23)
-BETA_32 = Fraction(11184811, 2**24)
-HALF, THIRTEENTHS = Fraction(1, 2), Fraction(13, 8)
-VALUES = [
-    ("linear", [], Fraction(-5, 2), Fraction(-5, 2)),
-    ("relu", [], Fraction(-5, 2), Fraction(0)),
-    ("relu", [], Fraction(60), Fraction(60)),
-    ("sigmoid", [], THIRTEENTHS, sigmoid(THIRTEENTHS)),
-    ("sigmoid", [], -THIRTEENTHS, sigmoid(-THIRTEENTHS)),
-    ("tanh", [], THIRTEENTHS, tanh(THIRTEENTHS)),
-    ("hardSigmoid", [], Fraction(1), FIFTH_32 + HALF),
-    ("hardSigmoid", [], Fraction(-2), HALF - 2 * FIFTH_32),
-    ("hardSigmoid", [], Fraction(-11, 4), Fraction(0)),
-    ("hardSigmoid", [], Fraction(11, 4), Fraction(1)),
-    ("hardSigmoid", [SIXTH], Fraction(1), SIXTH_32 + HALF),
-    ("hardSigmoid", [SIXTH], Fraction(11, 4), Fraction(11, 4) * SIXTH_32 + HALF),
-    ("hardSigmoid", [SIXTH], Fraction(-4), Fraction(0)),
-    ("hardSigmoid", [SIXTH], Fraction(4), Fraction(1)),
-    ("hardSigmoid", [ONE], Fraction(1), FIFTH_32 + HALF),
-    ("scaledTanh", [], THIRTEENTHS, ALPHA_32 * tanh(BETA_32 * THIRTEENTHS)),
-    ("scaledTanh", [], -HALF, -ALPHA_32 * tanh(BETA_32 * HALF)),
-    ("scaledTanh", [ONE], THIRTEENTHS, tanh(THIRTEENTHS)),
-    ("scaledTanh", [SIXTH], THIRTEENTHS, ALPHA_32 * tanh(BETA_32 * THIRTEENTHS)),
-    ("tanh", [ONE], THIRTEENTHS, tanh(THIRTEENTHS)),
-    ("sigmoid", [SIXTH], THIRTEENTHS, sigmoid(THIRTEENTHS)),
-]
-
-
-@pytest.mark.parametrize(("name", "readings", "v", "expected"), VALUES)
-def test_activations(name: str, readings: list[str], v: Fraction, expected: Fraction) -> None:
-    def close(found: Fraction, value: Fraction) -> bool:
-        return abs(found - value) < Fraction(1, 10**60)
-
-    given: dict[str, Any] = {"numbers": MPMATH}
-    # A alone: z = 0 (linear), h = n = A(v)
-    inputs = unit(float(v), 0, inputHiddenWeight=[0, 1, 0])
-    assert close(state(inputs, *readings, activation=name, **given), expected)
-    # RA for z: n = 0, h = z * 1 = RA(v)
-    inputs = unit(float(v), 1, inputHiddenWeight=[0, 0, 1])
-    assert close(state(inputs, *readings, recurrentActivation=name, **given), expected)
-    # RA for r: n = (1 * 1) * r (linear), z = RA(0), which is 1/2 or 0
-    inputs = unit(float(v), 1, inputHiddenWeight=[1, 0, 0], hiddenHiddenWeight=[0, 1, 0])
-    z = HALF if name in ("sigmoid", "hardSigmoid") else Fraction(0)
-    found = state(inputs, *readings, recurrentActivation=name, **given)
-    assert close(found, (1 - z) * expected + z)
-
-
-def test_parameters_are_the_nearest_float32() -> None:
-    for number, value in (
-        (FIFTH_32, Fraction(1, 5)),
-        (SIXTH_32, Fraction(1, 6)),
-        (ALPHA_32, Fraction(17159, 10000)),
-        (BETA_32, Fraction(2, 3)),
-    ):
-        assert to_fraction(MPMATH.exact(float(round_once(value, "float32")))) == number
-    assert {name for name, *_ in VALUES} == set(ACTIVATIONS)

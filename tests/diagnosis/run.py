@@ -10,7 +10,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import platform
 import re
 import sys
 import time
@@ -152,27 +151,6 @@ def totals(findings: Mapping[str, Findings]) -> Iterator[str]:
         yield f"| {title} | {len(wrongs)} | " + " | ".join(str(counts[one]) for one in MARKS) + " |"
 
 
-def table(findings: Mapping[str, Findings]) -> Iterator[str]:
-    """Describe every wrong GRU and the findings on it, in a Markdown table."""
-    yield from (
-        "| | operator | mistakes | findings | mark |",
-        "| --- | --- | --- | --- | --- |",
-    )
-    for name, one in findings.items():
-        wrong = WRONG[name]
-        cells = (name, wrong.operator.split(".")[1], wrong.mistakes, "<br>".join(_lines(one)), mark(one, wrong))  # fmt: skip
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _lines(findings: Findings) -> Iterator[str]:
-    for one in findings.sentences:
-        others = f" *or:* {'; '.join(one.others[:2])}" if one.others else ""
-        perhaps, where = "" if one.certain else "perhaps: ", f", {one.where}" if one.where else ""
-        yield f"{one.explains}: {perhaps}{one.text}{where}{others}"
-    if findings.unexplained:
-        yield "; ".join([f"{findings.unexplained} unexplained", *findings.hints])
-
-
 def _judged(name: str) -> tuple[str, Findings]:
     return name, findings_of(report_of(WRONG[name]))
 
@@ -185,9 +163,6 @@ def main() -> None:
         "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
     )
     parser.add_argument("--keep", action="store_true", help=f"write the findings to {KEPT.name}")
-    parser.add_argument(
-        "--page", type=Path, help="a file for totals and a table of all, in Markdown"
-    )
     asked = parser.parse_args()
     if unknown := sorted(set(asked.names) - set(WRONG)):
         parser.error(f"no wrong GRU is called {', '.join(unknown)}")
@@ -205,11 +180,6 @@ def main() -> None:
     print(f"{minutes:.1f} minutes of {asked.jobs} processes; {worse} marks are worse than before")
     if asked.keep:
         keep(before | now)
-    if asked.page:
-        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-        made = f"Made by `python tests/diagnosis/run.py --page`: {machine}, {time.strftime('%Y-%m-%d')}."
-        lines = ["# Findings on wrong GRUs", "", made, "", *totals(now), "", *table(now)]
-        asked.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sys.exit(1 if worse else 0)
 
 

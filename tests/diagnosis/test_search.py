@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, no-any-return"
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from diagnosis.wrong import CELL, SEQUENCE
 
 from grucible.cases.dtypes import Arrays
 from grucible.check.diagnosis import contradictions
-from grucible.check.diagnosis.apart import FEWEST, Feature, conditions, conditions_together
+from grucible.check.diagnosis.apart import Feature, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
 from grucible.check.diagnosis.explanations import Explanation
 from grucible.check.diagnosis.failing import FailingBlock
@@ -124,26 +124,6 @@ def feature(*values: float, real: bool = False, word: str = "it") -> Feature:
     return Feature(np.array(values, float), words, real)
 
 
-@pytest.mark.parametrize(
-    ("values", "members", "told"),
-    [
-        ([3, 3, 3, 1, 5, 7], 3, ["it is 3"]),
-        ([4, 6, 9, 1, 2, 3], 3, ["it from 4 on"]),
-        ([1, 2, 3, 6, 8, 9], 3, ["it below 6"]),
-        ([3, 3, 3, 3, 5, 1], 3, []),  # another has it too
-        ([*np.linspace(2.013, 3, 12), *np.linspace(0, 1.987, 12)], 12, ["it from 2 on"]),
-        ([1, 1, 1, np.nan, 2, 2], 3, []),
-        # what few have, or all but a few, may be by chance
-        ([1] * (FEWEST - 1) + [2] * 20, FEWEST - 1, []),
-        ([*np.linspace(2, 3, 200), *np.linspace(0, 1, 12)], 200, []),
-        ([*np.linspace(2.5, 3, 100), *np.linspace(0, 1, 12)], 100, ["it from 2 on"]),
-    ],
-)  # fmt: skip
-def test_conditions(values: Sequence[float], members: int, told: Sequence[str]) -> None:
-    one = feature(*values, real=any(value != round(value) for value in values if value == value))
-    assert conditions([one], np.arange(len(values)) < members) == told
-
-
 def test_what_chance_could_find_tells_nothing_apart() -> None:
     """Of 200 coins some fall as three members and three others would have it."""
     rng = np.random.default_rng(5)
@@ -151,27 +131,3 @@ def test_what_chance_could_find_tells_nothing_apart() -> None:
     members = np.arange(6) < 3
     assert any(set(one.values[members]) != set(one.values[~members]) for one in coins)
     assert conditions(coins, members) == []
-
-
-@pytest.mark.parametrize(
-    ("kinds", "told"),
-    [
-        ([(1, 1)] * 20 + [(1, 0)] * 10 + [(0, 1)] * 10, "where cold and wet"),
-        ([(1, 1)] * 20 + [(1, 0)] * 2 + [(0, 1)] * 18, ""),  # too few need the second
-        ([(1, 1)] * 5 + [(1, 0)] * 20 + [(0, 1)] * 20, ""),  # too few members
-        ([(1, 1, 1)] * 20 + [(0, 1, 1)] * 5 + [(1, 0, 1)] * 5 + [(1, 1, 0)] * 5, "where cold, wet and dark"),
-        ([(1, 1, 1)] * 20 + [(1, 0, 1)] * 10 + [(0, 1, 1)] * 10, "where cold and wet"),
-    ],
-)  # fmt: skip
-def test_conditions_are_told_together_where_each_is_needed(
-    kinds: Sequence[Sequence[int]], told: str
-) -> None:
-    words = ("cold", "wet", "dark")
-    features = [
-        Feature(np.array(values, float), {">=": f"where {word}", "<": f"where not {word}"})
-        for word, values in zip(words, zip(*kinds, strict=True), strict=False)
-    ]
-    members = np.array([kind == kinds[0] for kind in kinds])
-    assert conditions_together(features, members) == told
-    one_more = [Feature(np.append(f.values, 1.0), f.words) for f in features]
-    assert conditions_together(one_more, np.append(members, False)) == ""  # it has all, and is none
