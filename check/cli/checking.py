@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..observed.source import Source
     from ..report import Report
     from ..reports.formats import Format
-    from ..verdict import Demand
 
 ON_GITHUB = "github"
 """The format that needs no file in a run of GitHub Actions."""
@@ -100,7 +99,7 @@ def check_command(
     try:
         for runtime in runtimes or (None,):
             with options.started(runtime, outputs, timeout, memory, jobs) as source:
-                report = _judge(vectors, select, source, _demand(expected, **demanded))
+                report = _judge(vectors, select, source, expected, **demanded)
                 found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
@@ -112,39 +111,33 @@ def check_command(
     raise SystemExit(max(report.exit_status for report in found))
 
 
-def _demand(
-    expectations: Sequence[Expectation],
-    require: tuple[str, ...],
-    strict: bool,
-    allow_stale: bool,
-    recompute: float | None,
-    no_diagnose: bool,
-    **criteria: Any,
-) -> Demand:
-    """Put what the options demand into one value."""
-    from ..judging.criterion import chosen_criteria
-    from ..verdict import Demand
-
-    return Demand(
-        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
-        recompute or 0.0,
-    )  # fmt: skip
-
-
 def _judge(
     vectors: Path | None,
     select: tuple[str, ...],
-    source: Callable[[VectorSet], Source | None],
-    demand: Demand,
+    started: Callable[[VectorSet], Source | None],
+    expectations: Sequence[Expectation],
+    *,
+    no_diagnose: bool,
+    recompute: float | None,
+    require: tuple[str, ...],
+    strict: bool,
+    allow_stale: bool,
+    **criteria: Any,
 ) -> Report:
+    """Judge what was started by what the options demand."""
     from ...vectors.vector_set import open_set
-    from ..verdict import judge  # takes as long to import as the runtime to start
+    from ..judging.criterion import chosen_criteria
+    from ..verdict import Demand, judge  # takes as long to import as the runtime to start
 
     opened = open_set(vectors, select)
+    demand = Demand(
+        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
+        recompute or 0.0,
+    )  # fmt: skip
     with options.progress_over_cases("checking", opened) as progress:
-        asked = source(opened)
-        assert asked
-        return judge(opened, asked, demand, interruptible=True, advance=progress.advance)
+        source = started(opened)
+        assert source
+        return judge(opened, source, demand, interruptible=True, advance=progress.advance)
 
 
 def _expected(

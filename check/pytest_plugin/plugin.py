@@ -76,7 +76,8 @@ def pytest_make_collect_report(
     if isinstance(collector, pytest.Session) and collector.config.getoption("grucible") is not None:
         from .suite import Cases
 
-        report.result = [*(report.result or []), Cases.of(collector)]
+        cases = Cases.from_parent(collector, name=NAME, nodeid=NAME)
+        report.result = [*(report.result or []), cases]
     return report
 
 

@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
@@ -276,12 +276,6 @@ def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
 
 class Cases(pytest.Collector):
     """The tests of the vectors that the options name."""
-
-    @classmethod
-    def of(cls, session: pytest.Session) -> Self:
-        """Make the one collector of a session."""
-        made: Self = cls.from_parent(session, name=NAME, nodeid=NAME)
-        return made
 
     def collect(self) -> Iterator[pytest.Item]:
         """Make a test for each case."""
