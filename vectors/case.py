@@ -38,24 +38,20 @@ class Answer:
         return f"<Answer {shapes(self.outputs)}>"
 
     def copied(self) -> Answer:
-        """Return an answer of the same values in arrays of its own, which are to be read only."""
-        return Answer(
-            _copies(self.outputs), {name: _copies(some) for name, some in self.tolerances.items()}
-        )
+        """Return the same arrays, in dicts of its own."""
+        limits = {name: {**arrays} for name, arrays in self.tolerances.items()}
+        return Answer({**self.outputs}, limits)
 
     def rows(self, which: int | Array) -> Answer:
-        """Return the answer of one of the stacked cases, or of several."""
-        return Answer(
+        """Return the answer of one of the stacked cases, or of several, in arrays to be read only."""
+        answer = Answer(
             rows_of(self.outputs, which),
             {name: rows_of(limits, which) for name, limits in self.tolerances.items()},
         )
-
-
-def _copies(arrays: Arrays) -> Arrays:
-    copies = {name: array.copy() for name, array in arrays.items()}
-    for array in copies.values():
-        array.setflags(write=False)
-    return copies
+        for arrays in (answer.outputs, *answer.tolerances.values()):
+            for array in arrays.values():
+                array.setflags(write=False)
+        return answer
 
 
 def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
@@ -80,12 +76,12 @@ class Case:
 
     @property
     def answers(self) -> dict[ReadingNames, Answer]:
-        """Copies of the answers, by the readings that are followed; writing into them changes no verdict."""
+        """The answers, by the readings that are followed; changing them changes no verdict."""
         return {names: answer.copied() for names, answer in self.stored.items()}
 
     @property
     def answer(self) -> Answer:
-        """A copy of the answer that follows no reading."""
+        """The answer that follows no reading; changing it changes no verdict."""
         return self.stored[STORED].copied()
 
     @property
