@@ -18,15 +18,13 @@ from ..judging.expectations import Use
 from ..judging.grade import Grade
 from ..refusals import Refusal
 from ..report import Report
-from .findings import diagnosis_lines, first_to_look_at, paragraph, plainest, sentence
+from .findings import diagnosis_lines, paragraph, sentence
 from .html import check_installed, html_page
-from .terminal import headline, table_rows
-from .text import as_code, as_markdown, group, markdown_table
+from .terminal import headline, report_text
+from .text import as_block, as_markdown, group
 
 MOST_ANNOTATIONS = 10
 """Maximum annotations of a step that GitHub shows."""
-_SHOWN = 20
-"""Maximum failures in a job summary."""
 _PLURAL = {"error": "errors"}
 _VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
@@ -266,50 +264,9 @@ def workflow_commands(report: Report) -> Iterator[str]:
 
 
 def summary(report: Report) -> str:
-    """Return the job summary in Markdown: verdict, what explains failures, counts, first failures."""
-    return "\n".join(_summary(report)) + "\n"
-
-
-def _summary(report: Report) -> Iterator[str]:
-    yield from [
-        f"## grucible: {as_markdown(report.verdict)}",
-        "",
-        as_markdown(headline(report)),
-        "",
-    ]
-    version = f" {report.runtime_version}" if report.runtime_version else ""
-    yield f"Runtime: {as_markdown(report.runtime + version)}; vectors: {as_markdown(report.vectors)}"
-    if report.diagnosis.failed:
-        yield from ["", "### Diagnosis", ""]
-    for one in report.diagnosis.findings:
-        yield f"- **{one.explains}** failures: {as_markdown(sentence(one))}"
-    if report.diagnosis.unexplained:
-        yield f"- **{report.diagnosis.unexplained}** unexplained"
-        yield from (f"  - {as_markdown(hint)}" for hint in report.diagnosis.hints)
-    yield ""
-    rows = [[as_markdown(cell) for cell in row] for row in table_rows(report)]
-    if rows:
-        yield from markdown_table(rows[0], rows[1:])
-    yield from _first_failures(report)
-    for line in first_to_look_at(report):
-        command = line.removeprefix("start with: ")
-        yield f"Start with {as_code(command)}" if command else ""
-
-
-def _first_failures(report: Report) -> Iterator[str]:
-    wrong = plainest([r for r in report.unexpected if r.verdict in ("failed", "error")])
-    if not wrong:
-        return
-    failed = sum(result.verdict == "failed" for result in wrong)
-    counts = {"failed": failed, "gave an error": len(wrong) - failed}
-    title = " and ".join(f"{count} that {what}" for what, count in counts.items() if count)
-    yield from ["", f"<details><summary>{title}, the plainest first</summary>", ""]
-    for result in wrong[:_SHOWN]:
-        yield f"- {as_code(result.id)}"
-        yield from (f"  <br>{as_markdown(line)}" for line in list(paragraph(report, result))[:-1])
-    if len(wrong) > _SHOWN:
-        yield f"- and {len(wrong) - _SHOWN} more"
-    yield from ["", "</details>"]
+    """Return the job summary in Markdown: the verdict, and the report as it is printed."""
+    lines = [f"## grucible: {as_markdown(report.verdict)}", "", as_markdown(headline(report)), ""]
+    return "\n".join([*lines, as_block(report_text(report)), ""])
 
 
 class Format(NamedTuple):

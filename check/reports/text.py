@@ -98,12 +98,10 @@ def array_lines(array: Array, columns: int, *, whole: bool) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def as_code(text: str) -> str:
-    """Return a text as code of Markdown, between more backticks than follow one another in it."""
-    shown = escape_commands(escape(text))
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    space = " " * ("`" in shown or shown != shown.strip())
-    return f"{fence}{space}{shown}{space}{fence}"
+def as_block(text: str) -> str:
+    """Return escaped lines as a block of code of Markdown, between more backticks than follow in it."""
+    fence = "`" * max([3, *(1 + len(found) for found in re.findall("`+", text))])
+    return f"{fence}text\n{escape_commands(text)}\n{fence}"
 
 
 def as_markdown(text: str) -> str:

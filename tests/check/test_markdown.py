@@ -10,7 +10,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.profile import profile
 from grucible.check.reports.profile import page_lines
 from grucible.check.reports.suites import Audited, Suite, audit_lines
-from grucible.check.reports.text import as_code, as_markdown
+from grucible.check.reports.text import as_block, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
 from grucible.vectors.hdf5 import CORE
@@ -35,8 +35,10 @@ SHOWN = (
 )
 def test_a_text_is_shown_as_it_is(text: str, shown: str) -> None:
     assert as_markdown(text) == shown
-    assert as_code("a``b") == "``` a``b ```"
-    assert as_code("##[error]") == r"`##\x5berror]`"
+
+
+def test_a_block_ends_where_its_text_does() -> None:
+    assert as_block("a\n```\n##[error]") == "````text\na\n```\n##\\x5berror]\n````"
 
 
 def test_a_page_of_profiles_shows_what_a_program_says() -> None:
