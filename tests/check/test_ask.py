@@ -205,7 +205,6 @@ ANEW = "; write the questions again with grucible ask, and have them answered an
 REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
     "an answer to another": ("answers", lambda b: b.replace(b"ok\n", b"ok\nquestion x/y\n", 1), "is not made for these questions: it answered 'x/y'; the question is 'openvino.GRUCell-3/made/bfloat16/d-bfloat16' (number 1 in cell.answers)\n"),
-    "an error about another": ("answers", lambda _: HELLO + b"error no\nquestion x\nend\n", "it answered 'x'"),
     "no hello": ("answers", lambda b: b.removeprefix(HELLO), "its hello begins with 'ok'; expected the line `grucible 1`\n"),
     "nothing": ("answers", lambda _: b"", "ends before its hello does; expected the line `grucible 1` first\n"),
     "unusable": ("answers", lambda _: b"unusable no\x1b licence\nend\n", "no\\x1b licence\n"),
@@ -214,8 +213,6 @@ REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "a line more": ("questions", lambda b: b.replace(b"\nend", b"\nmood 1\nend").replace(b"\nmood 1", b"", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
     "cut short": ("questions", lambda b: b[:-1], f"is cut short{ANEW}"),
     "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\nhm\nend\n", f"is no file of questions{ANEW}"),
-    "an attribute without a value": ("questions", lambda b: b.replace(b"given float 0.5", b"given", 1), f"is no file of questions{ANEW}"),
-    "no dtype": ("questions", lambda b: b.replace(b"\ndtype bfloat16", b"", 1), f"is no file of questions{ANEW}"),
     "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
     "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"c-evil is not a case of the vectors{ANEW}"),
     "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks openvino.GRUCell-3/made/float32/a-good twice{ANEW}"),
