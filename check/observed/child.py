@@ -52,7 +52,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        if sys.platform == "win32":
+        if os.name == "nt":
             raise RuntimeNotUsable(
                 "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
                 "pytest without --grucible-isolated"
@@ -163,18 +163,18 @@ class Child:
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    if sys.platform != "linux":
-        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
-    import resource
+    if sys.platform == "linux":
+        import resource
 
-    try:
-        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-    except ProcessLookupError:
-        pass
-    except (OSError, ValueError):
-        raise GrucibleError(
-            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
-        ) from None
+        with contextlib.suppress(ProcessLookupError):
+            try:
+                resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+            except (PermissionError, ValueError):
+                raise GrucibleError(
+                    f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+                ) from None
+    else:
+        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
 
 
 def _signal_name(number: int) -> str:

@@ -40,7 +40,7 @@ from .source import Fault, Reply, make_reply
 START_SECONDS = 300.0
 """Maximum time in which a runtime loads."""
 RESTART_SECONDS = 10.0
-"""The same when it is started anew: longer with a longer timeout, or where it took more than half of this."""
+"""The same when it is started anew; more with a longer timeout, or where it took long before."""
 LIST_SECONDS = 60.0
 """The same where runtimes are only listed."""
 EXEC = "exec:"

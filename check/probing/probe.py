@@ -40,7 +40,7 @@ TIMEOUT = 10.0
 QUIET_SECONDS = 0.05
 """How long to wait for bytes after a whole message, which nobody announced."""
 AFTER_SECONDS = 2.0
-"""How long to wait for a late program after the end of its input: it writes now what it had not flushed."""
+"""How long to wait after the end of its input for what a late program had not flushed."""
 ENDING_SECONDS = 5.0
 """Maximum time in which a program ends after the end of its input."""
 MOST_WRONG = 3

@@ -195,8 +195,8 @@ def main() -> None:
             with torch.no_grad():
                 data = answer(question, chosen.device)
         except Exception as error:  # torch's: the finding of this case
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            say(f"error {said}")
+            message = f"{type(error).__name__}: {error}".splitlines()[0]
+            say(f"error {message}")
             continue
         say("ok", *("output " + " ".join(words) for words in question.outputs), data=data)
 
