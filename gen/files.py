@@ -16,7 +16,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -30,9 +29,6 @@ from ..vectors.digest import GENERATOR, published_digests, published_tolerances
 from ..vectors.reader import open_vectors
 from ..vectors.writer import VectorWriter, new_vector_file
 from .drawing import Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunk
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 @contextlib.contextmanager
@@ -85,32 +81,34 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def map_in_order(
-    executor: Executor,
-    function: Callable[[Task], Result],
-    tasks: Iterable[Task],
-    weigh: Callable[[Task], int],
-    most: int,
-) -> Iterator[Result]:
-    """Apply `function` to each task; yield the results in order.
+AHEAD_BYTES = 24 << 20
+"""Maximum bytes of cases under way for each process; with tolerances they are about twice as many."""
+_Task = tuple[list[CaseSpec], int]
+"""Cases of one block, and the seed of what is drawn."""
 
-    Tasks are submitted ahead of the result that is waited for, as long as together they weigh at most `most`.
+
+def _make(task: _Task) -> Chunk:
+    return make_chunk(*task)
+
+
+def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterator[Chunk]:
+    """Make the chunk of each task; yield them in order.
+
+    Tasks are submitted ahead of the chunk that is waited for, as long as their tensors take at most `most`
+    bytes together.
     """
-    ahead: deque[tuple[Future[Result], int]] = deque()
-    weight = 0
+    ahead: deque[tuple[Future[Chunk], int]] = deque()
+    size = 0
     for task in tasks:
-        ahead.append((executor.submit(function, task), weigh(task)))
-        weight += ahead[-1][1]
-        while ahead and (ahead[0][0].done() or (weight > most and len(ahead) > 1)):
+        cases, _ = task
+        ahead.append((executor.submit(_make, task), len(cases) * bytes_of(cases[0])))
+        size += ahead[-1][1]
+        while ahead and (ahead[0][0].done() or (size > most and len(ahead) > 1)):
             future, less = ahead.popleft()
-            weight -= less
+            size -= less
             yield future.result()
     while ahead:
         yield ahead.popleft()[0].result()
-
-
-AHEAD_BYTES = 24 << 20
-"""Maximum bytes of cases under way for each process; with tolerances they are about twice as many."""
 
 
 @dataclass(frozen=True)
@@ -232,22 +230,9 @@ def make_files(
     tasks = [(part, p.seed) for p in plans for _, parts in p.blocks for part in parts]
     jobs = max(1, min(jobs, len(tasks)))
     with open_executor(jobs) as executor:
-        made = map_in_order(executor, _make, tasks, _bytes, AHEAD_BYTES * jobs)
+        made = _make_ahead(executor, tasks, AHEAD_BYTES * jobs)
         for plan in plans:
             yield _make_file(plan, made, advance, force)
-
-
-_Task = tuple[list[CaseSpec], int]
-"""Cases of one block, and the seed of what is drawn."""
-
-
-def _make(task: _Task) -> Chunk:
-    return make_chunk(*task)
-
-
-def _bytes(task: _Task) -> int:
-    cases, _ = task
-    return len(cases) * bytes_of(cases[0])
 
 
 class _NotWritten(Exception):
