@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
 from pathlib import Path
 
 import pytest
@@ -92,14 +91,3 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
     with pytest.raises(GrucibleError, match=r"--a and --b: .*file is named twice"):
         check_apart([("--a", tmp_path / "link"), ("--b", tmp_path / "file")])
-
-
-def test_a_pipe_is_written_into(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
-    reader.start()
-    write_whole(tmp_path / "pipe", "text", mark=OURS)
-    reader.join()
-    assert read == ["text"]
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)

@@ -63,14 +63,6 @@ def test_defaults_are_the_specification_s() -> None:  # ledger act-default, clip
     )
 
 
-def test_types() -> None:  # ledger t-float, t2-int, b-type, w-type
-    for operator in (CELL, SEQUENCE):
-        assert set(operator.dtypes()) == {"float16", "float32", "float64", "bfloat16"}
-        floats = {t.name: t.type for t in operator.inputs if t.role != "lengths"}
-        assert len(set(floats.values())) == 1
-    assert set(SEQUENCE.types["T2"]) == {"int32", "int64"}
-
-
 def test_only_the_cell_s_B_is_optional() -> None:  # ledger b-optional
     optional = {(o.name, t.name) for o in (CELL, SEQUENCE) for t in o.inputs if not t.required}
     assert optional == {("openvino.GRUCell-3", "B")}

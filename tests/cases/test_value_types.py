@@ -82,14 +82,10 @@ def test_every_shipped_spec_follows_the_schema(file: Any) -> None:
 
 def test_the_schema_is_one_and_refuses() -> None:
     Draft202012Validator.check_schema(SCHEMA)
-    assert len(SPECS) >= 39
-    assert not VALIDATOR.is_valid({"operator": "onnx.GRU-14"})
-    assert not VALIDATOR.is_valid(spec("x.GRU-1", {"list": [{}]}))
     good = spec("onnx.GRU-14", {"list": [{"direction": "forward"}]})
     assert VALIDATOR.is_valid(good)
-    assert not VALIDATOR.is_valid(good | {"colour": 1})
-    assert not VALIDATOR.is_valid(good | {"dtypes": ["float32", "float32"]})
-    assert not VALIDATOR.is_valid(good | {"cases": [{"list": [], "product": {}}]})
+    for other in ({"operator": "x"}, {"colour": 1}, {"dtypes": ["float32"] * 2}, {"cases": [{}]}):
+        assert not VALIDATOR.is_valid(good | other)
 
 
 KINDS = {
