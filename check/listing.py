@@ -166,7 +166,7 @@ def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> It
 def group_failures(
     results: Sequence[CaseResult], diagnosis: Diagnosis
 ) -> list[tuple[Expectation, list[str]]]:
-    """Group cases that went wrong by what to expect of them: an expectation of any case, and the ids.
+    """Group cases that went wrong by their expectation: an expectation of any case, and the ids.
 
     The special stands before the general: errors before wrong numbers, misreadings before coarse arithmetic,
     and otherwise small groups before large ones.

@@ -30,7 +30,7 @@ class Judgment:
     `verdict` is `passed`, `failed`, or `error` for outputs of other names, shapes or dtypes. `grade` is
     the best class of arithmetic whose tolerances hold, "" where none does, for any `required`.
     `where` names the element that is worst, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected|
-    there, `ulps` the same in units in the last place, and `ratio` the same by what is admitted. `readings`
+    there, `ulps` the same in units in the last place, and `ratio` the same per tolerance. `readings`
     are those that an ambiguous case passes under. `message` says what is wrong, and `show` is the command
     that shows the case, where that is known.
 

@@ -124,7 +124,7 @@ def _judge(
     allow_stale: bool,
     **criteria: Any,
 ) -> Report:
-    """Judge what was started by what the options demand."""
+    """Judge the started runtime, or outputs, as the options demand."""
     from ...vectors.vector_set import open_set
     from ..judging.criterion import chosen_criteria
     from ..verdict import Demand, judge  # takes as long to import as the runtime to start

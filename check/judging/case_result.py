@@ -1,4 +1,4 @@
-"""What was found of one case, and what it asks for, in words: its traits, by which a report sorts cases."""
+"""What was found of one case, and its traits: what it asks for, in words, by which reports sort."""
 
 from __future__ import annotations
 

@@ -213,13 +213,13 @@ class Differences:
         return ratio
 
     def ratios(self, admitted: Mapping[str, Array]) -> Arrays:
-        """Divide the difference of every element, by output, by what is `admitted` there."""
+        """Divide the difference of every element, by output, by the difference `admitted` there."""
         parts = np.split(self._ratio(admitted), self._ends[:-1], axis=1)
         shapes = self._shapes.items()
         return {name: part.reshape(s) for part, (name, s) in zip(parts, shapes, strict=True)}
 
     def worst(self, admitted: Mapping[str, Array]) -> Comparison:
-        """Of each case the element that is furthest off, measured by what is `admitted` there."""
+        """Of each case the element that is furthest off, as a multiple of the `admitted` difference."""
         ratio = self._ratio(admitted)
         place = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))

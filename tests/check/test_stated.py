@@ -1,10 +1,10 @@
-"""What a vector file states of its cases is held against them: tiers, readings, attributes."""
+"""What a stranger's file states of its cases: tiers, readings, attributes, and tolerances that admit all."""
 
 from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,49 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from diagnosis.blocks import core_blocks
 
 from grucible import load_vectors
 from grucible.cases.operators.readings import READINGS
 from grucible.gen import posed
-from grucible.gen.posed import Posed, write_answered
+from grucible.gen.posed import Posed, differing, write_answered
+from grucible.vectors.block import Block
 from grucible.vectors.hdf5 import CORE
 from grucible.vectors.writer import write_digests, write_text_attribute
 
 from .conftest import HERE, Command
-from .signed import changed, signed_anew
+from .made import CELL as GRU_CELL
+from .suites import ONE
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
 ZERO = CORE / "openvino/gru_sequence/core_with_zero.h5"
+FLOAT32 = "openvino.GRUCell-3/core/float32/*"
 KEEPS, BEFORE = "len-zero.initial-state", "reset-false.before"
+
+
+def changed(tmp_path: Path, change: Callable[[Any], None]) -> Path:
+    """A copy of a core file, changed and signed again by a stranger."""
+    copy = Path(shutil.copy(CELL, tmp_path / "copy.h5"))
+    with h5py.File(copy, "r+") as file:
+        change(file)
+        write_digests(file)
+    return copy
+
+
+def signed_anew(source: Path, copy: Path, change: Callable[[Any], None]) -> Path:
+    shutil.copy(source, copy)
+    with h5py.File(copy, "r+") as file:
+        for dtype in [d for d in file if d not in ("spec", "float32")]:
+            del file[dtype]
+        change(file)
+        write_digests(file)
+    return copy
+
+
+def with_y(file: Any) -> list[Any]:
+    """The blocks of float32 that have Y."""
+    return [block for block in file["float32"].values() if "Y" in block["outputs"]]
 
 
 def test_a_case_that_was_moved_out_of_the_verdict_is_found(
@@ -160,3 +188,99 @@ def test_an_attribute_twice(tmp_path: Path, command: Command) -> None:
         write_digests(file)
     said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
     assert "an attribute stands there twice" in said
+
+
+def _moved(operator: str) -> Iterator[Block]:
+    """Required float16 cases of which one input is subnormal, marked as nonportable."""
+    for block in core_blocks(operator, "float16"):
+        if block.tier == "required":
+            x = block.inputs["X"].copy()
+            x.reshape(len(block), -1)[:, 0] = 2.0**-20
+            yield replace(block, tier="nonportable", inputs=block.inputs | {"X": x})
+
+
+@pytest.mark.parametrize("operator", [GRU_CELL, "openvino.GRUSequence-5"])
+def test_a_subnormal_input_alone_makes_no_case_nonportable(operator: str) -> None:
+    """The case must hang on it: else whoever doctors a file takes such cases out of the verdict."""
+    blocks = list(_moved(operator))
+    assert blocks
+    for block in blocks:
+        found = differing(block)
+        assert set(found.values()) == {"is marked as nonportable, and it holds nothing that is"}
+        assert len(found) == len(block)
+
+
+def test_a_case_that_hangs_on_subnormals_or_a_zero_s_sign_is_nonportable() -> None:
+    block = next(_moved(GRU_CELL))
+    small = {"X", "initial_hidden_state", "B"}
+    least = np.float16(2.0**-20)
+    inputs = {n: np.copysign(least, a) if n in small else a for n, a in block.inputs.items()}
+    assert "marked as" not in str(differing(replace(block, inputs=inputs)))
+    zeros = {n: a * np.float16(0) for n, a in block.inputs.items()}  # with the signs of the numbers
+    assert "marked as" not in str(differing(replace(block, inputs=zeros)))
+
+
+def limits(value: Callable[[str], float]) -> Callable[[Any], None]:
+    def change(file: Any) -> None:
+        for block in file["float32"].values():
+            for name, arrays in block["tolerance"].items():
+                arrays["Ho"][...] = value(name)
+
+    return change
+
+
+@pytest.fixture
+def junk(tmp_path: Path) -> str:
+    code = "{name: np.full(t.shape, -12345.0).astype(t.dtype) for name, t in q.outputs.items()}"
+    (tmp_path / "junk.py").write_text(f"import numpy as np\ndef run(q):\n    return {code}\n")
+    return f"{tmp_path / 'junk.py'}:run"
+
+
+def test_junk_does_not_conform_where_another_chain_admits_nothing(
+    tmp_path: Path, junk: str, command: Command
+) -> None:
+    """An infinite tolerance of the demanded class says nothing, whatever the last class admits."""
+    path = changed(tmp_path, limits(lambda name: np.inf if name == "bfloat16-gemm" else 0.0))
+    ended = command("check", path, "--runtime", junk, "--select", FLOAT32,
+                    "--arithmetic", "float32=bfloat16-gemm")  # fmt: skip
+    assert (ended.status, ended.out.startswith("incomplete: ")) == (1, True)
+    assert "62 decide nothing" in ended.out
+
+
+def test_junk_does_not_conform_where_no_class_admits_anything(
+    tmp_path: Path, junk: str, command: Command
+) -> None:
+    path = changed(tmp_path, limits(lambda _: 0.0))
+    ended = command("check", path, "--runtime", junk, "--select", FLOAT32, "--atol", "1e30")
+    assert (ended.status, ended.out.startswith("incomplete: ")) == (1, True)
+
+
+def test_a_case_with_an_infinite_tolerance_does_not_decide(
+    tmp_path: Path, command: Command
+) -> None:
+    def half(file: Any) -> None:
+        for block in file["float32"].values():
+            for limits in block["tolerance"].values():
+                limits["Ho"][:, 0] = np.inf
+
+    path = signed_anew(CELL, tmp_path / "v.h5", half)
+    ended = command("check", path, "--runtime", NUMPY)
+    assert (ended.status, "62 decide nothing" in ended.out) == (1, True)
+    said = command("score", path, "--pairs", "--select", ONE).said_in_one_line()
+    assert (
+        f"{ONE}: a tolerance is infinite, which no rtol and atol admit; leave out --pairs" in said
+    )
+
+
+def test_an_export_without_a_pair_leaves_the_case_out(tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("onnx")
+
+    def some(file: Any) -> None:
+        with_y(file)[0]["tolerance/float32/Y"][0] = np.inf
+        del with_y(file)[-1]["tolerance/float32"]
+
+    path = signed_anew(CORE / "onnx/gru/plain.h5", tmp_path / "v.h5", some)
+    ended = command("export", path, "--to", "onnx", "-o", tmp_path / "x")
+    assert ended.status == 0
+    assert "left out: 1 of onnx.GRU-14: a tolerance is infinite, which no rtol" in ended.out
+    assert "of onnx.GRU-14: the file has no tolerances of the required class float32" in ended.out
