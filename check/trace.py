@@ -127,16 +127,16 @@ class StepRange:
     def check(self, directions: Sequence[DirectionTrace]) -> None:
         """Raise GrucibleError where none of the steps is there."""
         names = [one.direction for one in directions]
-        if self.direction is not None and self.direction not in names:
-            raise GrucibleError(f"--direction {self.direction}: the case has {' and '.join(names)}")
-        lengths = directions[0].lengths
-        if self.row is not None and self.row >= len(lengths):
-            raise GrucibleError(f"--row {self.row}: the case has the rows 0 to {len(lengths) - 1}")
-        most = int(lengths.max() if self.row is None else lengths[self.row])
-        if self.step is not None and self.step >= most:
-            whose = "the longest row" if self.row is None else f"row {self.row}"
-            has = f"{most} step{'s' * (most > 1)}, counted from 0" if most else "no step"
-            raise GrucibleError(f"--step {self.step}: {whose} has {has}")
+        lengths = directions[0].lengths.tolist()
+        rows = lengths if self.row is None else lengths[self.row : self.row + 1]
+        there = bool(rows) and (self.step is None or self.step < max(rows))
+        if there and self.direction in (None, *names):
+            return
+        steps = ", ".join(map(str, lengths))
+        raise GrucibleError(
+            f"no such step: the case has {' and '.join(names)}, and rows of {steps} steps; rows and steps "
+            "count from 0"
+        )
 
 
 WHOLE = StepRange()
