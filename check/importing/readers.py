@@ -45,14 +45,11 @@ def read_export(folder: str) -> Tree:
     """Parse an export of ours, in any format. Raises ExportError."""
     export = open_export(Path(folder))
     about = f"imported from an export to {export.manifest.layout}, {export.root_sha256}"
-    cases = (
-        ForeignCase(one.question, one.expected, one.tier == "nonportable") for one in export.cases()
+    tests: Tests = (
+        ("", partial(ForeignCase, one.question, one.expected, one.tier == "nonportable"))
+        for one in export.cases()
     )
-    return collect(about, "", (("", partial(_same, case)) for case in cases))
-
-
-def _same(case: ForeignCase) -> ForeignCase:
-    return case
+    return collect(about, "", tests)
 
 
 def _files(place: str, ending: str, expected: str) -> tuple[Path, list[Path]]:
