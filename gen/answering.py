@@ -9,7 +9,7 @@ pre-activation a size that the owner's documents leave open.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -109,7 +109,7 @@ def _answer(
     """
     near = overflows(stack, key.dtype) | _out_of_range(key, stack)
     reasons = {place: why for place, why in near.items() if not planted[place]}
-    places = _without(np.arange(len(stack)), reasons)
+    places = np.setdiff1d(np.arange(len(stack)), list(reasons))
     if not places.size:
         return places, {}, reasons
     part = stack.only(places)
@@ -120,7 +120,7 @@ def _answer(
     for row, why in objections(bounds, _roles(key, stack), key.dtype).items():
         if not exempt[places[row]]:
             reasons[int(places[row])] = why
-    left = _without(places, reasons)
+    left = np.setdiff1d(places, list(reasons))
     if not left.size:
         return left, {}, reasons
     outputs, undecided = _exact(key, stack.only(left))
@@ -143,10 +143,6 @@ def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:
     """Find the roles of the outputs that a block has: y, ho."""
     present = stack.operator.present(stack.operator.outputs, key.absent)
     return frozenset(tensor.role_in(stack.attributes) for tensor in present)
-
-
-def _without(places: Array, reasons: Collection[int]) -> Array:
-    return places[~np.isin(places, list(reasons))]
 
 
 def peaks(stack: Stack, reading: ReadingNames = STORED) -> Peaks:

@@ -48,7 +48,8 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
     exponents = _exponents(operator, case, attributes, max(0, (attempt - SMALLER) // 3 + 1))
-    coarse = _two_biases(operator, attributes)
+    parts = [p for t in operator.inputs if t.role == "b" for p in t.form(attributes).parts]
+    coarse = len({"z", "wz", "rz"}.intersection(parts)) > 1  # every gate has two biases
     arrays: Arrays = {}
     for tensor in operator.inputs:
         if tensor.name in case.absent:
@@ -69,12 +70,6 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays
-
-
-def _two_biases(operator: Operator, attributes: Mapping[str, Any]) -> bool:
-    """Whether every gate has two biases: whether z has."""
-    parts = [p for t in operator.inputs if t.role == "b" for p in t.form(attributes).parts]
-    return len({"z", "wz", "rz"}.intersection(parts)) > 1
 
 
 def _mantissas(name: str, count: int, precision: int) -> Array:

@@ -158,11 +158,6 @@ class MadeFile:
         """Whether it is what was asked for, and all of it."""
         return not self.damage and not self.undrawn
 
-    @property
-    def is_published(self) -> bool:
-        """Whether there is a published digest of this file."""
-        return self.relative in published_digests()
-
     def difference(self) -> str:
         """Describe how it differs from what is published of it; "" where it does not."""
         for what, digest, published in (

@@ -18,7 +18,7 @@ LINES = {
     "top": 210,
     "cases": 5_850,
     "vectors": 3_000,
-    "gen": 3_920,
+    "gen": 3_890,
     "gen/variants": 3_200,
     "check": 14_650,
     "check/diagnosis": 4_200,

@@ -146,10 +146,8 @@ def _direction(meant: Semantics, inputs: GruInputs, found: Arrays, index: int) -
         direction=direction,
         time=np.where(over, -1, time),
         h0=inputs.h0[index],
-        **{name: _none(values[index], over) for name, values in found.items()},
+        **{
+            name: np.where(over[..., None], values.dtype.type(np.nan), values[index])
+            for name, values in found.items()
+        },
     )
-
-
-def _none(values: Array, over: Array) -> Array:
-    """Replace values by NaN where a row is over."""
-    return np.asarray(np.where(over[..., None], values.dtype.type(np.nan), values))
