@@ -318,7 +318,7 @@ IDS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(IDS, min_size=1, unique=True), st.data())
 def test_globs_match_what_is_wanted_and_nothing_else(ids: list[str], data: st.DataObject) -> None:
     wanted = data.draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))
