@@ -130,12 +130,7 @@ def _attribute(attribute: Attribute | None) -> Factor:
         values, expected = either(values, one_of([ABSENT])), f"{expected}, or {ABSENT}"
     described = Annotated[values, Field(description=attribute.about)]
     default = NEEDED if attribute.required else ABSENT
-    return Factor(
-        attribute.name, ValueType(described, expected), default, _attribute_token(attribute)
-    )
 
-
-def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
     def token(value: Any) -> str:
         if value == ABSENT:
             return attribute.absent_token
@@ -144,7 +139,7 @@ def _attribute_token(attribute: Attribute) -> Callable[[Any], str]:
         entries = value if isinstance(value, list) else [value]
         return attribute.token + "_".join(str(entry).removesuffix(".0") for entry in entries)
 
-    return token
+    return Factor(attribute.name, ValueType(described, expected), default, token)
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
@@ -194,12 +189,8 @@ def _lengths(name: str, *, optional: bool) -> Factor:
             return "len" + "_".join(map(str, value))
         return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
 
-    return Factor(
-        name,
-        ValueType(either(one_of(words), listed), f"{name_choices(words)}, or {title}"),
-        "full",
-        token,
-    )
+    values = ValueType(either(one_of(words), listed), f"{name_choices(words)}, or {title}")
+    return Factor(name, values, "full", token)
 
 
 def key(value: Any) -> str:

@@ -98,37 +98,28 @@ class SpecModel(_Strict):
 @functools.cache
 def spec_model(operator_name: str) -> type[SpecModel]:
     """Make the typed model of a case spec of one operator."""
-    sizes = {name: f for name, f in factors(operator_name).items() if f.is_size}
-    fixed = {name: f for name, f in factors(operator_name).items() if not f.is_size}
-    plain = _named_types(operator_name)
+    known = factors(operator_name)
+    plain: dict[str, Any] = {  # each has a name of its own in the JSON Schema
+        name: typing_extensions.TypeAliasType(
+            name, Annotated[one.values.annotation, _Said(one.values.expected)]
+        )
+        for name, one in known.items()
+    }
+    sizes = {name: plain[name] for name, one in known.items() if one.is_size}
+    fixed = {name: of for name, of in plain.items() if name not in sizes}
     values = _mapping("Values", {name: _several(of) for name, of in plain.items()})
     match = _mapping("Match", {name: _one_or_several(of) for name, of in plain.items()})
     single = _mapping("Single", plain)
+    kinds = [Product[values, match], Covering[values, match], Listing[single]]  # type: ignore[valid-type]
     return create_model(
         f"{operator_name} case spec",
         __base__=SpecModel,
         operator=(one_of([operator_name]), ...),
         dtypes=(_several(one_of(OPERATORS[operator_name].dtypes())), ...),
-        sizes=(_mapping("Sizes", {name: plain[name] for name in sizes}), ...),
-        fixed=(_mapping("Fixed", {name: plain[name] for name in fixed}), {}),
-        cases=(
-            _entries(
-                [Product[values, match], Covering[values, match], Listing[single]]  # type: ignore[valid-type]
-            ),
-            ...,
-        ),
+        sizes=(_mapping("Sizes", sizes), ...),
+        fixed=(_mapping("Fixed", fixed), {}),
+        cases=(_entries(kinds), ...),
     )
-
-
-@functools.cache
-def _named_types(operator_name: str) -> dict[str, Any]:
-    """Make the type of each factor's values, with a name of its own in the JSON Schema."""
-    return {
-        factor.name: typing_extensions.TypeAliasType(
-            factor.name, Annotated[factor.values.annotation, _Said(factor.values.expected)]
-        )
-        for factor in factors(operator_name).values()
-    }
 
 
 @dataclass(frozen=True)
