@@ -114,29 +114,25 @@ GENERATOR = 1
 """The generator that makes files. Raise it when what `gen` writes into a file changes: files made by an older
 one are then made again."""
 
-PUBLISHED = Path(__file__).parent / "digests.txt"
-TOLERANCES = Path(__file__).parent / "tolerance_digests.txt"
-
 
 def published_digests() -> dict[str, str]:
     """Content digest by relative path, e.g. `openvino/gru_cell/core.h5`."""
-    return _digests(PUBLISHED)
+    return _published("digests.txt")
 
 
 def published_tolerances() -> dict[str, str]:
     """Digest of the tolerances by relative path."""
-    return _digests(TOLERANCES)
+    return _published("tolerance_digests.txt")
 
 
 @cache
 def published_pairs() -> frozenset[tuple[str, str]]:
     """Return the digests of content and of tolerances of each published file."""
-    tolerances = _digests(TOLERANCES)
+    tolerances = published_tolerances()
     return frozenset((digest, tolerances[name]) for name, digest in published_digests().items())
 
 
-def _digests(file: Path) -> dict[str, str]:
-    if not file.exists():
-        return {}
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return {relative: digest for digest, _, relative in (line.partition("  ") for line in lines)}
+def _published(name: str) -> dict[str, str]:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    parts = (line.partition("  ") for line in text.splitlines())
+    return {relative: digest for digest, _, relative in parts}

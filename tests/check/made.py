@@ -35,14 +35,6 @@ from numpy_gru import run as answer
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 KEEPS_H0 = "len-zero.initial-state"
 SIZES = {"batch_size": 2, "seq_length": 3, "input_size": 4, "hidden_size": 2, "num_directions": 1}
-ONE_CASE = """\
-operator: openvino.GRUCell-3
-about: one case
-dtypes: [float32]
-sizes: {batch_size: 1, input_size: 2, hidden_size: 2}
-cases:
-  - list: [{}]
-"""
 THREE_CASES = """\
 operator: openvino.GRUCell-3
 about: three cases

@@ -8,7 +8,7 @@ three activations, the same in both directions.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,9 @@ def write_case(
 
 def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
     """Return the graph of one gru. Raises NotSayable for what WebNN's gru lacks."""
-    if case.operator != GRU.name:
-        raise NotSayable("is no ONNX GRU, from which WebNN's gru differs least")
-    if case.tier != "required":
-        raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    for why in _lacking(case):
+        raise NotSayable(why)
     attributes, inputs = case.attributes, case.inputs
-    _check(case, attributes)
-    hidden = inputs["R"].shape[-1]
     tensors = {"gruInput": inputs["X"], "gruWeight": inputs["W"], "gruRecurrentWeight": inputs["R"]}
     options: dict[str, Any] = {}
     if "B" in inputs:
@@ -70,7 +66,7 @@ def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
                     {"weight": "gruWeight"},
                     {"recurrentWeight": "gruRecurrentWeight"},
                     {"steps": inputs["X"].shape[0]},
-                    {"hiddenSize": hidden},
+                    {"hiddenSize": inputs["R"].shape[-1]},
                     {"options": options},
                 ],
                 "outputs": list(outputs),
@@ -82,23 +78,22 @@ def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
     }
 
 
-def _check(case: Case, attributes: Mapping[str, Any]) -> None:
-    if case.dtype not in ("float16", "float32"):
-        raise NotSayable(f"WebNN has no gru of {case.dtype}")
-    if attributes["layout"]:
-        raise NotSayable("WebNN's tensors are as with layout 0")
-    if not np.isinf(attributes["clip"]):
-        raise NotSayable("WebNN has no clip")
-    used = attributes["activations"]
-    if not set(used) <= set(ACTIVATIONS):
-        raise NotSayable(f"WebNN's activations are {', '.join(ACTIVATIONS.values())}")
-    if used[:2] != used[-2:]:
-        raise NotSayable("WebNN has the same activations in both directions")
-    lengths = case.inputs.get("sequence_lens")
-    if lengths is not None and (lengths != case.inputs["X"].shape[0]).any():
-        raise NotSayable("WebNN has no lengths")
-    if "Y_h" not in case.question.outputs:
-        raise NotSayable("WebNN gives the last state always")
+def _lacking(case: Case) -> Iterator[str]:
+    """Say what WebNN's gru lacks of what a case asks for."""
+    if case.operator != GRU.name:
+        yield "is no ONNX GRU, from which WebNN's gru differs least"
+    used, steps = case.attributes["activations"], case.inputs["X"].shape[0]
+    lacking = {
+        f"a test has one right answer, and these cases are {case.tier}": case.tier != "required",
+        f"WebNN has no gru of {case.dtype}": case.dtype not in ("float16", "float32"),
+        "WebNN's tensors are as with layout 0": case.attributes["layout"],
+        "WebNN has no clip": np.isfinite(case.attributes["clip"]),
+        f"WebNN's activations are {', '.join(ACTIVATIONS.values())}": set(used) - set(ACTIVATIONS),
+        "WebNN has the same activations in both directions": used[:2] != used[-2:],
+        "WebNN has no lengths": np.any(case.inputs.get("sequence_lens", steps) != steps),
+        "WebNN gives the last state always": "Y_h" not in case.question.outputs,
+    }
+    yield from (why for why, lacks in lacking.items() if lacks)
 
 
 def _tensor(array: Array) -> dict[str, Any]:
