@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 from ...cases.console import shorten
 from ...cases.dtypes import Arrays
@@ -192,15 +192,11 @@ def _take(found: Iterator[Slice], cases: int) -> Iterator[Slice]:
         yield part
 
 
-class _Place(NamedTuple):
-    """Where the outputs of a vector file stand, and the ids of its selected cases."""
+def _places(vectors: VectorSet, out: Path) -> list[tuple[Path, set[str]]]:
+    """Find a place for the outputs of each vector file, and the ids that are asked of it.
 
-    path: Path
-    asked: set[str]
-
-
-def _places(vectors: VectorSet, out: Path) -> list[_Place]:
-    """Find where the outputs of each vector file stand; GrucibleError where they cannot."""
+    Raises GrucibleError where they cannot stand there.
+    """
     alone = vectors.path is not None and vectors.path.is_file()
     if not alone and (out.is_file() or (out.suffix == ".h5" and not out.exists())):
         raise VectorFileError(
@@ -215,7 +211,7 @@ def _places(vectors: VectorSet, out: Path) -> list[_Place]:
         prepare_place(path, OUTPUTS)
         if not is_forced():
             _check_lost(path, asked)
-        places.append(_Place(path, asked))
+        places.append((path, asked))
     return places
 
 
