@@ -105,7 +105,7 @@ def as_block(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, in a table too; a word that would be a link is code."""
+    """Return a text that Markdown shows as it is, in a table too. A word that would be a link is code."""
     shown, done, parts = escape(text), 0, []
     for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
         parts += [_plain(shown[done : word.start()]), f"`{escape_commands(word[0])}`"]

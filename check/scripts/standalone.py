@@ -21,8 +21,8 @@ def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
     except BaseException as error:
         traceback.print_exc()
         missing = isinstance(error, ImportError)
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        print("not run:" if missing else "refused:", ascii(said)[1:-1])
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        print("not run:" if missing else "refused:", ascii(message)[1:-1])
         return 2 if missing else 1
     if other := differing_forms(accepted[0][0], observed):
         print(f"wrong: {other}")
@@ -82,7 +82,7 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
     import subprocess
 
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             command,
             input=header.encode() + data,
             stdout=subprocess.PIPE,
@@ -92,8 +92,8 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
     except OSError as error:
         raise ImportError(f"the program does not start: {error}") from error
     except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
-        said = late.stdout or b""
-    stream = io.BytesIO(said)
+        output = late.stdout or b""
+    stream = io.BytesIO(output)
     hello = lines_of(stream)
     if not hello or not hello[0].startswith("grucible "):
         raise ImportError(f"the program does not say hello: {hello[:1]}")
