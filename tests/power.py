@@ -35,7 +35,7 @@ AREAS = {
     " format_2 format_page links odd_ids large_files outputs",
     "judging": "check/judging check/judging.py check/verdict.py: compare tolerance holding nonportable"
     " impossible_expectations reach infinite_tolerances verdict demanded expecting expectations one_reading"
-    " one_case grade",
+    " one_case grade stated",
 }
 """For each area its modules or folders, and the names of its files of tests; what a tree lacks is left out."""
 _OTHERS = (
