@@ -5,7 +5,7 @@ generator it is there to check.  The numbers of the results are those of `number
 `oracle.round_once` takes them to a dtype.
 
 The stored reading: gates stacked r, n, z in all four tensors; `bias` holds b_h* and `inputBias`
-b_i*, both added where the formulas have them, whatever applyResetGateAfterMatMul is; where that
+b_i*, both added where the formulas have them, for both values of applyResetGateAfterMatMul; where that
 is false the literal formula, in which the reset gate multiplies the finished product and b_hn
 stands outside; reverse gives its output in processing order.  Each of `READINGS` changes one point.
 """

@@ -1,7 +1,7 @@
 """A GRU as a person writes a kernel: small functions, one of which a wrong one has otherwise.
 
 `grucible check --runtime tests/diagnosis/kernel.py:right --select 'onnx.GRU-14/*/float32/*'`. Arrays are as
-the kernel has them, whatever the operator: x [time, batch, input], h [batch, hidden], y [time, direction,
+the kernel has them, the same for each operator: x [time, batch, input], h [batch, hidden], y [time, direction,
 batch, hidden]. The arithmetic is the question's, float32 for float16.
 """
 

@@ -66,9 +66,9 @@ def test_what_is_looked_at_first_is_a_case_that_nothing_explains() -> None:
     failed = sorted((r for r in report.results if r.verdict == "failed"), key=lambda r: r.plainness)
     assert len(failed) > 3
     for first, ids in ((failed[0], frozenset[str]()), (failed[-1], frozenset({failed[-1].id}))):
-        told = replace(report, diagnosis=Diagnosis(failed=len(failed), unexplained_ids=ids))
-        assert told.diagnosis.unexplained == len(ids)
-        assert list(report_lines(told))[-1] == f"start with: grucible show {first.id}"
+        shown = replace(report, diagnosis=Diagnosis(failed=len(failed), unexplained_ids=ids))
+        assert shown.diagnosis.unexplained == len(ids)
+        assert list(report_lines(shown))[-1] == f"start with: grucible show {first.id}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How explanations are found and proven: single steps, what tells cases apart, patterns of small errors."""
+"""What is found and proven: what passed contradicts it, others fail in the same way, chance tells nothing apart."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, no-any-return"
 from __future__ import annotations
@@ -48,8 +48,8 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     refused = Reply("error", {}, "not again")
     assert answered_otherwise([part], which, lambda asked: [same] * len(asked)) == ""
     assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == ""
-    told = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
-    assert told.startswith("asked again, 1 of 1 of these cases gave other numbers")
+    found = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
+    assert found.startswith("asked again, 1 of 1 of these cases gave other numbers")
 
 
 # what passed contradicts

@@ -193,7 +193,7 @@ def test_what_may_be_on_either_side_of_a_break_straddles_it() -> None:
 
     assert straddling(threshold, np.inf) == [False, True, True, True, False, False, False, False]
     assert straddling(hard, np.inf) == [False, False, False, False, False, True, True, False]
-    # what is clipped to the threshold itself is on its edge, whatever it was
+    # what is clipped to the threshold itself is on its edge
     assert straddling(threshold, 0.5) == [False] + [True] * 5 + [False, True]
     assert not any(straddling(hard, 1.0))  # clipped away
     for smooth in ("relu", "tanh"):
@@ -201,7 +201,7 @@ def test_what_may_be_on_either_side_of_a_break_straddles_it() -> None:
 
 
 def test_functions_of_a_stack_are_bounded_as_each_alone() -> None:
-    """Breaks of one are not breaks of another, whatever they are stacked with."""
+    """Breaks of one are not breaks of another in its stack."""
     rng = np.random.default_rng(12)
     clips = rng.choice([0.5, 1.0, np.inf], len(FUNCTIONS))
     a, units = rng.normal(0, 1, (len(FUNCTIONS), 3, 20)), Units([FLOAT32, FLOAT16])

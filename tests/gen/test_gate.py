@@ -88,8 +88,8 @@ def bounds(
 
 def objection(under: Mapping[Any, ErrorBounds], dtype: str = "float32") -> str:
     """What the gate says of one case's sharpness; that it says too little comes after that."""
-    said = objections(under, ("y", "ho"), dtype).get(0, "")
-    return "" if "admits more than the value" in said else said
+    words = objections(under, ("y", "ho"), dtype).get(0, "")
+    return "" if "admits more than the value" in words else words
 
 
 SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
@@ -117,8 +117,8 @@ SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
 def test_the_share_of_sharp_elements(
     x: list[float], float32: list[float], share: str | None, dtype: str
 ) -> None:
-    said = objection({STORED: bounds(x, float32, dtype)}, dtype)
-    assert said == (
+    words = objection({STORED: bounds(x, float32, dtype)}, dtype)
+    assert words == (
         "float32 arithmetic is proven to be within 0.001 of the value for only "
         f"{share} of the elements of y; take fewer steps, smaller sizes or a smaller draw"
         if share
@@ -203,10 +203,10 @@ def test_what_says_nothing(
 def test_what_decides(limits: list[float], says: str) -> None:
     good, bad = answer([1.0] * 4, [0.1] * 4), answer([1.0] * 4, limits)
     under = {STORED: good, ("len-zero.initial-state",): bad}
-    said = vacuous_rows(under, "float16").get(0, "")
-    assert said.startswith(says)
-    assert bool(said) == bool(says)
-    assert not says or said.endswith("under len-zero.initial-state")
+    words = vacuous_rows(under, "float16").get(0, "")
+    assert words.startswith(says)
+    assert bool(words) == bool(says)
+    assert not says or words.endswith("under len-zero.initial-state")
     assert vacuous_rows({STORED: good}, "float16") == {}
 
 
@@ -217,14 +217,14 @@ def test_zero_is_no_answer_to_any_core_case_that_decides() -> None:
             continue
         required = REQUIRED[case.question.dtype]
         for one in case.answers.values():
-            told = [
+            decides = [
                 (np.abs(one.outputs[name].astype(np.float64)) > limit) | (limit == 0)
                 for name, limit in one.tolerances[required].items()
             ]
             coarsest = CLASSES[case.question.dtype][-1].name
             known = [limit > 0 for limit in one.tolerances[coarsest].values()]
-            said = sum(int((t & k).sum()) for t, k in zip(told, known, strict=True))
-            assert 2 * said >= sum(int(k.sum()) for k in known), case.id
+            words = sum(int((t & k).sum()) for t, k in zip(decides, known, strict=True))
+            assert 2 * words >= sum(int(k.sum()) for k in known), case.id
             assert all(np.isfinite(limit).all() for limit in one.tolerances[required].values())
 
 

@@ -21,7 +21,7 @@ from oracle import MPMATH, Vector, quantities, round_once
 KINDS = [(name, dtype) for name, operator in OPERATORS.items() for dtype in operator.dtypes()]
 QUANTITIES = ("a_z", "a_r", "a_h", "z", "r", "t", "u", "state")
 EACH = 12
-"""So many cases of an operator and dtype, spread by a hash of their ids."""
+"""Cases taken of an operator and dtype, spread by a hash of their ids."""
 
 
 @cache

@@ -82,8 +82,8 @@ def test_records_say_enough() -> None:
     assert not CATALOGUE.keys() & UNLISTED.keys()
     for operator in OPERATORS.values():
         known = (*CATALOGUE.values(), *UNLISTED.values())
-        said = [one.about_for(operator) for one in known if one.means_something_for(operator)]
-        assert sorted(said) == sorted(set(said))
+        sentences = [one.about_for(operator) for one in known if one.means_something_for(operator)]
+        assert sorted(sentences) == sorted(set(sentences))
 
 
 def test_without_a_variant_the_stored_answers_come_out() -> None:

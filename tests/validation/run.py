@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +63,6 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
     from validation.random_cases import random_blocks
 
     found = {about: (name, Ratios(), Ratios()) for about, (name, _) in runs.items()}
-    spent: dict[str, float] = defaultdict(float)
     sources: tuple[Iterable[tuple[Block, Array]], ...] = (
         shipped_blocks(arguments.vectors, dtype),
         random_blocks(dtype, arguments.random, arguments.seed),
@@ -73,16 +70,12 @@ def _measured(arguments, dtype, runs):  # type: ignore[no-untyped-def]
     for place, blocks in enumerate(sources, 1):
         for block, peak in blocks:
             for about, (name, run) in runs.items():
-                start = time.perf_counter()
                 holds = (
                     peak < LARGEST.get(name, np.inf) / 4
                 )  # a class assumes that nothing overflows
                 if holds.any():
                     for part, outputs in run([block.rows(holds)]):
                         found[about][place].see(part, outputs, name)
-                spent[about] += time.perf_counter() - start
-    if arguments.times:
-        print({about: round(seconds, 1) for about, seconds in spent.items()}, file=sys.stderr)
     return found
 
 
@@ -109,7 +102,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cases")
     parser.add_argument("--dtype", dest="dtypes", action="append", choices=DTYPES)
     parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
-    parser.add_argument("--times", action="store_true", help="say where the time went")
     return parser.parse_args()
 
 
