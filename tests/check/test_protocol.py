@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -189,18 +188,3 @@ def test_what_it_did_is_named(program: IsolatedRuntime) -> None:
     assert "after its answer it wrote" in said("more_bytes")
     assert said("flood_of_empty_lines").endswith("a header is longer than 65536 bytes")
     assert "out of cheese" in said("shout_and_die")
-
-
-def test_what_it_started_ends_with_it(program: IsolatedRuntime) -> None:
-    assert good(program.answer(question_called("first")))
-    assert program._child is not None
-    group = program._child._process.pid
-    program.answer(question_called("bad-crash_after_fork"))
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.02)
-    raise AssertionError("the process that it forked lives on")
