@@ -17,7 +17,6 @@ from .conftest import HERE, Command
 from .made import IMPORT_ANSWER, make_block, write_vectors
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
-UNSUPPORTED = f"{HERE / 'misbehaving.py'}:unsupported"
 
 
 @pytest.fixture(scope="module")
@@ -25,16 +24,6 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("status") / "cell.h5"
     write_vectors(path, make_block(["a-good", "b-bad", "c-good"]))
     return path
-
-
-def test_0_and_1_are_verdicts(vectors: Path, command: Command) -> None:
-    arguments = ["check", vectors, "--runtime", UNSUPPORTED]
-    ended = command(*arguments)
-    assert (ended.status, ended.out.partition(":")[0]) == (0, "conforms where supported")
-    assert command(*arguments, "--require", "*/a-*").status == 0
-    ended = command(*arguments, "--require", "*/a-*", "--require", "*/b-*")
-    assert (ended.status, ended.out.partition(":")[0]) == (1, "does not conform")
-    assert command(*arguments, "--select", "*/b-*").status == 1  # incomplete
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), AssertionError()])

@@ -13,7 +13,6 @@ import h5py
 import pytest
 
 from grucible.cases.console import escape, format_command
-from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
 from .made import IMPORT_ANSWER, make_block, write_vectors
@@ -101,20 +100,6 @@ def test_a_closed_pipe_does_not_change_the_status(
     ended = grucible(f"check {vectors} {arguments} | {pipe}")
     assert (ended.returncode, ended.stdout.partition(":")[0]) == (0, printed)
     assert "Traceback" not in ended.stderr
-
-
-def test_vectors_are_not_overwritten(vectors: Path, command: Command) -> None:
-    before = vectors.read_bytes()
-    select = ["--select", "openvino.GRUCell-3/core/float32/lbr-*"]
-    for arguments in (
-        ["check", vectors, "--runtime", NUMPY, "--report", f"json={vectors}"],
-        ["gen", "-o", vectors.parent / "out", *select, "--digests", vectors],
-        ["run", CORE / "openvino/gru_cell/core.h5", "--runtime", NUMPY, "-o", vectors, *select],
-    ):
-        ended = command(*arguments)
-        assert ended.status == 2
-        assert "name another place" in ended.err.splitlines()[-1]
-    assert vectors.read_bytes() == before
 
 
 def other_runtime(folder: Path, said: str = "") -> str:
