@@ -1,7 +1,8 @@
-"""Defects: the one thing that is wrong with a question, as an operator's description has it.
+"""Defects: the ways in which a question can be wrong, one at a time, from an operator's description.
 
-An owner's text forbids each, or says that behaviour is undefined; then it does not decide, and a runtime's
-behaviour is only reported. What an owner has no line for is no defect of its operators.
+Each has an entry in the owner's ledger. If the owner's text forbids it, a runtime must refuse the question.
+If the text is silent, or leaves the behaviour undefined, the defect does not decide: what a runtime does is
+only reported. A defect without an entry in the ledger is not asked.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
 }  # fmt: skip
-"""The ledger entry of each rule, by owner, or by operator and input where its text differs.
+"""The ledger entry of each rule: by owner, or by operator and input where their entry differs.
 
-One that ends in `?` does not decide: the text is silent, or says that behaviour is undefined.
+An entry that ends in `?` does not decide: the text is silent, or leaves the behaviour undefined.
 """
 SIZES = {"batch": 2, "time": 3, "input": 4, "hidden": 5}
 """The sizes of the valid questions that defects are put into."""
@@ -54,16 +55,18 @@ _WRITTEN: Mapping[Meaning, Any] = {
     "bias_inside": True,
     "sequence": True,
 }
-"""Attributes that valid questions write out. Activations are, too: runtimes that refuse a question without
-them would refuse every defect for the wrong reason. All others keep their defaults."""
+"""Attributes that valid questions write out; `written` adds activations. All others keep their defaults.
+
+A runtime that refuses every question without activations would refuse each defect for the wrong reason.
+"""
 _PARAMETERS = [0.25, 0.5, 0.75]
 """Parameters of an activation; all dtypes hold them."""
 _BIAS_PARTS = (3, 4, 6, 8)
-"""Rows of hidden_size that a bias has in one operator or another, or might have."""
+"""Numbers in a bias, in multiples of hidden_size: all that some operator has, and plausible wrong ones."""
 
 Change = Callable[[Array], Array]
 _Rows = Iterator[tuple[str, str, str, dict[str, Any]]]
-"""Of each defect the rule that it breaks, the end of its name, its sentence, and other fields of Defect."""
+"""For each defect: the rule that it breaks, the end of its name, its sentence, other fields of Defect."""
 
 
 def unchanged(array: Array) -> Array:
@@ -73,16 +76,18 @@ def unchanged(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Defect:
-    """One thing made wrong in a valid question: attributes, or one input.
+    """One thing made wrong in a valid question: its attributes, or one input.
 
-    `name` ends the id of the question, `about` says in a sentence what is wrong, `ledger` is the entry of the
-    owner's ledger that says where the text forbids it. Where it does not `decide`, the text is silent, or
-    leaves open what then happens: the behaviour of a runtime is only reported.
+    `name` is the last part of the question's id, `about` a sentence that says what is wrong, and `ledger` the
+    entry in the owner's ledger. If `decides` is false, the text is silent or leaves open what happens, and
+    what a runtime does is only reported.
 
-    The valid question is the baseline with the attributes `valid`. In it `given` are attributes written
-    otherwise, None for one that is left out; `change` is made to `tensor`, which is left out without it.
-    A runtime that does not see the defect may take the question for a valid one, with an input as one of
-    `taken_for` makes it of the right one, or with the attributes of one of `attributes_taken_for`.
+    The valid question is the baseline with the attributes `valid`. The defect overwrites attributes with
+    `given`; None removes one. It replaces the input `tensor` by `change` of it, or removes it if there is
+    no `change`.
+
+    A runtime that overlooks the defect may answer a valid question instead. Such a question has the right
+    input changed by one of `taken_for`, and the attributes of one of `attributes_taken_for`.
     """
 
     name: str
@@ -108,7 +113,7 @@ def written(operator: Operator) -> dict[str, Any]:
 
 @cache
 def defects(operator: Operator) -> tuple[Defect, ...]:
-    """List the defects on which the text of an operator's owner has a word."""
+    """List the defects that have an entry in the ledger of the operator's owner."""
     rows = [(one.name, row) for one in operator.attributes for row in _of_attribute(operator, one)]
     attributes = operator.with_defaults(written(operator))
     forms = [(tensor, tensor.form(attributes)) for tensor in operator.inputs]
@@ -131,7 +136,7 @@ def _of_attribute(operator: Operator, one: Attribute) -> _Rows:
         yield (
             "required attribute",
             "missing",
-            f"{one.name} is left out, and is required",
+            f"{one.name} is required, but left out",
             {"given": {one.name: None}},
         )
     for rule, name, wrong, about, rest in _wrong_values(operator, one):
@@ -148,13 +153,16 @@ def _wrong_values(
             for name, size in (
                 ("zero", 0), ("negative", -right), ("more", right + 1), ("less", right - 1)
             ):  # fmt: skip
-                yield "hidden", name, size, f"is {size}, and the inputs have shapes of {right}", {}
+                about = f"is {size}, but the inputs have a hidden size of {right}"
+                yield "hidden", name, size, about, {}
         case "f" | "g":
-            yield "activation", "gelu", "gelu", "is 'gelu', which there is not", {}
+            about = "is 'gelu', which is no activation of this operator"
+            yield "activation", "gelu", "gelu", about, {}
         case "activations":
             f, g = one.default
             for name, functions in (("unknown-f", ["gelu", g]), ("unknown-g", [f, "gelu"])):
-                yield "activation", name, functions, "names 'gelu', which there is not", {}
+                about = "names 'gelu', which is no activation of this operator"
+                yield "activation", name, functions, about, {}
             rule = "number of activations"
             for name, functions in (("one", [f]), ("three", [f, g, f])):
                 yield rule, name, functions, f"has {len(functions)} entries; expected 2", {}
@@ -192,14 +200,14 @@ def _wrong_values(
 
 
 def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]) -> _Rows:
-    """Make the defects of an input: presence, each rank, dimension, dtype, length, form of a bias."""
+    """Make the defects of an input: missing; or of a wrong rank, dimension, dtype, length or bias size."""
     name, lengths = tensor.name, tensor.role == "lengths"
     if tensor.required:
         taken = unchanged if lengths else np.zeros_like
         yield (
             "required input",
             "missing",
-            f"{name} is left out, and is required",
+            f"{name} is required, but left out",
             {"taken_for": (taken,)},
         )
     expected = f"expected {len(form.axes)}: {', '.join(form.axes)}"
@@ -224,7 +232,7 @@ def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str
         about = f"the axis {axis} of {name} is one too"
         longer = partial(_longer, axis=place)
         yield "shape", f"{axis.replace('*', '')}-more", f"{about} large", {"change": longer}
-        if operator.sizes[symbol] != "direction":  # of which one less is none
+        if operator.sizes[symbol] != "direction":  # one direction less would be none
             yield (
                 "shape",
                 f"{axis.replace('*', '')}-less",
@@ -237,7 +245,7 @@ def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str
     if lengths:
         yield from _of_lengths(operator, tensor)
         return
-    other = f"{name} is of another floating-point type than the other inputs"
+    other = f"{name} has a different floating-point type from the other inputs"
     yield "dtype", "other-float", other, {"change": _other_float}
     yield "dtype", "integer", f"{name} holds integers", {
         "change": lambda array: _whole(array).astype(np.int32), "taken_for": (_whole,)
@@ -247,7 +255,7 @@ def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str
 
 
 def _of_lengths(operator: Operator, tensor: Tensor) -> _Rows:
-    """Make lengths of other types, and in the last row one below 0 and one above the time axis."""
+    """Make lengths of wrong dtypes, and lengths whose last row is -1 or exceeds the time axis by one."""
     wrong = {"float32": "float"} | {
         d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]
     }
@@ -268,12 +276,12 @@ def _of_lengths(operator: Operator, tensor: Tensor) -> _Rows:
             "taken_for": (partial(_last_is, value=0), unchanged),
         },
     )
-    about = f"{tensor.name} holds {time + 1}, and the time axis has {time} steps"
+    about = f"{tensor.name} holds {time + 1}, but the time axis has {time} steps"
     yield "length above", "beyond", about, {"change": partial(_last_is, value=time + 1)}
 
 
 def _of_bias(tensor: Tensor) -> _Rows:
-    """Make biases with the rows of another operator, or of the other place of the reset gate."""
+    """Make biases of another operator's size, or of the size for the other place of the reset gate."""
     forms = {len(form.parts): form for form in reversed(tensor.forms)}
     for right, form in sorted(forms.items()):
         valid = dict(form.when) if len(forms) > 1 else {}

@@ -17,17 +17,17 @@ from .case import Answer
 from .hdf5 import Folder
 
 _INFINITY = 0x7F800000
-"""The bits of infinity as float32; those of NaN, and of what has a sign, are larger."""
+"""The bits of infinity as float32. As integers, those of NaN and of every negative number are larger."""
 
 Parsed = dict[str, dict[str, Any]]
-"""The attributes that were read of blocks before, by their text."""
+"""The attributes of the blocks read so far, by their JSON text: blocks that repeat a text share them."""
 
 
 def open_block(group: Folder, path: str, operator: Operator, theme: str, parsed: Parsed) -> Block:
-    """Check the block at `path` of a vector file; VectorFileError for anything that is none.
+    """Read and check the block at `path` of a vector file; VectorFileError if it is not valid.
 
-    Tolerances are not negative, lengths are those of a row, and expected numbers are finite unless the tier
-    is nonportable.
+    Tolerances must not be negative, lengths must be from 0 to the number of steps, and expected numbers must
+    be finite unless the tier is nonportable.
     """
     return _Reader(group, path, operator, theme, parsed).block()
 
@@ -35,15 +35,15 @@ def open_block(group: Folder, path: str, operator: Operator, theme: str, parsed:
 def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[str]:
     """Read the ids of a block.
 
-    Raises VectorFileError unless each id is there once, begins with `<operator>/<theme>/<dtype>/` and is a
-    line as a question has it, and the operator has the dtype.
+    Raises VectorFileError unless the operator has the dtype and there is at least one id. Each id must
+    appear once, begin with `<operator>/<theme>/<dtype>/`, be printable and not end with a space.
     """
     if dtype not in operator.dtypes():
         known = ", ".join(operator.dtypes())
         raise VectorFileError(f"{group.where}: dtype is not one of {known}")
     ids = group.dataset("id").texts()
     if not ids or len(set(ids)) != len(ids):
-        raise VectorFileError(f"{group.where}/id: expected one or more, each once")
+        raise VectorFileError(f"{group.where}/id: expected at least one id, and none twice")
     for case_id in ids:
         if why := why_no_id(case_id, operator.name, theme, dtype):
             raise VectorFileError(f"{group.where}/id: {case_id!r} {why}")
@@ -51,7 +51,7 @@ def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[
 
 
 class _Reader:
-    """Reads a block; tensors must have the forms that the attributes ask for, and the block's sizes."""
+    """Reads a block; every tensor must have the shape that the attributes and the block's sizes ask for."""
 
     def __init__(
         self, group: Folder, path: str, operator: Operator, theme: str, parsed: Parsed
@@ -81,7 +81,9 @@ class _Reader:
                 answers[self._reading(name, below.where)] = self._answer(below)
         outputs = answers[STORED].outputs.keys()
         if not outputs or any(answer.outputs.keys() != outputs for answer in answers.values()):
-            raise self._error("expected one output or more, the same under every reading")
+            raise self._error(
+                "expected at least one output, and the same outputs under every reading"
+            )
         return Block(
             self._path, operator.name, self._dtype, self._tier, self._ids, self._given, inputs, answers
         )  # fmt: skip
@@ -90,11 +92,12 @@ class _Reader:
         tier = self._group.attribute("tier")
         if tier not in TIERS:
             raise self._error(f"tier is {tier!r}; expected one of {', '.join(TIERS)}")
-        named = next((t for t in TIERS if f"-{t}" in self._path), "required")  # digests cover it
+        # the digests cover the block's name
+        named = next((t for t in TIERS if f"-{t}" in self._path), "required")
         if tier != named:
             raise self._error(f"tier is {tier!r}; expected {named!r} from the block's name")
         if ("readings" in self._group) != (tier == "ambiguous"):
-            raise self._error("readings are there exactly where tier is ambiguous")
+            raise self._error("expected the group readings if, and only if, the tier is ambiguous")
         return str(tier)
 
     def _size(self, symbol: str) -> int:
@@ -107,7 +110,7 @@ class _Reader:
         """Read the attributes that each case writes out; equal ones are one object."""
         texts = self._group.dataset("attributes").texts()
         if len(texts) != len(self._ids):
-            raise self._error(f"has attributes of {len(texts)} cases, and {len(self._ids)} ids")
+            raise self._error(f"has attributes for {len(texts)} cases, but {len(self._ids)} ids")
         for text, case_id in zip(texts, self._ids, strict=True):
             if text not in self._parsed:
                 try:
@@ -136,10 +139,12 @@ class _Reader:
                     found = self._sizes[symbol]
                     raise self._error(f"{symbol} is {found}; expected {length} from the attributes")
             if any(t.form(attributes) is not t.form(self._attributes) for t in tensors):
-                raise self._error(f"the cases with attributes {given} need other shapes")
+                raise self._error(
+                    f"the cases with attributes {given} need other shapes than the first case"
+                )
 
     def _check_lengths(self, inputs: Arrays) -> None:
-        """Raise VectorFileError unless every length is one of a row's: 0 … time."""
+        """Raise VectorFileError unless every length is from 0 to the number of steps."""
         lengths = self._operator.tensor("lengths")
         if lengths and lengths.name in inputs:
             array = inputs[lengths.name]
@@ -151,12 +156,12 @@ class _Reader:
                 )
 
     def _reading(self, name: str, where: str) -> ReadingNames:
-        """Return the readings that a group is named after, each of a point that the owner leaves open."""
+        """Split a group's name into readings; raise VectorFileError unless each is one of this owner's."""
         names = tuple(name.split(TOGETHER))
         known = [one for one, what in READINGS.items() if self._operator.owner in what.owners]
         if names != tuple(one for one in known if one in names):
             raise VectorFileError(
-                f"{where}: is not a reading this grucible knows; generate the file again"
+                f"{where}: is not a reading that this version of grucible knows; generate the file again"
             )
         return names
 
@@ -180,16 +185,16 @@ class _Reader:
         finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
         if not finite.all():
             raise VectorFileError(
-                f"{where}: {self._ids[int(np.argmin(finite))]} expects NaN or an infinity, and its tier is "
-                f"{self._tier}; expected finite numbers, or the tier nonportable; generate the file again"
+                f"{where}: {self._ids[int(np.argmin(finite))]} expects NaN or an infinity, which only the "
+                f"tier nonportable may; its tier is {self._tier}; generate the file again"
             )
 
     def _tensors(
         self, folder: Folder, tensors: Sequence[Tensor], limits_of: Collection[str] | None = None
     ) -> Arrays:
-        """Read the tensors in a folder, those that must be there and those that are.
+        """Read the tensors in a folder: all required ones, and the optional ones that are there.
 
-        Of tolerances, float32, there is one for each of the outputs `limits_of`.
+        With `limits_of`, read tolerances instead: one float32 tensor for each output that it names.
         """
         if others := set(folder.names) - {tensor.name for tensor in tensors}:
             raise VectorFileError(

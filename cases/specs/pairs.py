@@ -1,4 +1,4 @@
-"""Pair coverage: how many of an operator's pairs of attribute values a set of cases covers."""
+"""Pair coverage: which pairs of an operator's attribute values occur together in some case."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .factors import factors, key
 from .spec_model import Assignment
 
 _Value = tuple[str, str]
-"""A value that is counted: of what, by name, and the value as `factors.key`."""
+"""A counted value: the name of what has the value, and the value as `factors.key` writes it."""
 _Pair = tuple[_Value, _Value]
 
 
 @dataclass(frozen=True)
 class PairCoverage:
-    """Of the `total` pairs of attribute values of an operator and dtype, `covered` have a case.
+    """How many pairs of attribute values of an operator occur together in its cases of one dtype.
 
-    The values of a factor are all that any case of the operator has, of any dtype. Pairs that no case
-    of any dtype has count where a case would have them after a change of one factor: those that cannot
-    be do not. `missing` names the pairs that count and have no case.
+    `covered` counts the pairs in cases of `dtype`. `total` is the same for every dtype: it counts the pairs
+    in cases of any dtype, and those that a case would have after a valid change of one factor. A factor
+    has the values that it has in any of the operator's cases. `missing` names what is not covered.
     """
 
     operator: str
@@ -40,7 +40,7 @@ class PairCoverage:
 def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
     """Count the pairs of each operator and dtype, without sizes and draws.
 
-    Cases of tier nonportable do not count: nothing is judged by them.
+    Cases of tier nonportable do not count, because no verdict depends on them.
     """
     found = []
     for operator in sorted({case.operator for case in cases}):
@@ -60,7 +60,7 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 
 
 def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
-    """Pair every value that is counted with each of another name."""
+    """Pair every counted value with every counted value of another name."""
     by_name = [sorted(set(column)) for column in zip(*counted, strict=True)]
     return {
         pair
@@ -72,7 +72,7 @@ def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
 def _that_could_be(
     operator: str, assignments: Sequence[Assignment], pairs: set[_Pair]
 ) -> set[_Pair]:
-    """List the pairs that an assignment has after a change of one factor that leaves it a case."""
+    """Return those of `pairs` that some assignment has after a valid change of one factor."""
     left, wanted = set(pairs), {value for pair in pairs for value in pair}
     offered: dict[str, list[tuple[Any, tuple[_Value, ...]]]] = {}
     for name in _counting(operator):
@@ -102,7 +102,7 @@ def _is_a_case(operator: str, assignment: Assignment) -> bool:
 
 @functools.cache
 def _counting(operator: str) -> dict[str, Attribute | None]:
-    """List the factors whose values are counted, each with its attribute if it is one."""
+    """List the factors whose values are counted, each with its attribute; None if it is not one."""
     return {
         name: OPERATORS[operator].attribute(name)
         for name, factor in factors(operator).items()
@@ -118,9 +118,10 @@ def _counted(operator: str, assignment: Assignment) -> tuple[_Value, ...]:
 
 
 def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
-    """Say as what a factor's value counts.
+    """List the values that a factor's value counts as.
 
-    Activations of each direction count as those of the first, f and g apart; a list of numbers as given.
+    Activations count as two values, f and g, of the first direction alone. Any alpha or beta counts as the
+    same value, "given".
     """
     attribute = _counting(operator)[name]
     if attribute and attribute.per_direction:

@@ -1,7 +1,7 @@
-"""Judging: each case of a block by the answers of every reading, and one consistent reading for all.
+"""Judging: each case against every accepted reading, then all cases against one reading.
 
-Each case alone passes under any accepted reading. A runtime that takes one here and another there reads
-the text in no way at all, so the cases that deviate from what most follow fail.
+Judged alone, a case passes under any accepted reading. But a runtime must follow one reading throughout:
+cases that deviate from the reading that most cases follow fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .grade import Grade
 def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
     """Judge the cases of a block of the file `relative`, and count them in `grade`.
 
-    The block has the tolerances of every class.
+    The block must have the tolerances of every class.
     """
     signed_zero = block.tier == "nonportable"
     off = {
@@ -35,7 +35,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     }
 
     def passed(name: str) -> Array:
-        """(n,) whether each case holds a class under some reading."""
+        """Find the cases, (n,), whose outputs the class `name` admits under some reading."""
         criterion = Demanded(name)
         under = [one.within(criterion.admitted(block, reading)) for reading, one in off.items()]
         return np.asarray(np.any(under, axis=0))
@@ -62,13 +62,13 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
 
 def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:
-    """Judge the case of a block of one."""
+    """Judge the only case of a block."""
     [result] = judge_block("", block, observed, Grade(block.dtype, criterion))
     return result
 
 
 class _Rows:
-    """A comparison with the answers of one reading, as Python values: quicker to go through by row."""
+    """A comparison with one reading's answers, as Python lists: reading them row by row is quicker."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class _Rows:
         self._element = found.element.tolist()
 
     def compared(self, row: int, result: CaseResult) -> CaseResult:
-        """Add to the result of a row's case what this reading's answer says of it."""
+        """Complete `result` with the verdict and the worst element of its row under this reading."""
         passed, name = self.passed[row], self._output[row]
         shape = self._expected[name].shape[1:]
         index = tuple(int(i) for i in np.unravel_index(self._element[row], shape))
@@ -110,14 +110,14 @@ class _Rows:
 
 
 def _judge(under: Sequence[_Rows], row: int, result: CaseResult) -> CaseResult:
-    """Judge a case that gave outputs: under a reading that it passes, or the nearest one."""
+    """Judge a case that gave outputs, under the first reading that it passes, else under the nearest."""
     passing = [one for one in under if one.passed[row]]
     nearest = passing[0] if passing else min(under, key=lambda one: one.ratio[row])
     found = nearest.compared(row, result)
     if len(under) == 1:
         return found
     readings = tuple(one.reading for one in passing)
-    followed: dict[str, ReadingNames] = {}  # by ledger entry, what all passing readings agree on
+    followed: dict[str, ReadingNames] = {}  # by entry: the reading on which all that pass agree
     for name in (one.reading[0] for one in under if len(one.reading) == 1):
         taken = {name in names for names in readings}
         if len(taken) == 1:
@@ -127,7 +127,10 @@ def _judge(under: Sequence[_Rows], row: int, result: CaseResult) -> CaseResult:
 
 @dataclass(frozen=True)
 class Mixed:
-    """A ledger entry of which `deviating` of `decided` cases follow the reading `other`, not `most`."""
+    """A ledger entry on which a runtime's cases follow two readings.
+
+    Of `decided` cases that show which, `deviating` follow `other`; the rest follow `most`.
+    """
 
     ledger: str
     most: ReadingNames
@@ -146,10 +149,10 @@ class Mixed:
 
 
 def one_reading(results: Sequence[CaseResult]) -> tuple[list[CaseResult], list[Mixed]]:
-    """Fail the cases that follow another reading than most; list the entries of which there are such.
+    """Fail the cases that do not follow the most frequent reading; list the entries with such cases.
 
-    Of equally many, the stored reading counts as what most follow. Readings of the owners are taken by
-    themselves: what a runtime takes OpenVINO's text to say, it need not take ONNX's to.
+    In a tie the stored reading counts as the most frequent. Each owner is counted separately: a runtime may
+    read OpenVINO's text in one way and ONNX's in another.
     """
     counted: dict[tuple[str, str], Counter[ReadingNames]] = {}
     operators: dict[tuple[str, str], str] = {}
@@ -175,7 +178,7 @@ def _owner(result: CaseResult) -> str:
 
 
 def _deviating(result: CaseResult, most: dict[tuple[str, str], ReadingNames]) -> CaseResult:
-    """Fail a case that passed and follows another reading than most."""
+    """Fail a case that passed under another reading than the most frequent one."""
     if not (result.decides and result.verdict == "passed"):
         return result
     for ledger, reading in result.followed.items():
@@ -184,8 +187,8 @@ def _deviating(result: CaseResult, most: dict[tuple[str, str], ReadingNames]) ->
             return replace(
                 result,
                 verdict="failed",
-                holds=(),  # as near as it is to another reading
-                message=f"this case follows {_named(reading, ledger)}; most that touch {ledger} follow "
+                holds=(),  # it keeps them only under a reading that does not count here
+                message=f"this case follows {_named(reading, ledger)}; most cases that touch {ledger} follow "
                 f"{_named(wanted, ledger)}",
             )
     return result

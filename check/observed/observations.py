@@ -1,7 +1,7 @@
-"""Asking a source the selected cases of a set of vectors, and where each vector file comes from.
+"""Asks a source the selected cases of a set of vectors, and finds where each vector file comes from.
 
-A file proves by its digests that it is what it says, not that its answers are right. Anyone can change
-answers and tolerances and compute the digests anew; only those of published files are known beforehand.
+The digests of a file prove that it is undamaged, not that its answers are right. Anyone can change answers
+and tolerances and compute new digests. Only the digests of published files are known in advance.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from .source import Observed, Reply, Source, stack_replies
 Origin = Literal["published", "this version", "unknown"]
 ORIGINS: dict[Origin, str] = {
     "published": "published",
-    "this version": "made by this version, as it says",
+    "this version": "claiming to be made by this version",
     "unknown": "of unknown origin",
 }
-"""Each origin in words, after a number of files."""
+"""Each origin in words, to follow a number of files: `2 published`."""
 
 
 class Slice(NamedTuple):
-    """Selected cases of a block: `rows` (n,) of `stored`, what is in them, and what was observed of them."""
+    """Selected cases of a block: `rows` (n,) are their places in `stored`, and `block` has copies of them.
+
+    `observed` is what the source replied to them.
+    """
 
     file: VectorFile
     stored: Block
@@ -42,10 +45,10 @@ class Slice(NamedTuple):
 def observe(
     vectors: VectorSet, source: Source, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[Slice]:
-    """Yield the selected cases in slices of blocks, with what was observed; `advance(n)` as they are.
+    """Yield the selected cases in slices of blocks, with what was observed.
 
-    Every file is verified against its digests first. What goes wrong when the source ends is an error of the
-    last case, where that was answered.
+    `advance(n)` is called when n more cases are answered. Every file is verified against its digests first.
+    If the source fails only when it ends, its last case becomes an error, unless that case had no answer.
     """
     waiting: deque[Rows] = deque()
     damage: list[GrucibleError] = []
@@ -55,7 +58,7 @@ def observe(
             for rows in vectors.slices():
                 waiting.append(rows)
                 yield from rows.block.questions()
-        except GrucibleError as error:  # after what was asked before is answered
+        except GrucibleError as error:  # raised below, when all earlier questions are answered
             damage.append(error)
 
     replies: list[Reply] = []
