@@ -12,21 +12,28 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C: 128 and the number of SIGINT."""
 
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_status = INTERRUPTED
+_status, _caught = INTERRUPTED, False
 
 
 def catch_terminations() -> None:
     """Make SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless it ignores them."""
-    for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:
+    for number in [signal.SIGINT, *_ENDING]:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, _: object) -> None:
-    global _status
-    _status = 128 + number
-    signal.signal(number, signal.SIG_IGN)  # a terminal that closes sends several
+    global _status, _caught
+    _status, _caught = 128 + number, True
+    if number != signal.SIGINT:
+        signal.signal(number, signal.SIG_IGN)  # a terminal that closes sends several
     raise KeyboardInterrupt
+
+
+def end_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if a signal has raised it before: h5py may have swallowed it."""
+    if _caught:
+        raise KeyboardInterrupt
 
 
 def interruption_status() -> int:

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 import grucible
 
 from ..cases.errors import GrucibleError, VectorFileError
+from ..cases.process import end_if_interrupted
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.spec_file import CaseSpecFile
 from ..vectors.block import BlockKey
@@ -253,6 +254,7 @@ def _make_file(
             for key, parts in plan.blocks:
                 blocks = []
                 for _ in parts:
+                    end_if_interrupted()
                     block, others = next(made)
                     undrawn += others
                     if block is not None:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError
+from ...cases.process import end_if_interrupted
 from ...cases.question import Question
 from ...vectors.block import Block
 from ...vectors.digest import GENERATOR, published_pairs
@@ -56,6 +57,7 @@ def observe(
     def questions() -> Iterator[Question]:
         try:
             for rows in vectors.slices():
+                end_if_interrupted()
                 waiting.append(rows)
                 yield from rows.block.questions()
         except GrucibleError as error:  # raised below, when all earlier questions are answered

@@ -372,7 +372,7 @@ def test_the_command_says_what_was_observed_or_why_nothing_was(
     (tmp_path / "odd.py").write_text("def run(question):\n    return {}\n")
     for name, said in {
         f"{HERE / 'numpy_gru.py'}:run": r"gave this when the script was made, right: .*# Ho: -?\d",
-        f"{tmp_path / 'odd.py'}:run": "gave other outputs when this was made: expected ",
+        f"{tmp_path / 'odd.py'}:run": "gave no outputs when this was made: error, returned nothing; expected Ho",
         f"exec: {tmp_path / 'nothing'}": "# Not observed when this was made: ",
     }.items():
         made = command("show", CELL_CASE, "--script", name)

@@ -14,7 +14,6 @@ from diagnosis.blocks import (
     core_blocks,
     names,
     report_on,
-    selected,
     variants_run,
 )
 from diagnosis.kernel import Array, Kernel, right
@@ -139,7 +138,12 @@ def test_nan_in_one_row_is_no_overflow() -> None:
                 array[row][at] = np.nan
         return outputs
 
-    blocks = selected(core_blocks(ONNX), "*Softplus*x64*")
+    masks = [
+        (one, np.array(["Softplus" in i and "x64" in i for i in one.ids]))
+        for one in core_blocks(ONNX)
+    ]
+    blocks = [block.rows(mask) for block, mask in masks if mask.any()]
+    assert blocks
     found = report_on(blocks, first_row_nan).diagnosis
     assert (found.findings, found.unexplained) == ([], found.failed)
 
