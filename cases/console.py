@@ -30,8 +30,10 @@ MOST_SENTENCE = 400
 MOST_MESSAGE = 2000
 """Maximum characters of an error or a runtime's message; every result of a report may hold one."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of Unicode that a terminal obeys or does not draw: controls, marks that turn the direction of
-writing, halves of surrogates, separators of lines and paragraphs."""
+"""Categories of Unicode that a terminal obeys or does not draw.
+
+Controls, marks that turn the direction of writing, halves of surrogates, separators of lines and paragraphs.
+"""
 _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[", re.MULTILINE)
 """What GitHub Actions takes for a command: `::error::…` at a line's start, `##[error]…` anywhere."""
 _WIDEST = 10_000

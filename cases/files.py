@@ -81,7 +81,7 @@ def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[P
 
 
 def write_whole(path: Path, data: bytes | str, *, mark: Mark, force: bool = False) -> None:
-    """Put `data`, a text as UTF-8, in the place of what stands at `path`, or write it to a device or pipe.
+    """Replace the file at `path` by `data`, or write that to a device or pipe; a text as UTF-8.
 
     Raises GrucibleError where `check_replaceable` does, and where it cannot be written; what was there stays.
     """

@@ -1,4 +1,4 @@
-"""A question: all that a runtime ever gets of a case, what its id may be, and how large it may be."""
+"""Questions: all that a runtime gets of a case. Here are the rules for ids and for sizes, too."""
 
 from __future__ import annotations
 

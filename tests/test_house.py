@@ -15,17 +15,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 210,
-    "cases": 5_850,
-    "vectors": 3_000,
-    "gen": 3_890,
+    "top": 200,
+    "cases": 5_000,
+    "vectors": 2_675,
+    "gen": 3_900,
     "gen/variants": 3_200,
-    "check": 14_650,
+    "check": 12_600,
     "check/diagnosis": 4_200,
-    "tests": 28_500,
+    "tests": 24_100,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_750, 234, 22_000
+PACKAGE, MODULES, WORDS = 24_350, 190, 22_000
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
@@ -45,9 +45,9 @@ NEXT = ("check/diagnosis", "gen/variants")
 """Folders that are rewritten next; the rules of words do not bind them yet."""
 
 # What is still above a rule; these numbers only go down.
-SAME_NAMES_STILL, FRAGMENTS_STILL = 6, 0
-BANNED_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 31, "pages": 0}
-LONG_STILL = {"top": 0, "cases": 5, "vectors": 3, "gen": 0, "check": 12}
+SAME_NAMES_STILL, FRAGMENTS_STILL = 2, 0
+BANNED_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 2, "pages": 0}
+LONG_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 0}
 
 
 def files() -> dict[str, Path]:

@@ -94,7 +94,7 @@ def collect(about: str, theme: str, tests: Tests) -> Tree:
     return {"about": about, "cases": list(cases.values()), "left_out": left_out}
 
 
-class Suite(NamedTuple):
+class ReadSuite(NamedTuple):
     """Foreign cases, what they are, and how many were left out, by the reason."""
 
     about: str
@@ -102,13 +102,15 @@ class Suite(NamedTuple):
     left_out: Counter[str]
 
 
-def read_suite(place: Path | None, reader: Callable[..., Tree], *arguments: str | None) -> Suite:
+def read_suite(
+    place: Path | None, reader: Callable[..., Tree], *arguments: str | None
+) -> ReadSuite:
     """Have a reader parse what stands at `place`, in a process of its own. Raises GrucibleError."""
     try:
         found = parse_apart(reader, str(place) if place else None, *arguments, seconds=SECONDS)
     except NotParsed as error:
         raise GrucibleError(f"{place}: cannot be read ({error})") from None
-    return Suite(found["about"], found["cases"], Counter(found["left_out"]))
+    return ReadSuite(found["about"], found["cases"], Counter(found["left_out"]))
 
 
 class Made(NamedTuple):
@@ -119,7 +121,7 @@ class Made(NamedTuple):
 
 
 def write_suite(
-    suite: Suite, out: Path, advance: Callable[[int], None] = lambda _: None
+    suite: ReadSuite, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> list[Made]:
     """Write the cases as vector files, and what is expected of them as outputs files.
 

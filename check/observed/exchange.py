@@ -58,7 +58,7 @@ def exchange(root: Path, relative: str) -> Exchange:
     return Exchange(root / f"{name}{QUESTIONS}", root / f"{name}{ANSWERS}")
 
 
-class Asked(NamedTuple):
+class AskedFiles(NamedTuple):
     """A file of questions that was written, with their number and its size in bytes."""
 
     files: Exchange
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
 
 def ask(
     vectors: VectorSet, out: Path, advance: Callable[[int], None] = lambda _: None
-) -> Iterator[Asked]:
+) -> Iterator[AskedFiles]:
     """Write the questions of a set of vectors into the directory `out`; yield what was written.
 
     Each vector file gives a file: the judge's side of the protocol, its hello, then question after question.
@@ -93,7 +93,7 @@ def ask(
                     advance(len(block))
             file.flush()
             _check_answers(files, Path(file.name))
-        yield Asked(files, count, size)
+        yield AskedFiles(files, count, size)
 
 
 def _check_answers(files: Exchange, new: Path) -> None:

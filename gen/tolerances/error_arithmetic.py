@@ -26,7 +26,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Break, Shape
 from ..stacks import Float64, rows_by_function
 from .classes import Units
-from .error_values import IDENTITY, NONE, Bound, Bounded, Product, Sum, wide
+from .error_values import IDENTITY, NONE, Bound, Bounded, DotProduct, Sum, wide
 
 
 @lru_cache(maxsize=1024)
@@ -209,7 +209,7 @@ class ErrorArithmetic:
     def _product(self, x: Array, size: Array, weight: Weight, *errors: Any) -> Sum:
         value = self.exact.product(x, weight.matrix)
         operands = size.sum(-1, keepdims=True) + weight.sums
-        one = Product(x.shape[-1], np.abs(value), size @ weight.size, operands, *errors)
+        one = DotProduct(x.shape[-1], np.abs(value), size @ weight.size, operands, *errors)
         return Sum(self.units, value, (one,))
 
     def activation(self, function: Any, a: Sum | Bounded, clip: Any) -> Bounded:

@@ -119,7 +119,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class DotProduct:
     """What a product of x with a weight W adds to a sum.
 
     Of each element: `terms` products of two numbers, the sum of their absolute values `magnitude`,
@@ -136,9 +136,11 @@ class Product:
     source: Bound = NONE
     spread: Bound = NONE
 
-    def each(self, change: Callable[[Array], Array]) -> Product:
+    def each(self, change: Callable[[Array], Array]) -> DotProduct:
         """Change the arrays of a product of numbers without errors."""
-        return Product(self.terms, change(self.size), change(self.magnitude), change(self.operands))
+        return DotProduct(
+            self.terms, change(self.size), change(self.magnitude), change(self.operands)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Sum:
 
     units: Units
     value: Array
-    products: tuple[Product, ...] = ()
+    products: tuple[DotProduct, ...] = ()
     biases: tuple[Array, ...] = ()
     addends: tuple[Bounded, ...] = ()
 

@@ -80,14 +80,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Tensor(_Strict):
+class Announced(_Strict):
     """The type of a tensor: its dtype, and the lengths of its axes."""
 
     dtype: _Dtype
     shape: Annotated[list[_Length], Field(max_length=MOST_RANK)]
 
 
-class Place(Tensor):
+class Place(Announced):
     """A tensor and where it is.
 
     It is in `file`, in C order and little-endian, from byte `offset` on (raw), under its own path (npz), or
@@ -110,7 +110,7 @@ class Entry(_Strict):
     dtype: Literal[tuple(FLOAT_TYPES)]  # type: ignore[valid-type]
     tier: Literal[TIERS]  # type: ignore[valid-type]
     attributes: Annotated[dict[str, Any], AfterValidator(_check_plain)]
-    outputs: Annotated[dict[str, Tensor], Field(min_length=1)]
+    outputs: Annotated[dict[str, Announced], Field(min_length=1)]
     tensors: dict[str, Place]
 
     @model_validator(mode="after")
@@ -174,8 +174,10 @@ def manifest_schema() -> str:
 
 
 CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
-"""`write(folder, name, case, arrays)` writes a case below `folder`, its files called after `name`, and
-returns where each array is, by the paths of vectors/FORMAT.md. It raises NotSayable before it writes."""
+"""`write(folder, name, case, arrays)` writes a case below `folder`, in files called after `name`.
+
+It returns the place of each array, by the paths of vectors/FORMAT.md, and raises NotSayable before it writes.
+"""
 
 
 def write_raw_case(
