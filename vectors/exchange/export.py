@@ -35,7 +35,6 @@ from ..vector_set import VectorSet
 from .manifest import (
     CASES,
     MANIFEST,
-    Announced,
     CaseLayout,
     Contents,
     Entry,
@@ -44,6 +43,7 @@ from .manifest import (
     Manifest,
     NotSayable,
     Place,
+    Tensor,
     file_name,
     manifest_text,
     read_manifest,
@@ -171,7 +171,7 @@ def _entry(case: Case, places: dict[str, Place]) -> Entry:
         tier=case.tier,
         attributes=json.loads(canonical_json(case.given)),
         outputs={
-            name: Announced(dtype=dtype_name(wanted.dtype), shape=list(wanted.shape))
+            name: Tensor(dtype=dtype_name(wanted.dtype), shape=list(wanted.shape))
             for name, wanted in case.question.outputs.items()
         },
         tensors=places,

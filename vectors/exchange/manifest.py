@@ -80,14 +80,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Announced(_Strict):
+class Tensor(_Strict):
     """The type of a tensor: its dtype, and the lengths of its axes."""
 
     dtype: _Dtype
     shape: Annotated[list[_Length], Field(max_length=MOST_RANK)]
 
 
-class Place(Announced):
+class Place(Tensor):
     """A tensor and where it is.
 
     It is in `file`, in C order and little-endian, from byte `offset` on (raw), under its own path (npz), or
@@ -110,7 +110,7 @@ class Entry(_Strict):
     dtype: Literal[tuple(FLOAT_TYPES)]  # type: ignore[valid-type]
     tier: Literal[TIERS]  # type: ignore[valid-type]
     attributes: Annotated[dict[str, Any], AfterValidator(_check_plain)]
-    outputs: Annotated[dict[str, Announced], Field(min_length=1)]
+    outputs: Annotated[dict[str, Tensor], Field(min_length=1)]
     tensors: dict[str, Place]
 
     @model_validator(mode="after")
