@@ -1,1 +1,1 @@
-"""A report in the forms people and programs read, one module each."""
+"""A report in the forms that people and programs read."""

@@ -1,1 +1,1 @@
-"""The runtimes grucible knows by name, one module each."""
+"""The runtimes that grucible knows by name."""
