@@ -305,9 +305,11 @@ class ONNXFileRuntime:
         return self._load(made.SerializeToString(), asked.asked)
 
 
-@cache
+_made = cache(ONNXFileRuntime)
+
+
 def __getattr__(name: str) -> ONNXFileRuntime:
     """Make the runtime that an entry point names, with `_` for `-`."""
     if (called := name.replace("_", "-")) not in _KINDS:
         raise AttributeError(name)
-    return ONNXFileRuntime(called)
+    return _made(called)

@@ -84,7 +84,9 @@ def test_the_schema_is_one_and_refuses() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     good = spec("onnx.GRU-14", {"list": [{"direction": "forward"}]})
     assert VALIDATOR.is_valid(good)
-    for other in ({"operator": "x"}, {"colour": 1}, {"dtypes": ["float32"] * 2}, {"cases": [{}]}):
+    twice: dict[str, Any] = {"dtypes": ["float32"] * 2}
+    others: tuple[dict[str, Any], ...] = ({"operator": "x"}, {"colour": 1}, twice, {"cases": [{}]})
+    for other in others:
         assert not VALIDATOR.is_valid(good | other)
 
 

@@ -95,7 +95,7 @@ def test_an_archive_that_lies_about_itself(tmp_path: Path, command: Command) -> 
         changed = whole
         for mark, at in ((rb"(PK\x03\x04", place), (rb"(PK\x01\x02", place + 2)):
             pattern = mark + b".{%d})." % (at - 4)
-            changed = re.sub(pattern, lambda m, value=value: m[1] + value, changed, flags=re.DOTALL)  # type: ignore[misc]
+            changed = re.sub(pattern, lambda m, value=value: m[1] + value, changed, flags=re.DOTALL)
         files.append(changed)
     for content in files:
         bad.write_bytes(content)

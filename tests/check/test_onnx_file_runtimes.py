@@ -37,7 +37,7 @@ RIGHT = {
     "mnn_kernel": ("default", "lbr1", "noB", "noinitial_h"),
     "iree": ("default",),
 }  # fmt: skip
-REFUSED = {
+REFUSED: dict[str, dict[str, str]] = {
     "openvino_onnx": {"Sigmoid_Elu": "", "layout1": ""},
     "opencv": {"Sigmoid_Relu": "", "layout1": ""},
     "tract": {"ragged": "seq_len"},
@@ -46,7 +46,7 @@ REFUSED = {
     "iree": {"reverse": "failed to legalize"},
 }
 """By case, a part of the message."""
-WRONG = {
+WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     "openvino_onnx": {"bidirectional-Sigmoid_Tanh_Tanh_Relu": ("activations-ignored",)},
     "opencv": {
         "reverse": ("reverse-ignored",),

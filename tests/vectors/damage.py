@@ -237,7 +237,7 @@ PLAIN = [
           empty=rewrite(lambda _: b""), not_hdf5=rewrite(lambda _: b"PK\3\4" * 999)),
     *(
         Damage(f"truncated-{share:g}", "truncated|not an HDF5 file|damaged|is missing",
-               rewrite(lambda raw, share=share: raw[: int(len(raw) * share)]))  # type: ignore[misc]
+               rewrite(lambda raw, share=share: raw[: int(len(raw) * share)]))
         for share in (0.001, 0.1, 0.5, 0.9, 0.99)
     ),
     *rows("format is .*; expected 'grucible vectors'",
