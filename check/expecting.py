@@ -187,8 +187,8 @@ def find_left_out(report: Report, vectors: Path | None, select: Sequence[str]) -
     """Find the ids that a selection left out of the vectors and of what invalid questions were asked."""
     if not select:
         return []
-    with open_set(vectors) as every:
-        found = [one for one in every.ids if not selected(one, select)]
+    every = open_set(vectors)
+    found = [one for one in every.ids if not selected(one, select)]
     asked = {one.id for one in report.refusals}
     invalid = invalid_questions() if asked else ()
     return [*found, *(one.id for one in invalid if one.id not in asked)]

@@ -94,8 +94,8 @@ def profile(
     `refusing`, the same runtime, where it is given. `advance(n)` as cases are judged. Raises GrucibleError
     for vectors that cannot be used, and where nothing is selected.
     """
-    with open_set(vectors, select) as opened:
-        report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
+    opened = open_set(vectors, select)
+    report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
     report_broken_diagnosis(report.diagnosis)
     places = _places()
     results = sorted(report.results, key=lambda r: (r.operator, places.get(r.id, len(places))))
@@ -207,22 +207,22 @@ def _ask_again(
     answers: list[Row] = []
     before: list[tuple[Block, Arrays]] = []
     crashes = 0
-    with open_set(vectors, ids) as opened:
-        for case_id in (*ids, *reversed(ids)):
-            block = opened.one(case_id).block
-            observed = observe_block(source, block)
-            result = judge_one(block, observed, chosen_criteria()[block.dtype])
-            compared = result.verdict in ("passed", "failed")
-            wrong = compared and not result.arithmetic
-            answers.append(
-                row_of(result, _what_is_left(block, observed.outputs, before) if wrong else "")
-            )
-            if observed.status[0] == "ok":
-                before.append((block, observed.outputs))
-            advance(1)
-            crashes += answers[-1].status == "crashed"
-            if crashes >= MOST_CRASHES:
-                break
+    opened = open_set(vectors, ids)
+    for case_id in (*ids, *reversed(ids)):
+        block = opened.one(case_id).block
+        observed = observe_block(source, block)
+        result = judge_one(block, observed, chosen_criteria()[block.dtype])
+        compared = result.verdict in ("passed", "failed")
+        wrong = compared and not result.arithmetic
+        answers.append(
+            row_of(result, _what_is_left(block, observed.outputs, before) if wrong else "")
+        )
+        if observed.status[0] == "ok":
+            before.append((block, observed.outputs))
+        advance(1)
+        crashes += answers[-1].status == "crashed"
+        if crashes >= MOST_CRASHES:
+            break
     worst = max(answers, key=_badness)
     message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
     cases = worst.cases if worst.status != "right" else tuple(ids)

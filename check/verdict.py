@@ -108,8 +108,7 @@ def verify(
         allow_stale,
     )
     path = None if vectors is None else Path(vectors)
-    with open_set(path, texts("select", select)) as opened:
-        return judge(opened, source, demand)
+    return judge(open_set(path, texts("select", select)), source, demand)
 
 
 def judge(

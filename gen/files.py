@@ -198,14 +198,14 @@ def find_made(plan: Plan) -> MadeFile | None:
     """Find the file at the place of a plan; None unless it was made from the same."""
     count = len(plan.cases)
     try:
-        with open_vectors(plan.path) as vectors:
-            if vectors.attributes.attribute("made_from") != plan.made_from:
-                return None
-            try:
-                vectors.verify_content()
-            except VectorFileError as error:
-                return MadeFile(plan.relative, count, damage=str(error))
-            return MadeFile(plan.relative, count, vectors.content_sha256, vectors.tolerance_sha256)
+        vectors = open_vectors(plan.path)
+        if vectors.attributes.attribute("made_from") != plan.made_from:
+            return None
+        try:
+            vectors.verify_content()
+        except VectorFileError as error:
+            return MadeFile(plan.relative, count, damage=str(error))
+        return MadeFile(plan.relative, count, vectors.content_sha256, vectors.tolerance_sha256)
     except GrucibleError:
         return None
 
@@ -280,7 +280,6 @@ def _make_file(
 def _is_whole(path: Path) -> bool:
     """Whether a vector file stands at a place that lacks no case."""
     try:
-        with open_vectors(path) as vectors:
-            return vectors.attributes.attribute("made_from") != ""
+        return open_vectors(path).attributes.attribute("made_from") != ""
     except GrucibleError:
         return False

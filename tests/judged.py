@@ -18,16 +18,13 @@ def judge_source(
     vectors: Path, source: Source, select: Sequence[str] = (), **demanded: Any
 ) -> Report:
     """Judge what a source answers to the vectors at a path; `demanded` is what a Demand holds."""
-    with open_set(vectors, select) as opened:
-        return judge(opened, source, Demand(**demanded))
+    return judge(open_set(vectors, select), source, Demand(**demanded))
 
 
 def judge_outputs(
     vectors: Path, outputs: Path, select: Sequence[str] = (), **demanded: Any
 ) -> Report:
     """Judge outputs files by the vectors at a path."""
-    with (
-        open_set(vectors, select) as opened,
-        contextlib.closing(FromOutputs(outputs, opened)) as source,
-    ):
+    opened = open_set(vectors, select)
+    with contextlib.closing(FromOutputs(outputs, opened)) as source:
         return judge(opened, source, Demand(**demanded))

@@ -34,12 +34,6 @@ class VectorFile:
     _blocks: dict[str, Block] = field(default_factory=dict)
     _verified: set[str] = field(default_factory=set)
 
-    def __enter__(self) -> VectorFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: no file stays open."""
-
     @property
     def prefix(self) -> str:
         """What every id in the file begins with."""

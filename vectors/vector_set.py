@@ -43,12 +43,6 @@ class VectorSet:
         self.files = [file for file in files if may_select(file.prefix, select)]
         _check_each_once(self.files)
 
-    def __enter__(self) -> VectorSet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: no file stays open."""
-
     def __len__(self) -> int:
         return len(self._places)
 

@@ -149,10 +149,10 @@ def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:
     """Blocks of every so many of the passed cases, counted through all of them."""
     start = 0
     for file, blocks in groupby(passed, lambda one: one.file):
-        with open_vectors(file) as vectors:
-            for one in blocks:
-                at = np.arange(start, start + len(one.rows))
-                rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
-                start += len(one.rows)
-                if rows.size:
-                    yield vectors.block(one.block).rows(rows)
+        vectors = open_vectors(file)
+        for one in blocks:
+            at = np.arange(start, start + len(one.rows))
+            rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
+            start += len(one.rows)
+            if rows.size:
+                yield vectors.block(one.block).rows(rows)

@@ -333,8 +333,8 @@ class _Probing:
 @cache
 def plainest_first(operator: str, dtype: str) -> tuple[Case, ...]:
     """Return the core cases of an operator and dtype: the textbook's GRU first, the smallest first."""
-    with open_set(None, [f"{operator}/core/{dtype}/*"]) as vectors:
-        cases = [case for rows in vectors.slices() for case in rows.block.cases()]
+    vectors = open_set(None, [f"{operator}/core/{dtype}/*"])
+    cases = [case for rows in vectors.slices() for case in rows.block.cases()]
     return tuple(sorted(cases, key=lambda case: (len(case.given), _size(case), case.id)))
 
 

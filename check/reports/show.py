@@ -31,16 +31,16 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 
     Raises GrucibleError where none or several match, and where it lacks the tolerances of a class.
     """
-    with open_set(vectors, (wanted,)) as opened:
-        ids = [wanted] if wanted in opened.ids else opened.ids
-        if not ids:
-            raise GrucibleError(
-                f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
-                "vectors before it, and see the ids with: grucible cases --list"
-            )
-        if len(ids) > 1:
-            raise _several(wanted, ids)
-        found = opened.one(ids[0])
+    opened = open_set(vectors, (wanted,))
+    ids = [wanted] if wanted in opened.ids else opened.ids
+    if not ids:
+        raise GrucibleError(
+            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
+            "vectors before it, and see the ids with: grucible cases --list"
+        )
+    if len(ids) > 1:
+        raise _several(wanted, ids)
+    found = opened.one(ids[0])
     check_classes(found.file.path, found.block)
     return found.block, str(found.file.path)
 

@@ -146,8 +146,8 @@ def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """However small the slices, the same cases in the same order."""
     whole = [(case.id, case.answer.outputs["Y"].tobytes()) for case in load_vectors(handmade)]
     monkeypatch.setattr(block_module, "SLICE_BYTES", 1)
-    with open_vectors(handmade) as vectors:
-        assert all(len(rows) == 1 for block in vectors.blocks() for _, rows in block.selected())
+    vectors = open_vectors(handmade)
+    assert all(len(rows) == 1 for block in vectors.blocks() for _, rows in block.selected())
     assert [
         (case.id, case.answer.outputs["Y"].tobytes()) for case in load_vectors(handmade)
     ] == whole

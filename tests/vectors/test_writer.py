@@ -31,12 +31,10 @@ PROVENANCE: dict[str, Any] = {
 
 def written_again(source: Path, path: Path, rows: int) -> None:
     """The vectors in `source`, written by grucible, some rows at a time."""
-    with (
-        open_vectors(source) as vectors,
-        new_vector_file(
-            path, operator=vectors.operator.name, theme=vectors.theme, **PROVENANCE
-        ) as writer,
-    ):
+    vectors = open_vectors(source)
+    with new_vector_file(
+        path, operator=vectors.operator.name, theme=vectors.theme, **PROVENANCE
+    ) as writer:
         for block in vectors.blocks():
             parts = [np.arange(len(block))[start:][:rows] for start in range(0, len(block), rows)]
             writer.write_block(block_key(block.question(0)), [block.rows(part) for part in parts])
