@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _mode(name: str, about: str) -> Callable[[Any], Any]:
-    return click.option(f"--{name}", "mode", flag_value=name, help=about)
+    return click.option(f"--{name}", is_flag=True, help=about)
 
 
 @click.command("cases")
@@ -36,7 +36,7 @@ def _mode(name: str, about: str) -> Callable[[Any], Any]:
 @_mode("extend", "Add to the covering arrays in SPEC the rows they lack.")
 @_mode("schema", "Print the JSON Schema of case specs, for editors.")
 def cases_command(
-    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], mode: str | None
+    specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
 ) -> None:
     """Count the cases of SPEC and the pairs of attribute values they cover.
 
@@ -45,6 +45,11 @@ def cases_command(
     from .specs.expand import check_dtypes, expand_all
     from .specs.spec_file import find_specs
 
+    given = [name for name, on in modes.items() if on]
+    if len(given) > 1:
+        options = " and ".join(f"--{name}" for name in given)
+        raise click.UsageError(f"{options} do not go together; give one of them")
+    [mode] = given or [""]
     if mode == "schema":
         from .specs.spec_model import spec_schema
 

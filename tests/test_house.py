@@ -16,16 +16,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 5_000,
+    "cases": 5_040,
     "vectors": 2_675,
     "gen": 3_900,
     "gen/variants": 3_200,
     "check": 12_600,
     "check/diagnosis": 4_200,
-    "tests": 24_100,
+    "tests": 24_110,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 24_350, 190, 22_000
+PACKAGE, MODULES, WORDS = 24_390, 190, 22_000
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,14 +32,50 @@ from ..dtypes import Array
 Parameter = Literal["alpha", "beta"]
 
 
-Elementary = Any
-"""An arithmetic: its values add up by `+`, and it has the operations that functions are made of.
+class Elementary(Protocol):
+    """The operations that functions are made of, in some arithmetic.
 
-Of a value v and numbers a and b: affine(v, a, b), at_least(v, low), at_most(v, high), above(v, a), which is v
-where v > a, else 0; sigmoid(v), tanh(v), softplus(v), softsign(v); and expm1(v), e^v - 1, of v ≤ 0.
-"""
-Fitted = Any
-"""A class of arithmetic: what its `sigmoid` and `tanh` round, (relative, absolute), in its units."""
+    v is a value of the arithmetic, a and b are numbers; `+` adds two values.
+    """
+
+    def affine(self, v: Any, a: float, b: float) -> Any:
+        """a·v + b."""
+
+    def at_least(self, v: Any, low: float) -> Any:
+        """max(v, low)."""
+
+    def at_most(self, v: Any, high: float) -> Any:
+        """min(v, high)."""
+
+    def above(self, v: Any, a: float) -> Any:
+        """v where v > a, else 0."""
+
+    def sigmoid(self, v: Any) -> Any:
+        """1/(1 + e^-v)."""
+
+    def tanh(self, v: Any) -> Any:
+        """tanh(v)."""
+
+    def expm1(self, v: Any) -> Any:
+        """e^v - 1, of v ≤ 0."""
+
+    def softplus(self, v: Any) -> Any:
+        """log(1 + e^v)."""
+
+    def softsign(self, v: Any) -> Any:
+        """v/(1 + |v|)."""
+
+
+class Fitted(Protocol):
+    """A class of arithmetic: what its sigmoid and tanh round, (relative, absolute), in its units."""
+
+    @property
+    def sigmoid(self) -> tuple[float, float]:
+        """Of 1/(1 + e^-v)."""
+
+    @property
+    def tanh(self) -> tuple[float, float]:
+        """Of the hyperbolic tangent."""
 
 
 @dataclass(frozen=True)

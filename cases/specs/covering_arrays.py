@@ -164,15 +164,21 @@ def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
 def _row_with(pair: dict[str, str], array: Array, missing: set[Pair]) -> Assignment | None:
     """Make a row with these values; each other value in turn is the one that adds most of `missing`.
 
-    None where the values chosen leave no choice for another.
+    Where that leads to no row, the next best is tried. None where no row has these values.
     """
-    excluded, row = Excluded(array.exclude), Assignment()
-    for name, values in array.covering.items():
+    excluded = Excluded(array.exclude)
+
+    def complete(row: Assignment) -> Assignment | None:
+        if len(row) == len(array.covering):
+            return row
+        name = [*array.covering][len(row)]
         choices = [
-            row | {name: value} for value in values if pair.get(name, key(value)) == key(value)
+            row | {name: value}
+            for value in array.covering[name]
+            if pair.get(name, key(value)) == key(value)
         ]
         choices = [choice for choice in choices if choice not in excluded]
-        if not choices:
-            return None
-        row = max(choices, key=lambda choice: len(pairs_of(choice) & missing))
-    return row
+        choices.sort(key=lambda choice: len(pairs_of(choice) & missing), reverse=True)
+        return next((found for choice in choices if (found := complete(choice))), None)
+
+    return complete(Assignment())

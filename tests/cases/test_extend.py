@@ -100,3 +100,13 @@ def test_a_pair_that_no_row_can_hold(tmp_path: Path) -> None:
         SpecError, match=r":6: no row can hold direction: .* with clip: 0.5; exclude that pair"
     ):
         extended(tmp_path, text)
+
+
+def test_a_value_that_leads_nowhere_is_taken_back(tmp_path: Path) -> None:
+    """clip 0.5 is first in line for (forward, true), and only the last value shows that it cannot be."""
+    exclude = (
+        "      exclude:\n        - {clip: 0.5, direction: forward, linear_before_reset: true}\n"
+    )
+    added, after = extended(tmp_path, HEAD + VALUES + "      rows: []\n" + exclude)
+    assert added
+    assert extended(tmp_path, after) == (0, after)

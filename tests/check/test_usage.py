@@ -49,6 +49,9 @@ def test_help(command: Command) -> None:
     assert ended.status == 0
     assert ended.out.startswith("Usage: grucible check ")
     assert command("check", "-h").out == ended.out
+    bad_usage(
+        command("cases", "--list", "--schema"), "--list and --schema do not go together; give"
+    )
     bad_usage(command("chek"), "No such command 'chek'; see: grucible --help$")
     ended = command()
     assert (ended.status, ended.out) == (2, "")
