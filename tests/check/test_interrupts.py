@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -11,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from grucible.cases import process
+from grucible.cases.specs.spec_file import SHIPPED
+
 from . import numpy_gru
+from .conftest import Command
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -36,3 +41,17 @@ def test_a_check_that_is_interrupted_reports_what_was_compared(
     assert (process.returncode, out.partition(":")[0]) == (status, "incomplete")
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["interrupted"], report["verdict"]) == (True, "incomplete")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_an_interruption_that_a_library_swallows_is_seen(
+    some_vectors: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """h5py drops what a signal raises within one of its callbacks."""
+    monkeypatch.setattr(process, "_caught", False)
+    with contextlib.suppress(KeyboardInterrupt):
+        process._interrupt(signal.SIGINT, None)
+    checked = command("check", some_vectors, "--runtime", f"{numpy_gru.__file__}:run")
+    assert (checked.status, checked.out) == (130, "")
+    made = command("gen", SHIPPED / "openvino/gru_cell/core.yaml", "-o", tmp_path, "--jobs", "1")
+    assert (made.status, made.out) == (130, "")
