@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from numbers import Real
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,16 +22,6 @@ from ...vectors.block import TOGETHER, Block
 from ...vectors.case import REQUIRED, difference
 
 
-class Criterion(Protocol):
-    """What is demanded of the outputs of a dtype."""
-
-    def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """Compute the admitted difference of each element of a block's answers under a reading."""
-
-    def as_json(self) -> Any:
-        """Give the criterion as the report has it."""
-
-
 @dataclass(frozen=True)
 class Demanded:
     """The tolerances that the vectors hold for a class of arithmetic."""
@@ -37,14 +29,13 @@ class Demanded:
     arithmetic: str
 
     def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """Give the stored tolerances; VectorFileError where the vectors have none of this class."""
+        """Get the stored tolerances; VectorFileError where the vectors have none of this class."""
         try:
             return block.answers[reading].tolerances[self.arithmetic]
         except KeyError:
-            raise VectorFileError(
-                f"/{block.path}: holds no tolerance for {self.arithmetic} arithmetic; "
-                "generate the file again"
-            ) from None
+            under = f"readings/{TOGETHER.join(reading)}/" if reading else ""
+            place = f"/{block.path}/{under}tolerance/{self.arithmetic}"
+            raise VectorFileError(f"{place}: is missing; generate the file again") from None
 
     def __str__(self) -> str:
         return self.arithmetic
@@ -85,6 +76,10 @@ class Tolerance:
         return {"ulp": self.ulps} if self.ulps else {"rtol": self.relative, "atol": self.absolute}
 
 
+Criterion = Demanded | Tolerance
+"""What is demanded of the outputs of a dtype."""
+
+
 def chosen_criteria(
     arithmetic: Sequence[str] = (),
     rtol: float | None = None,
@@ -100,11 +95,7 @@ def chosen_criteria(
     numbers: dict[str, Any] = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
     given = {option: value for option, value in numbers.items() if value is not None}
     for option, value in given.items():
-        try:
-            is_usable = isinstance(value, Real) and 0 <= float(value) < np.inf
-        except OverflowError:
-            is_usable = False
-        if not is_usable:
+        if not (isinstance(value, Real) and 0 <= value <= sys.float_info.max):  # type: ignore[operator]
             raise GrucibleError(
                 f"{option} is {shorten(repr(value))}; expected a finite number, not negative"
             )
@@ -138,18 +129,14 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 def check_classes(file: Path, block: Block) -> None:
     """Raise VectorFileError unless a block of `file` has the tolerances of every class of its dtype."""
-    for reading, answer in block.answers.items():
-        for one in CLASSES[block.dtype]:
-            if one.name not in answer.tolerances:
-                under = f"readings/{TOGETHER.join(reading)}/" if reading else ""
-                raise VectorFileError(
-                    f"{file}: /{block.path}/{under}tolerance/{one.name}: is missing; "
-                    "generate the file again"
-                )
+    try:
+        for reading, one in product(block.answers, CLASSES[block.dtype]):
+            Demanded(one.name).admitted(block, reading)
+    except VectorFileError as error:
+        raise VectorFileError(f"{file}: {error}") from None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Of n cases: the worst ratio of difference to tolerance, and where it is.
 
     `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a

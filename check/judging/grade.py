@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,8 +22,6 @@ from .criterion import Criterion, Differences
 
 MOST_STEPS = 1024
 """Maximum steps of a sequence that are counted; a chart shows no more."""
-_LEAST, _PER_DECADE, _DECADES = -4, 8, 68
-_INFINITE = _DECADES * _PER_DECADE + 1
 
 
 @dataclass
@@ -71,71 +69,49 @@ class Grade:
         """How much of the required tolerances says nothing, from 0 to 1."""
         return sum(self.vacuous.values()) / max(1, sum(self.elements.values()))
 
-    def see(self, holding: Mapping[str, Array], compared: int, worst: CaseResult) -> None:
-        """Count the cases of a block that were compared and that hold each class; remember the worst."""
-        self.compared += compared
-        self.holds.update({name: int(cases.sum()) for name, cases in holding.items()})
+    def see(self, relative: str, block: Block, ok: Array, results: Sequence[CaseResult]) -> None:
+        """Count the `results` of a block of the file `relative`, of which those `ok` were compared."""
+        self.compared += int(ok.sum())
+        self.holds.update(name for one in results for name in one.holds)
+        worst = max(results, key=lambda one: one.worst_ratio)
         if worst.worst_ratio > self.worst:
-            self.worst, self.worst_id = worst.worst_ratio, worst.id
-            self.worst_where = worst.where
+            self.worst, self.worst_id, self.worst_where = worst.worst_ratio, worst.id, worst.where
+        nothing, elements = vacuous(block.answer, self.required.admitted(block, STORED))
+        self.elements[relative] += int(elements.sum())
+        self.vacuous[relative] += int(nothing.sum())
+        self.undeciding[relative] += int((ok & find_undeciding(block, self.required)).sum())
 
-    def see_limits(self, relative: str, block: Block, ok: Array) -> None:
-        """Count the elements of a block of the file `relative`, and the `ok` rows that say too little.
 
-        A row does where it says too little under any reading.
-        """
-        too_little = np.zeros(len(block), bool)
-        for reading, answer in block.answers.items():
-            limits = self.required.admitted(block, reading)
-            nothing, elements = vacuous(answer, limits)
-            too_little |= (nothing > MOST_VACUOUS * elements) | (infinite(answer, limits) > 0)
-            if reading == STORED:
-                self.elements[relative] += int(elements.sum())
-                self.vacuous[relative] += int(nothing.sum())
-        self.undeciding[relative] += int((ok & too_little).sum())
+def find_undeciding(block: Block, criterion: Criterion) -> Array:
+    """(n,) whether the limits of a case say too little to decide it, under any reading."""
+    found = np.zeros(len(block), bool)
+    for reading, answer in block.answers.items():
+        limits = criterion.admitted(block, reading)
+        nothing, elements = vacuous(answer, limits)
+        found |= (nothing > MOST_VACUOUS * elements) | (infinite(answer, limits) > 0)
+    return found
 
 
 class Growth:
-    """Of the cases of one dtype whose outputs hold every state: how many have which error at which step.
+    """The errors at each step of the cases of a dtype whose outputs hold every state.
 
-    The error of a step is the largest |observed - expected| / tolerance of its states. It is counted in
-    eighths of a decade, from 1e-4 to 1e64, and what is infinite by itself; steps are counted in the order
-    of processing.
+    The error of a step is the largest |observed - expected| / tolerance of its states. Steps are counted in
+    the order of processing.
     """
 
     def __init__(self) -> None:
-        self._counts = np.zeros((2, 0, _INFINITE + 1), np.int64)
+        self._errors: dict[bool, list[Array]] = {True: [], False: []}
 
     def see(self, errors: Array, passed: Array) -> None:
-        """Count the errors (n, steps) of cases, NaN where one has no such step; `passed` (n,) tells which."""
-        errors = errors[:, :MOST_STEPS]
-        more = errors.shape[1] - self._counts.shape[1]
-        if more > 0:
-            self._counts = np.pad(self._counts, ((0, 0), (0, more), (0, 0)))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place = (np.log10(errors) - _LEAST) * _PER_DECADE
-        there = ~np.isnan(errors)
-        place = np.clip(np.floor(np.where(there, place, 0)) + 1, 0, _INFINITE - 1)
-        place[np.isinf(errors)] = _INFINITE
-        case, step = np.nonzero(there)
-        at = (np.where(passed[case], 0, 1), step, place[case, step].astype(int))
-        np.add.at(self._counts, at, 1)
+        """Add the errors (n, steps) of cases, NaN past their last steps; `passed` (n,) says which passed."""
+        for row, one in zip(errors[:, :MOST_STEPS], passed, strict=True):
+            self._errors[bool(one)].append(row[~np.isnan(row)])
 
-    def quantile(self, share: float, *, passed: bool) -> list[float | None]:
-        """Find, by step, the error that this share of the cases does not exceed.
-
-        It is the upper end of an eighth of a decade, or infinity; None at steps that no case has. The cases
-        are those that passed, or the others.
-        """
-        counts = self._counts[0 if passed else 1]
-        total = counts.sum(axis=1)
-        place = np.argmax(counts.cumsum(axis=1) >= share * total[:, None], axis=1)
-        upper = np.where(place == _INFINITE, np.inf, 10.0 ** (_LEAST + place / _PER_DECADE))
-        return [float(u) if n else None for u, n in zip(upper, total, strict=True)]
-
-    def cases(self, *, passed: bool) -> list[int]:
-        """By step, how many cases have it, of those that passed or of the others."""
-        return [int(n) for n in self._counts[0 if passed else 1].sum(axis=1)]
+    def by_step(self, *, passed: bool) -> list[list[float]]:
+        """List by step the errors of the cases that passed, or of the others, the least first."""
+        rows = self._errors[passed]
+        steps = range(max(map(len, rows), default=0))
+        return [sorted(float(row[step]) for row in rows if step < len(row)) for step in steps]
 
 
 def see_growth(

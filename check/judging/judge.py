@@ -7,7 +7,7 @@ cases that deviate from the reading that most cases follow fail.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
-from .criterion import Criterion, Demanded, Differences
+from .criterion import Comparison, Criterion, Demanded, Differences
 from .grade import Grade
 
 
@@ -28,36 +28,34 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     The block must have the tolerances of every class.
     """
-    signed_zero = block.tier == "nonportable"
     off = {
-        reading: Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=signed_zero)
+        reading: Differences(
+            answer.outputs, observed.outputs, block.dtype, signed_zero=block.tier == "nonportable"
+        )
         for reading, answer in block.answers.items()
     }
-
-    def passed(name: str) -> Array:
-        """Find the cases, (n,), whose outputs the class `name` admits under some reading."""
-        criterion = Demanded(name)
-        under = [one.within(criterion.admitted(block, reading)) for reading, one in off.items()]
-        return np.asarray(np.any(under, axis=0))
-
-    under = [_Rows(block, observed, reading, one, grade.required) for reading, one in off.items()]
     ok = np.array([status == "ok" for status in observed.status])
-    holding = {one.name: ok & passed(one.name) for one in CLASSES[block.dtype]}
+    holding: dict[str, Array] = {}
+    for name in [one.name for one in CLASSES[block.dtype]]:
+        under = [one.within(Demanded(name).admitted(block, names)) for names, one in off.items()]
+        holding[name] = ok & np.any(under, axis=0)
+    worst = {
+        reading: one.worst(grade.required.admitted(block, reading)) for reading, one in off.items()
+    }
     results = []
-    for row in range(len(block)):
-        result = CaseResult(block.ids[row], block.operator, block.tier, block.dtype, "missing")
+    for row, case_id in enumerate(block.ids):
+        status: Any = observed.status[row]
+        result = CaseResult(
+            case_id, block.operator, block.tier, block.dtype, status,
+            message=observed.messages[row], fault=observed.faults.get(row),
+        )  # fmt: skip
         if ok[row]:
-            holds = tuple(one.name for one in CLASSES[block.dtype] if holding[one.name][row])
-            best = holds[0] if holds else ""
-            found = replace(_judge(under, row, result), arithmetic=best, holds=holds)
-        else:
-            status: Any = observed.status[row]
-            message, fault = observed.messages[row], observed.faults.get(row)
-            found = replace(result, verdict=status, message=message, fault=fault)
-        results.append(found)
+            holds = tuple(name for name, cases in holding.items() if cases[row])
+            result = replace(result, arithmetic=holds[0] if holds else "", holds=holds)
+            result = _judge(result, row, worst, block, observed)
+        results.append(result)
     if block.tier in DECIDING:
-        grade.see_limits(relative, block, ok)
-        grade.see(holding, int(ok.sum()), max(results, key=lambda result: result.worst_ratio))
+        grade.see(relative, block, ok, results)
     return results
 
 
@@ -67,62 +65,40 @@ def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseRes
     return result
 
 
-class _Rows:
-    """A comparison with one reading's answers, as Python lists: reading them row by row is quicker."""
-
-    def __init__(
-        self,
-        block: Block,
-        observed: Observed,
-        reading: ReadingNames,
-        off: Differences,
-        criterion: Criterion,
-    ) -> None:
-        self.reading, self._observed = reading, observed.outputs
-        self._expected = block.answers[reading].outputs
-        found = off.worst(criterion.admitted(block, reading))
-        names = list(self._expected)
-        self.passed: list[bool] = found.passed.tolist()
-        self.ratio: list[float] = found.ratio.tolist()
-        self._difference, self._ulps = found.difference.tolist(), found.ulps.tolist()
-        self._output = [names[number] for number in found.output.tolist()]
-        self._element = found.element.tolist()
-
-    def compared(self, row: int, result: CaseResult) -> CaseResult:
-        """Complete `result` with the verdict and the worst element of its row under this reading."""
-        passed, name = self.passed[row], self._output[row]
-        shape = self._expected[name].shape[1:]
-        index = tuple(int(i) for i in np.unravel_index(self._element[row], shape))
-        message = ""
-        if not passed:
-            wanted, got = self._expected[name][row][index], self._observed[name][row][index]
-            under = f" (reading {' and '.join(self.reading)})" if self.reading else ""
-            message = f"expected {wanted!s}, got {got!s}{under}"
-        return replace(
-            result,
-            verdict="passed" if passed else "failed",
-            worst_ratio=self.ratio[row],
-            worst_abs=self._difference[row],
-            worst_ulp=self._ulps[row],
-            where=f"{name}[{', '.join(map(str, index))}]",
-            message=message,
-        )
-
-
-def _judge(under: Sequence[_Rows], row: int, result: CaseResult) -> CaseResult:
+def _judge(
+    result: CaseResult,
+    row: int,
+    worst: Mapping[ReadingNames, Comparison],
+    block: Block,
+    observed: Observed,
+) -> CaseResult:
     """Judge a case that gave outputs, under the first reading that it passes, else under the nearest."""
-    passing = [one for one in under if one.passed[row]]
-    nearest = passing[0] if passing else min(under, key=lambda one: one.ratio[row])
-    found = nearest.compared(row, result)
-    if len(under) == 1:
-        return found
-    readings = tuple(one.reading for one in passing)
+    passing = tuple(reading for reading, one in worst.items() if one.passed[row])
+    reading = passing[0] if passing else min(worst, key=lambda one: worst[one].ratio[row])
+    found, expected = worst[reading], block.answers[reading].outputs
+    name = list(expected)[found.output[row]]
+    place = np.unravel_index(found.element[row], expected[name].shape[1:])
+    index, message = tuple(map(int, place)), ""
+    if not passing:
+        wanted, got = expected[name][row][index], observed.outputs[name][row][index]
+        under = f" (reading {' and '.join(reading)})" if reading else ""
+        message = f"expected {wanted!s}, got {got!s}{under}"
     followed: dict[str, ReadingNames] = {}  # by entry: the reading on which all that pass agree
-    for name in (one.reading[0] for one in under if len(one.reading) == 1):
-        taken = {name in names for names in readings}
+    for one in (names[0] for names in worst if len(names) == 1):
+        taken = {one in names for names in passing}
         if len(taken) == 1:
-            followed[READINGS[name].ledger] = (name,) if taken.pop() else STORED
-    return replace(found, readings=readings, followed=followed)
+            followed[READINGS[one].ledger] = (one,) if taken.pop() else STORED
+    return replace(
+        result,
+        verdict="passed" if passing else "failed",
+        worst_ratio=float(found.ratio[row]),
+        worst_abs=float(found.difference[row]),
+        worst_ulp=float(found.ulps[row]),
+        where=f"{name}[{', '.join(map(str, index))}]",
+        readings=passing if len(worst) > 1 else (),
+        followed=followed,
+        message=message,
+    )
 
 
 @dataclass(frozen=True)

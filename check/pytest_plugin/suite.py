@@ -35,7 +35,7 @@ from ..expecting import apply_expectation, load_expectations
 from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
 from ..judging.expectations import Expectation, Expectations, check_globs
-from ..judging.grade import Grade
+from ..judging.grade import find_undeciding
 from ..observed import source
 from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
@@ -95,9 +95,7 @@ class Judge:
     @property
     def decides(self) -> bool:
         """Whether it says anything that the case passes: by its tier, and by its tolerances."""
-        seen = Grade(self.case.dtype, self.criterion)
-        seen.see_limits("", self.block, np.ones(1, bool))
-        return self.case.tier in DECIDING and not seen.undeciding.total()
+        return self.case.tier in DECIDING and not find_undeciding(self.block, self.criterion).any()
 
 
 def load(

@@ -211,17 +211,16 @@ def _runtime(
 def _growth(growth: Growth) -> dict[str, Any]:
     """Return by step the error of the worst case and of the middle one, of those that passed and others."""
 
-    def curve(quantile: float, passed: bool) -> list[float | str | None]:
-        errors = growth.quantile(quantile, passed=passed)
-        return [None if one is None else short_ratio(one) for one in errors]
+    def curves(errors: list[list[float]]) -> dict[str, Any]:
+        return {
+            "cases": [len(step) for step in errors],
+            "worst": [short_ratio(step[-1]) for step in errors],
+            "middle": [short_ratio(step[(len(step) - 1) // 2]) for step in errors],
+        }
 
     return {
-        key: {
-            "cases": growth.cases(passed=passed),
-            "worst": curve(1.0, passed),
-            "middle": curve(0.5, passed),
-        }
-        for key, passed in (("passed", True), ("failed", False))
+        "passed": curves(growth.by_step(passed=True)),
+        "failed": curves(growth.by_step(passed=False)),
     }
 
 
