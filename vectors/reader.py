@@ -15,7 +15,7 @@ from ..cases.selection import may_select, selected
 from .block import Block
 from .digest import DIGESTS, block_digest, blocks_of, digest_of_list
 from .hdf5 import VECTORS, Folder, open_file
-from .stored_block import Parsed, open_block, read_ids
+from .stored_block import open_block, read_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,6 @@ class VectorFile:
     operator: Operator
     theme: str
     attributes: Folder
-    _parsed: Parsed = field(default_factory=dict)
     _blocks: dict[str, Block] = field(default_factory=dict)
     _verified: set[str] = field(default_factory=set)
 
@@ -91,8 +90,7 @@ class VectorFile:
     def block(self, path: str) -> Block:
         """Return the block at `path`, checked against the operator's description."""
         if path not in self._blocks:
-            group = self.groups[path]
-            self._blocks[path] = open_block(group, path, self.operator, self.theme, self._parsed)
+            self._blocks[path] = open_block(self.groups[path], path, self.operator, self.theme)
         return self._blocks[path]
 
     def verify_content(self, paths: Collection[str] | None = None) -> None:

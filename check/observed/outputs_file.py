@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from ...cases.console import shorten
-from ...cases.dtypes import Arrays
+from ...cases.dtypes import FLOAT_TYPES, Arrays
 from ...cases.errors import VectorFileError
 from ...cases.files import is_forced
 from ...cases.question import Question
@@ -149,10 +149,11 @@ class _StoredOutputs:
 
 
 def _stored_blocks(root: Folder) -> dict[str, Folder]:
-    """List the blocks of an open outputs file, by path."""
+    """List the blocks of an open outputs file, by path; what else stands there is not looked at."""
     return {
         f"{dtype}/{name}": root.group(dtype).group(name)
-        for dtype in root.names
+        for dtype in FLOAT_TYPES
+        if dtype in root
         for name in root.group(dtype).names
     }
 

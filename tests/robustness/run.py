@@ -240,10 +240,10 @@ def _left(value: str) -> list[str]:
 
 
 FILE_BOMBS: dict[str, Callable[[Path], None]] = {
-    "a row of 8 GiB, compressed": damage.replace(damage.X, damage.zeros_bomb(8 << 30, 1, rows=1)),
-    "three rows of 250 MiB": damage.replace(damage.X, damage.zeros_bomb(250 << 20, 1, rows=3)),
-    "512 million ids": damage.replace(f"{damage.BLOCK}/id", damage.zeros_bomb(1 << 30, 1, "S2")),
-    "10^12 ids": damage.replace(
+    "a row of 8 GiB, compressed": damage.put(damage.X, damage.zeros_bomb(8 << 30, 1, rows=1)),
+    "three rows of 250 MiB": damage.put(damage.X, damage.zeros_bomb(250 << 20, 1, rows=3)),
+    "512 million ids": damage.put(f"{damage.BLOCK}/id", damage.zeros_bomb(1 << 30, 1, "S2")),
+    "10^12 ids": damage.put(
         f"{damage.BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9")
     ),
     "20,000 blocks": damage.edit(

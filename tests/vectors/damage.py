@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import h5py
 import numpy as np
@@ -32,9 +33,9 @@ X, LENGTHS, HO, ID = (
 LIMITS, LIMITS_READ = f"{BLOCK}/tolerance/tf32", f"{READ}/tolerance/float16"
 SHAPE = (3, BATCH, TIME, INPUT)
 CHUNK = 16 << 20
-NO_TOLERANCES = (-1e-30, float("nan"), float("-inf"), -0.0)
 
 Spoil = Callable[[Path], None]
+P = ParamSpec("P")
 
 
 class Damage(NamedTuple):
@@ -54,96 +55,91 @@ class Damage(NamedTuple):
             sign(path)
 
 
-def edit(change: Callable[[Any], object]) -> Spoil:
-    """Spoil the file by changing it as an open h5py.File."""
+def spoiling(change: Callable[Concatenate[Any, P], object]) -> Callable[P, Spoil]:
+    """Let `change(file, …)` of an open h5py.File become a spoil: `change(…)(path)`."""
 
-    def spoil(path: Path) -> None:
-        with h5py.File(path, "r+") as file:
-            change(file)
+    @functools.wraps(change)
+    def make(*arguments: P.args, **options: P.kwargs) -> Spoil:
+        def spoil(path: Path) -> None:
+            with h5py.File(path, "r+") as file:
+                change(file, *arguments, **options)
 
-    return spoil
+        return spoil
 
-
-def rewrite(change: Callable[[bytes], bytes]) -> Spoil:
-    """Spoil the file as bytes."""
-
-    def spoil(path: Path) -> None:
-        path.write_bytes(change(path.read_bytes()))
-
-    return spoil
+    return make
 
 
-def attribute(where: str, name: str, value: Any) -> Spoil:
+@spoiling
+def edit(file: Any, change: Callable[[Any], object]) -> None:
+    change(file)
+
+
+@spoiling
+def attribute(file: Any, where: str, name: str, value: Any) -> None:
     """Set an attribute; a text with a fixed length; None removes it."""
-
-    def change(file: Any) -> None:
-        if value is None:
-            del file[where].attrs[name]
-        else:
-            file[where].attrs[name] = fixed(value) if isinstance(value, str) else value
-
-    return edit(change)
+    if value is None:
+        file[where].attrs.pop(name)
+    else:
+        file[where].attrs[name] = fixed(value) if isinstance(value, str) else value
 
 
-def replace(where: str, make: Callable[[Any, str], object]) -> Spoil:
-    """Delete what is at `where`, if anything, and have `make(file, where)` put something else there."""
-
-    def change(file: Any) -> None:
-        if where in file:
-            del file[where]
-        make(file, where)
-
-    return edit(change)
-
-
-def put(where: str, value: Any) -> Spoil:
-    """Put an array or a link in place of what is at `where`, if anything."""
-    return replace(where, lambda file, at: file.__setitem__(at, value))
-
-
-def delete(where: str) -> Spoil:
-    return replace(where, lambda _, __: None)
-
-
-def move(where: str, to: str) -> Spoil:
-    return edit(lambda file: file.move(where, to))
-
-
-def stored_as(where: str, change: Callable[[Any], Any]) -> Spoil:
-    """Replace the array at `where` by what `change` makes of it."""
-
-    def spoil(file: Any) -> None:
-        array = change(file[where][()])
+@spoiling
+def put(file: Any, where: str, value: Any) -> None:
+    """Put an array, a link, or what `value(file, where)` makes, in place of what is at `where`, if anything."""
+    if where in file or file.get(where, getlink=True):
         del file[where]
-        file[where] = array
+    if callable(value):
+        value(file, where)
+    else:
+        file[where] = value
 
-    return edit(spoil)
+
+@spoiling
+def delete(file: Any, where: str) -> None:
+    del file[where]
 
 
-def element(where: str, at: int, value: float) -> Spoil:
+@spoiling
+def move(file: Any, where: str, to: str) -> None:
+    file.move(where, to)
+
+
+@spoiling
+def stored_as(file: Any, where: str, change: Callable[[Any], Any]) -> None:
+    """Replace the array at `where` by what `change` makes of it."""
+    array = change(file[where][()])
+    del file[where]
+    file[where] = array
+
+
+@spoiling
+def inputs_as(file: Any, where: str, dtype: str) -> None:
+    """Store all numbers of a block's inputs as another type."""
+    group = file[f"{where}/inputs"]
+    for name in [name for name, data in group.items() if data.dtype.kind == "f"]:
+        array = group[name][()].astype(dtype)
+        del group[name]
+        group[name] = array
+
+
+@spoiling
+def element(file: Any, where: str, at: int, value: float) -> None:
     """Let an element of a dataset be `value`."""
-
-    def spoil(file: Any) -> None:
-        array = file[where][()]
-        array.reshape(-1)[at] = value
-        file[where][...] = array
-
-    return edit(spoil)
+    array = file[where][()]
+    array.reshape(-1)[at] = value
+    file[where][...] = array
 
 
-def flip_bit(where: str) -> Spoil:
+@spoiling
+def flip_bit(file: Any, where: str) -> None:
     """Flip the lowest bit of the first element of a dataset."""
-
-    def spoil(file: Any) -> None:
-        array = file[where][()]
-        array.view(np.uint8).reshape(-1)[0] ^= 1
-        file[where][...] = array
-
-    return edit(spoil)
+    array = file[where][()]
+    array.view(np.uint8).reshape(-1)[0] ^= 1
+    file[where][...] = array
 
 
 def texts(where: str, rows: list[str]) -> Spoil:
-    return replace(where, lambda file, at: put_texts(file, at, rows))
+    return put(where, lambda file, at: put_texts(file, at, rows))
 
 
 def given(text: str = "", **attributes: Any) -> Spoil:
@@ -153,14 +149,6 @@ def given(text: str = "", **attributes: Any) -> Spoil:
     return texts(f"{BLOCK}/attributes", [one, json.dumps(plain), json.dumps(plain)])
 
 
-def external_link(file: Any, where: str) -> None:
-    """A link to the same tensor in another vector file, a sound one."""
-    beside = Path(file.filename).with_name("beside.hdf5")
-    with h5py.File(beside, "w") as other:
-        other["X"] = np.zeros(SHAPE, np.float32)
-    file[where] = h5py.ExternalLink(beside.name, "/X")
-
-
 def external_storage(file: Any, where: str) -> None:
     secret = Path(file.filename).with_name("secret.raw")
     secret.write_bytes(bytes(4 * int(np.prod(SHAPE))))
@@ -168,8 +156,6 @@ def external_storage(file: Any, where: str) -> None:
 
 
 def virtual(file: Any, where: str) -> None:
-    with h5py.File(Path(file.filename).with_name("source.hdf5"), "w") as other:
-        other["X"] = np.zeros(SHAPE, np.float32)
     layout = h5py.VirtualLayout(SHAPE, "<f4")
     layout[:] = h5py.VirtualSource("source.hdf5", "X", SHAPE)
     file.create_virtual_dataset(where, layout)
@@ -210,12 +196,6 @@ def chunk_of(stored: bytes, **layout: Any) -> Callable[[Any, str], object]:
     return make
 
 
-def many_groups(file: Any) -> None:
-    """One more than there may be in a group."""
-    for number in range(4097 - len(file["float32"])):
-        file["float32"].create_group(f"x{number}")
-
-
 def never_written(file: Any, where: str) -> None:
     """A dataset without a fill value, of which nothing is written: memory would be read."""
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -230,156 +210,121 @@ def rows(says: str, **spoils: Spoil) -> list[Damage]:
     return [Damage(name.replace("_", "-"), says, spoil) for name, spoil in spoils.items()]
 
 
+def all_of(says: str, spoil: Callable[[Any], Spoil], *values: Any) -> list[Damage]:
+    """Damages of one kind, by different values."""
+    return [
+        Damage(f"{says}-{number}", says, spoil(value)) for number, value in enumerate(values, 1)
+    ]
+
+
+NO_NUMBERS = [
+    h5py.string_dtype(), h5py.vlen_dtype(np.float32), h5py.ref_dtype, [("re", "<f4"), ("im", "<f4")],
+    np.dtype(("<f4", (2,))), "V4", "<c8", bool, "S4", h5py.enum_dtype({"A": 1}, "i4"),
+]  # fmt: skip
+
 # What the digests do not cover, or what is found before them.
 PLAIN = [
     *rows("no such file", missing=Path.unlink),
-    *rows("not an HDF5 file; expected grucible vectors",
-          empty=rewrite(lambda _: b""), not_hdf5=rewrite(lambda _: b"PK\3\4" * 999)),
-    *(
-        Damage(f"truncated-{share:g}", "truncated|not an HDF5 file|damaged|is missing",
-               rewrite(lambda raw, share=share: raw[: int(len(raw) * share)]))
-        for share in (0.001, 0.1, 0.5, 0.9, 0.99)
+    *all_of(
+        "not an HDF5 file|damaged|is missing",
+        lambda share: lambda path: path.write_bytes(path.read_bytes()[: int(share * 1e5)]),
+        0, 0.001, 0.1, 0.3,
     ),
-    *rows("format is .*; expected 'grucible vectors'",
-          format_other=attribute("/", "format", "grucible outputs"),
-          format_absent=attribute("/", "format", None), format_number=attribute("/", "format", 7)),
-    *rows("format_version is .*; this grucible reads 2; make the file again with: grucible gen",
-          version_1=attribute("/", "format_version", 1), version_3=attribute("/", "format_version", 3),
-          version_absent=attribute("/", "format_version", None),
-          version_array=attribute("/", "format_version", [2, 2])),
-    *rows("operator is .*; expected one of openvino.GRUCell-3",
-          operator_unknown=attribute("/", "operator", "onnx.LSTM-14"),
-          operator_absent=attribute("/", "operator", None),
-          operator_array=attribute("/", "operator", [1, 2])),
-    *rows("", operator_other=attribute("/", "operator", "openvino.GRUCell-3")),
-    *rows("theme is .*; expected a name", theme_absent=attribute("/", "theme", None),
-          theme_empty=attribute("/", "theme", "\0"), theme_slash=attribute("/", "theme", "a/b")),
-    *rows("the theme is 'invalid', that of questions without answers",
-          theme_invalid=attribute("/", "theme", "invalid")),
-    *rows(r"/id: '.*/handmade/.*' does not begin with openvino.GRUSequence-5/other/",
-          theme_other=attribute("/", "theme", "other")),
-    *rows("seed is", seed_text=attribute("/", "seed", "many"), seed_array=attribute("/", "seed", [1, 2]),
-          seed_negative=attribute("/", "seed", -1)),
-    *rows(": is not a group", dataset_at_root=put("surprise", np.zeros(3)),
-          block_a_dataset=put("float32/flat", np.zeros(3)),
-          inputs_a_dataset=put(f"{BLOCK}/inputs", np.zeros(3)),
-          readings_a_dataset=put(f"{AMBIGUOUS.path}/readings", np.zeros(3)),
-          tolerance_a_dataset=put(f"{BLOCK}/tolerance", np.zeros(3)), class_a_dataset=put(LIMITS, np.zeros(3))),
-    *rows(": is a link; expected the thing itself",
-          block_soft_link=put("float32/again", h5py.SoftLink(f"/{BLOCK}")),
-          dtype_soft_link=put("float64", h5py.SoftLink("/float32")),
-          soft_link=put(X, h5py.SoftLink(f"/{BLOCK}/inputs/B")), dangling=put(X, h5py.SoftLink("/nowhere")),
-          external_link=replace(X, external_link), external_dangling=put(X, h5py.ExternalLink("gone.h5", "/X")),
-          tolerance_link=put(f"{BLOCK}/tolerance", h5py.SoftLink(f"/{AMBIGUOUS.path}/tolerance"))),
+    *(
+        damage
+        for name in ("format", "format_version", "operator", "theme", "seed")
+        for damage in all_of(
+            f": (the )?{name} is .*", lambda value, name=name: attribute("/", name, value),
+            None, "no/such", -1, [2, 2],
+        )
+    ),
+    *rows("theme is 'invalid', that of questions", theme_invalid=attribute("/", "theme", "invalid")),
+    *rows("", theme_other=attribute("/", "theme", "other"), operator_other=attribute("/", "operator", "onnx.GRU-14")),
+    *all_of(": is not a group", lambda where: put(where, np.zeros(3)), "surprise", "float32/flat", f"{BLOCK}/inputs",
+            f"{AMBIGUOUS.path}/readings", f"{BLOCK}/tolerance", LIMITS),
+    *all_of(": is a link; expected the thing itself", lambda link: put(X, link),
+            h5py.SoftLink(f"/{BLOCK}/inputs/B"), h5py.SoftLink("/nowhere"), h5py.ExternalLink("other.h5", "/X")),
+    *rows(": is a link", block_link=put("float32/again", h5py.SoftLink(f"/{BLOCK}")),
+          dtype_link=put("float64", h5py.SoftLink("/float32"))),
     *rows("has 2 names in the file; expected one",
-          two_names=replace(X, lambda file, at: file.__setitem__(at, file[f"{BLOCK}/inputs/W"]))),
-    *rows("/inputs/X: does not hold its data in this file", external_storage=replace(X, external_storage),
-          virtual=replace(X, virtual), null=put(X, h5py.Empty("f4"))),
-    *rows("/inputs/X: was not written as a whole", never_written=replace(X, never_written)),
-    *rows("tier is .*; expected one of required", tier_unknown=attribute(BLOCK, "tier", "urgent"),
-          tier_absent=attribute(BLOCK, "tier", None), tier_array=attribute(BLOCK, "tier", [1, 2])),
-    *rows("batch_size is .*; expected a positive integer", size_0=attribute(BLOCK, "batch_size", 0),
-          size_absent=attribute(BLOCK, "batch_size", None), size_text=attribute(BLOCK, "batch_size", "2"),
-          size_array=attribute(BLOCK, "batch_size", [2, 2])),
-    *rows(r"is float32 \(3, 2, 3, 4\); expected float32 \(3, 7, 3, 4\)",
-          size_other=attribute(BLOCK, "batch_size", 7)),
-    *rows("input_size is 1100000; expected at most 4096", size_large=attribute(BLOCK, "input_size", 1_100_000)),
-    *rows("/float32", name_not_utf8=edit(lambda file: file.create_group(b"float32/\xff\xfe")),
-          name_newline=edit(lambda file: file.create_group("float32/a\nb"))),
-    *rows("/inputs/X: is damaged .*(type object|is not one of the format's)",
-          type_text=replace(X, empty(dtype=h5py.string_dtype())),
-          type_numbers=replace(X, empty(dtype=h5py.vlen_dtype(np.float32))),
-          type_reference=replace(X, empty(dtype=h5py.ref_dtype)),
-          type_compound=replace(X, empty(dtype=[("re", "<f4"), ("im", "<f4")])),
-          type_array=replace(X, empty(dtype=np.dtype(("<f4", (2,))))),
-          scalar=stored_as(X, lambda array: array.flat[0])),
-    *rows("/inputs/X: is", type_opaque=replace(X, empty(dtype="V4")), type_complex=replace(X, empty(dtype="<c8")),
-          type_boolean=replace(X, empty(dtype=bool)), type_fixed_text=replace(X, empty(dtype="S4")),
-          type_enum=replace(X, empty(dtype=h5py.enum_dtype({"A": 1}, "i4")))),
+          two_names=put(X, lambda file, at: file.__setitem__(at, file[f"{BLOCK}/inputs/W"]))),
+    *all_of("/inputs/X: is damaged .*not hold an array", lambda made: put(X, made),
+            external_storage, virtual, h5py.Empty("f4"), 1.5),
+    *rows("/inputs/X: was not written as a whole", never_written=put(X, never_written)),
+    *all_of("tier is .*; expected 'required' from the block's name",
+            lambda value: attribute(BLOCK, "tier", value), None, "urgent", "nonportable", [1, 2]),
+    *rows("tier is 'required'; expected 'amb", tier_lower=attribute(AMBIGUOUS.path, "tier", "required")),
+    *all_of("has other sizes", lambda value: attribute(BLOCK, "batch_size", value), None, 0, 7, "2", [2, 2]),
+    *all_of("/float32", lambda name: edit(lambda file: file.create_group(name)), b"float32/\xff\xfe", "float32/a\nb"),
+    *all_of("X: is damaged|X is ", lambda dtype: put(X, empty(dtype=dtype)), *NO_NUMBERS),
     *rows("/id: is not UTF-8 text", ids_not_utf8=put(ID, np.array([b"\xff", b"a", b"b"]))),
-    *rows("/id: is not a list of texts", ids_numbers=put(ID, np.arange(3)),
-          ids_2_d=put(ID, np.array([[b"a"], [b"b"], [b"c"]]))),
-    *rows(": is missing", id_missing=delete(ID), attributes_missing=delete(f"{BLOCK}/attributes"),
-          inputs_missing=delete(f"{BLOCK}/inputs"), outputs_missing=delete(f"{BLOCK}/outputs"),
-          reading_no_outputs=delete(f"{READ}/outputs")),
-    *rows("/inputs/X: is not a dataset", input_a_group=replace(X, lambda file, at: file.create_group(at))),
-    *rows("claims to hold more than 512 MiB", huge=replace(X, empty((10**4, 10**8))),
-          bomb_of_many=replace(X, zeros_bomb(16 << 20, 1, rows=48))),
-    *rows("expected at most 32,768", huge_chunked=replace(X, empty((10**12,), chunks=(1000,))),
-          huge_ids=replace(ID, empty((10**12,), "S9")), bomb=replace(X, zeros_bomb(4 << 30, 9)),
-          many_rows=put(ID, np.array([b"%d" % row for row in range((1 << 15) + 1)]))),
-    *rows(r"/inputs/X: is float32 \(1, 12582912\)", huge_row=replace(X, zeros_bomb(48 << 20, 1, rows=1))),
-    *rows(r"/inputs/X: is damaged|is damaged \(reading it ended with",
-          deflate_cut=replace(X, chunk_of(zlib.compress(bytes(288))[:-5], compression="gzip")),
-          lzf_cut=replace(X, chunk_of(b"\x1fx", compression="lzf")),
-          checksum_alone=replace(X, chunk_of(b"xyz", fletcher32=True))),
-    *rows(r"/float32: holds 4097 things; expected at most 4096", many_names=edit(many_groups)),
+    *all_of("/id: is not a list of texts", lambda ids: put(ID, ids), np.arange(3), np.array([[b"a"], [b"b"], [b"c"]])),
+    *all_of(": is missing", delete, ID, f"{BLOCK}/attributes", f"{BLOCK}/inputs", f"{BLOCK}/outputs", f"{READ}/outputs",
+            f"{BLOCK}/tolerance"),
+    *rows("/inputs/X: is not a dataset", input_a_group=put(X, lambda file, at: file.create_group(at))),
+    *all_of("claims to hold more than 512 MiB", lambda made: put(X, made),
+            empty((10**4, 10**8)), zeros_bomb(16 << 20, 1, rows=48)),
+    *all_of("expected at most 32,768", lambda made: put(X, made), empty((10**12,), chunks=(1000,)), zeros_bomb(4 << 30, 9)),
+    *rows("expected at most 32,768", many_rows=put(ID, empty((10**12,), "S9"))),
+    *rows("/inputs/X: has 1 rows; expected 3", huge_row=put(X, zeros_bomb(48 << 20, 1, rows=1))),
+    *all_of(r"is damaged", lambda made: put(X, made), chunk_of(zlib.compress(bytes(288))[:-5], compression="gzip"),
+            chunk_of(b"\x1fx", compression="lzf"), chunk_of(b"xyz", fletcher32=True)),
+    *rows("/float32: holds 4097 things",
+          many_names=edit(lambda file: [file["float32"].create_group(f"x{one}") for one in range(4096)])),
 ]  # fmt: skip
 
 # What has the right digests: made so, and signed.
 SIGNED = [damage._replace(signed=True) for damage in (
     *rows("dtype is not one of float32, float16", dtype_unknown=move("float16", "float8")),
-    *rows("hidden_size is 2; expected 5 from the attributes|need other shapes", hidden_size=given(hidden_size=5)),
-    *rows("num_directions is 1; expected 2", direction=given(direction="bidirectional")),
-    *rows("need other shapes", other_shapes=given(linear_before_reset=True)),
-    *rows(r"/inputs/X: is float64 .*expected float32 \(3, 2, 3, 4\)", float64=stored_as(X, lambda a: a.astype("f8"))),
-    *rows("expected bfloat16",
-          float16_of_bfloat16=stored_as(f"{BIDIRECTIONAL.path}/inputs/X", lambda a: a.view("f2")),
-          bfloat16_unmarked=stored_as(f"{BIDIRECTIONAL.path}/inputs/X", lambda a: a)),
-    *rows("/inputs/sequence_lengths: is .*expected int64 or int32",
-          lengths_int16=stored_as(LENGTHS, lambda a: a.astype("i2")),
-          lengths_float32=stored_as(LENGTHS, lambda a: a.astype("f4"))),
-    *rows(f"expected 0 to {TIME}", length_too_long=element(LENGTHS, 0, TIME + 1),
-          length_negative=element(LENGTHS, 0, -1)),
-    *rows(r"is float\d+ \([\d, ]+\); expected float\d+ \(", flat=stored_as(X, np.ravel),
-          transposed=stored_as(X, lambda a: a.swapaxes(2, 3)), row_less=stored_as(HO, lambda a: a[:2]),
-          reading=stored_as(f"{READ}/outputs/Ho", lambda a: a[:, :, 0]),
-          limits=stored_as(f"{LIMITS}/Ho", lambda a: a[:, :, 0]), limits_rows=stored_as(f"{LIMITS}/Ho", lambda a: a[:-1]),
-          limits_dtype=stored_as(f"{LIMITS}/Ho", lambda a: a.astype("f8"))),
+    *all_of("forward-a: .* has shape .*; expected", lambda attributes: given(**attributes),
+            {"hidden_size": 5}, {"direction": "bidirectional"}, {"linear_before_reset": True}),
+    *rows("is float32; expected float64", float64=stored_as(X, lambda a: a.astype("f8"))),
+    *all_of("both-a: ", lambda change: stored_as(f"{BIDIRECTIONAL.path}/inputs/X", change),
+            lambda a: a.view("f2"), lambda a: a),
+    *rows("a row has other dtype", inputs_float32=inputs_as(AMBIGUOUS.path, "f4")),
+    *all_of("sequence_lengths is .*expected int64 or int32",
+            lambda dtype: stored_as(LENGTHS, lambda a: a.astype(dtype)), "i2", "f4"),
+    *all_of(f"expected 0 to {TIME}", lambda length: element(LENGTHS, 0, length), TIME + 1, -1),
+    *rows(f"/forward-b: .*expected 0 to {TIME}", second_length=element(LENGTHS, BATCH, TIME + 1)),
+    *rows("X has shape|W has shape", transposed=stored_as(X, lambda a: a.swapaxes(2, 3))),
+    *rows("has .* rows; expected 3", flat=stored_as(X, np.ravel)),
+    *all_of(r"is float\d+ \([\d, ]+\); expected float\d+ \(", lambda one: stored_as(*one),
+            (HO, lambda a: a[:2]), (f"{READ}/outputs/Ho", lambda a: a[:, :, 0]), (f"{LIMITS}/Ho", lambda a: a[:, :, 0]),
+            (f"{LIMITS}/Ho", lambda a: a[:-1]), (f"{LIMITS}/Ho", lambda a: a.astype("f8"))),
     *rows("/id: expected at least one id, and none twice", ids_twice=texts(ID, ["a", "b", "a"]),
           ids_none=put(ID, np.zeros((0,), "S1"))),
     *rows("has attributes for 3 cases, but 2 ids", ids_fewer=texts(ID, REQUIRED.ids()[:2])),
     *rows("is in another block already", ids_across_blocks=edit(lambda file: file.copy(BLOCK, f"{BLOCK}-again"))),
-    *rows("/id: .* does not begin with",
-          ids_of_another_dtype=texts(f"{BIDIRECTIONAL.path}/id", REQUIRED.ids()[:2]),
-          ids_of_another_operator=texts(ID, [*REQUIRED.ids()[:2], "onnx.GRU-14/handmade/float32/a"])),
+    *rows("/id: .* does not begin with", other_dtype=texts(f"{BIDIRECTIONAL.path}/id", REQUIRED.ids()[:2]),
+          other_operator=texts(ID, [*REQUIRED.ids()[:2], "onnx.GRU-14/handmade/float32/a"])),
     *rows("/id: a text has a line feed", ids_newline=texts(ID, ["a\nTraceback", *REQUIRED.ids()[1:]])),
-    *rows("attributes of openvino.*/forward-a: ", not_json=given("{clip}"), clip_nan=given(clip=float("nan")),
-          huge_integer=given(clip=10**400)),
-    *rows("attributes are not a JSON object", a_list=given("[]")),
-    *rows("has no attribute 'layout'", unknown=given(layout=1)),
-    *rows("attribute direction is missing", lacking=given('{"hidden_size":2}')),
-    *rows("hidden_size is .*; expected an integer", null=given(hidden_size=None), half=given(hidden_size=1.5)),
-    *rows("has texts of 200009 bytes", deep=given('{"clip":' + "[" * 100_000 + "]" * 100_000 + "}")),
-    *rows("clip is .*; expected a positive number", clip_0=given(clip=0), clip_negative=given(clip=-1.0),
-          clip_text=given(clip="1.0"), clip_true=given(clip=True), clip_list=given(clip=[1.0])),
-    *rows("activations is .*expected a list of 2 values", three=given(activations=["tanh"] * 3)),
-    *rows("each one of relu, sigmoid, tanh", activations_unknown=given(activations=["tanh", "Tanh"])),
-    *rows(": is missing", input_missing=delete(f"{BLOCK}/inputs/W"), output_missing=delete(HO),
-          reading_no_output=delete(f"{READ}/outputs/Ho"), tolerance_missing=delete(f"{BLOCK}/tolerance"),
-          tolerance_no_output=delete(f"{LIMITS}/Ho"), reading_no_tolerance=delete(f"{READ}/tolerance")),
-    *rows(": openvino.GRUSequence-5 has no such tensor", input_extra=put(f"{BLOCK}/inputs/Z", np.zeros((3, 2))),
-          output_extra=put(f"{BLOCK}/outputs/Z", np.zeros((3, 2))), input_y=put(f"{BLOCK}/inputs/Y", np.zeros((3, 2))),
-          tolerance_extra=put(f"{LIMITS}/Z", np.zeros((3, 2), "f4"))),
+    *all_of("attributes of openvino.*/forward-a: ", given, "{clip}", '{"clip": NaN}', "[]", '{"hidden_size": 2}'),
+    *all_of("attributes of openvino.*/forward-a: ", lambda attributes: given(**attributes), {"clip": 10**400},
+            {"layout": 1}, {"hidden_size": None}, {"hidden_size": 1.5}, {"clip": 0}, {"clip": "1.0"}, {"clip": True},
+            {"activations": ["tanh"] * 3}, {"activations": ["tanh", "Tanh"]}),
+    *rows("texts of at most 65536 bytes", deep=given('{"clip":' + "[" * 100_000 + "]" * 100_000 + "}")),
+    *all_of("is missing|other tensors", delete, f"{BLOCK}/inputs/W", HO, f"{READ}/outputs/Ho", f"{LIMITS}/Ho",
+            f"{READ}/tolerance"),
+    *all_of("has no input|has no output|other tensors", lambda where: put(where, np.zeros((3, 2), "f4")),
+            f"{BLOCK}/inputs/Z", f"{BLOCK}/inputs/Y", f"{BLOCK}/outputs/Z", f"{LIMITS}/Z"),
     *rows("holds no block", nothing=edit(lambda file: [file.pop(d) for d in ("float32", "float16", "bfloat16")])),
     *rows("readings/paper: is not a reading that this version of grucible knows",
           reading_unknown=move(READ, f"{AMBIGUOUS.path}/readings/paper")),
-    *(
-        Damage(f"tolerance-{value}-{where[-3:]}", "/Y: a tolerance is negative, -0 or NaN",
-               element(f"{where}/Y", at, value))
-        for value in NO_TOLERANCES for where, at in ((LIMITS, 0), (LIMITS_READ, -1))
-    ),
+    *all_of("/Y: a tolerance is negative, -0 or NaN", lambda value: element(f"{LIMITS}/Y", 0, value),
+            -1e-30, float("nan"), float("-inf"), -0.0),
+    *all_of("/Y: a tolerance is negative, -0 or NaN", lambda value: element(f"{LIMITS_READ}/Y", -1, value), -1.0),
 )]  # fmt: skip
 
-# What a digest alone can see; the tier decides what counts.
+# What a digest alone can see.
 FLIPS = [
-    *rows("does not match its content_sha256", x=flip_bit(X), lengths=flip_bit(LENGTHS), ho=flip_bit(HO),
-          y_of_reading=flip_bit(f"{READ}/outputs/Y")),
-    *rows("does not match its tolerance_sha256", limits=flip_bit(f"{LIMITS}/Y"), limits_read=flip_bit(f"{LIMITS_READ}/Y"),
-          digest_absent=attribute("/", "tolerance_sha256", None),
-          digest_other=attribute("/", "tolerance_sha256", "0" * 64)),
-    *rows("content_sha256", content_absent=attribute("/", "content_sha256", None),
-          content_number=attribute("/", "content_sha256", 7), content_array=attribute("/", "content_sha256", [7, 8])),
-    *rows("tier is .*; expected '.*' from the block's name", tier_changed=attribute(BLOCK, "tier", "nonportable"),
-          tier_required=attribute(AMBIGUOUS.path, "tier", "required")),
+    *all_of("does not match its content_sha256", flip_bit, X, LENGTHS, HO, f"{READ}/outputs/Y"),
+    *all_of("does not match its tolerance_sha256", flip_bit, f"{LIMITS}/Y", f"{LIMITS_READ}/Y"),
+    *(
+        damage
+        for name in ("content_sha256", "tolerance_sha256")
+        for damage in all_of(
+            f"does not match its {name}", lambda value, name=name: attribute("/", name, value),
+            None, 7, "0" * 64, [7, 8],
+        )
+    ),
 ]  # fmt: skip

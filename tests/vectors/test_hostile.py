@@ -90,7 +90,6 @@ def test_filtered_numbers_are_read(repeated: bool, layout: dict[str, Any], handm
 
 
 CELL = CORE / "openvino/gru_cell/core.h5"
-OPEN = "is open in another program; close it there, and try again"
 HOLDER = """
 import h5py, sys
 with h5py.File(sys.argv[1], "r+"):
@@ -107,7 +106,8 @@ def test_a_file_that_another_program_writes(handmade: Path, command: Command) ->
         for asked in ((handmade, "--runtime", "no:such"), (CELL, "--outputs", handmade)):
             status, _, err = command("check", *asked)
             assert status == 2
-            assert err.startswith(f"grucible: {handmade}: {OPEN}")
+            assert err.startswith(f"grucible: {handmade}: ")
+            assert "is it open in another program?" in err
         program.communicate()
 
 
