@@ -192,8 +192,8 @@ class _Reading:
             return "is damaged (it does not hold an array in this file)"
         if dtype.kind not in "fiuS" or dtype.itemsize > MOST_TEXT_WIDTH or shape[0] > MOST_ROWS:
             return (
-                f"is damaged ({shape[0]:,} rows of type {dtype}; expected at most {MOST_ROWS:,} of numbers, or "
-                f"of texts of at most {MOST_TEXT_WIDTH} bytes)"
+                f"is damaged ({shape[0]:,} rows of type {dtype}; expected at most {MOST_ROWS:,} of "
+                f"numbers, or of texts of at most {MOST_TEXT_WIDTH} bytes)"
             )
         self._left -= math.prod(shape) * dtype.itemsize
         if self._left < 0:
