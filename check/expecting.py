@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..cases.errors import GrucibleError
 from ..cases.invalid import invalid_questions
-from ..cases.selection import Ids, is_glob, selected
+from ..cases.selection import Ids, selected
 from ..cases.specs.expand import expand
 from ..cases.specs.spec_file import find_specs
 from ..cases.specs.yaml_source import Document, parse, read_text
@@ -30,11 +30,10 @@ from .judging.expectations import (
     Expectations,
     Instead,
     Use,
-    check_globs,
     of_invalid,
     says,
 )
-from .refusals import Refusal, expected_refusal
+from .refusals import Refusal
 from .report import Report
 
 FIELDS = ("cases", "reason", "link", *HOW)
@@ -46,14 +45,13 @@ _MAX_MESSAGE = 200
 
 def load_expectations(path: Path) -> list[Expectation]:
     """Read a YAML list of {cases: glob, reason, …}; SpecError, with the line, for anything else."""
-    return parse_expectations(parse(str(path), read_text(path, list), list))
+    return parse_expectations(str(path), read_text(path, list))
 
 
-def parse_expectations(document: Document) -> list[Expectation]:
-    """Parse the expectations of a YAML document that is a list; SpecError, with the line, for others."""
-    found = [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
-    check_globs(found)
-    return found
+def parse_expectations(name: str, text: str) -> list[Expectation]:
+    """Parse a YAML list of expectations, which came from `name`; SpecError, with the line, for others."""
+    document = parse(name, text, list)
+    return [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
 
 
 def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
@@ -63,8 +61,8 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
         if field not in FIELDS:
             expected = f"is not a field here; expected {', '.join(FIELDS)}"
             raise document.error((index, field), expected)
-        if not isinstance(value, str) and not (field in HOW and isinstance(value, list) and value):
-            raise document.error((index, field), f"{value!r}; expected a text")
+        if value == []:
+            raise document.error((index, field), "[]; expected a text")
     for field in ("cases", "reason"):
         if field not in entry:
             raise document.error((index, field), "is missing")
@@ -76,13 +74,13 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
 
 def check_expectations(expectations: Sequence[Expectation], *, diagnosed: bool) -> None:
     """Raise GrucibleError for too many globs, and for a diagnosis expected where none is made."""
-    check_globs(expectations)
+    Expectations(expectations)
     for one in expectations:
         if one.diagnosis and not diagnosed:
             place = f"{one.place}: " if one.place else ""
             raise GrucibleError(
-                f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and failures are not to be "
-                "diagnosed; leave --no-diagnose out"
+                f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and nothing is diagnosed; "
+                "leave --no-diagnose out"
             )
 
 
@@ -98,30 +96,53 @@ def apply_expectations(
         return report
     diagnosis = None if report.interrupted else report.diagnosis
     known = Expectations(expectations)
-    failing = {
+    rows = {
         case_id: (part, row)
         for part in report.failing
         for row, case_id in enumerate(part.block.ids)
     }
     results = [
-        apply_expectation(one, expected, diagnosis, failing.get(one.id))
-        if (expected := known.of(one.id))
-        else one
-        for one in report.results
+        apply_expectation(result, one, diagnosis, rows.get(result.id))
+        if (one := known.of(result.id))
+        else result
+        for result in report.results
     ]
-    invalid = Expectations(list(filter(of_invalid, expectations)))
-    refusals = [expected_refusal(one, invalid) for one in report.refusals]
-    uses = _find_uses(expectations, results, refusals)
+    refusals = [replace(one, expected=_expected_refusal(one, known)) for one in report.refusals]
+    judged: list[CaseResult | Refusal] = [*(r for r in results if r.decides), *refusals]
+    uses = [Use(one) for one in expectations]
+    for found in judged:
+        if (place := known.first(found.id)) is not None:
+            getattr(uses[place], _name_use(found)).append(found.id)
+    uses = [use for use in uses if refusals or not of_invalid(use.expectation)]
     without = Ids(find_left_out(report, vectors, select))
-    every = Ids(one.id for one in results if one.decides), Ids(one.id for one in refusals)
+    ids = Ids(found.id for found in judged)
     for use in uses:
-        _find_stale(use, every[of_invalid(use.expectation)], known, without)
+        _find_stale(use, ids, known, without)
         if report.interrupted:
             use.stale, use.not_judged = "", use.not_judged or bool(use.stale)
     return replace(
         report, results=results, refusals=refusals,
         expectations=tuple(expectations), uses=tuple(uses),
     )  # fmt: skip
+
+
+def _expected_refusal(one: Refusal, known: Expectations) -> Expectation | None:
+    """Find the expectation that names an invalid question, unless it expects another message."""
+    expected = known.of(one.id)
+    if expected and one.wrong and expected.message:
+        # the message about outputs that came back is the judge's own
+        return expected if not one.answered and says(one.message, expected.message) else None
+    return expected
+
+
+def _name_use(one: CaseResult | Refusal) -> str:
+    """Name the field of a `Use` that a case or an invalid question belongs to."""
+    verdict = one.outcome if isinstance(one, Refusal) else one.verdict
+    if one.accepted if isinstance(one, Refusal) else one.wrong:
+        return "failed" if one.expected else "otherwise"
+    return {"passed": "passed", "refused": "passed", "unsupported": "silent"}.get(
+        verdict, "unknown"
+    )
 
 
 def apply_expectation(
@@ -194,57 +215,23 @@ def find_left_out(report: Report, vectors: Path | None, select: Sequence[str]) -
     return [*found, *(one.id for one in invalid if one.id not in asked)]
 
 
-def _find_uses(
-    expectations: Sequence[Expectation], results: Iterable[CaseResult], refusals: Sequence[Refusal]
-) -> list[Use]:
-    """Find the use of each expectation; of those of invalid questions only where these were asked."""
-    uses = [Use(one) for one in expectations]
-    known = Expectations(expectations)
-    for result in results:
-        if not result.decides or (place := known.first(result.id)) is None:
-            continue
-        use = uses[place]
-        if result.wrong:
-            (use.otherwise if result.instead else use.failed).append(result.id)
-        elif result.verdict == "unsupported":
-            use.silent += 1
-        else:
-            (use.passed if result.verdict == "passed" else use.unknown).append(result.id)
-    invalid = [use for use in uses if of_invalid(use.expectation)]
-    known = Expectations([use.expectation for use in invalid])
-    for one in refusals:
-        if (place := known.first(one.id)) is None:
-            continue
-        use = invalid[place]
-        if one.accepted:
-            (use.failed if one.expected else use.otherwise).append(one.id)
-        else:
-            (use.passed if one.outcome == "refused" else use.unknown).append(one.id)
-    return [use for use in uses if refusals or not of_invalid(use.expectation)]
-
-
 def _find_stale(use: Use, judged: Ids, known: Expectations, left_out: Ids) -> None:
     """Find out whether none of a use's cases fails any more, or whether they were not judged."""
     if use.failed or use.otherwise or use.unknown:
         return
-    glob = use.expectation.cases
-    if _named(glob, left_out):
+    glob, passed, silent = use.expectation.cases, len(use.passed), len(use.silent)
+    if left_out.matching(glob):
         use.not_judged = True
-    elif use.silent:
-        use.stale = f"no case of it fails: {len(use.passed)} passed, {use.silent} unsupported"
-    elif use.passed:
-        use.stale = "its only case passes" if len(use.passed) == 1 else "every case of it passes"
-    elif any(known.of(one) is use.expectation for one in _named(glob, _known_ids())):
+    elif silent:
+        use.stale = f"no case of it fails: {passed} passed, {silent} unsupported"
+    elif passed:
+        use.stale = "its only case passes" if passed == 1 else "every case of it passes"
+    elif any(known.of(one) is use.expectation for one in _known_ids().matching(glob)):
         use.not_judged = True
-    elif _named(glob, judged):
+    elif judged.matching(glob):
         use.stale = "never the first that names a case: others stand before it"
     else:
         use.stale = "names no case"
-
-
-def _named(glob: str, ids: Ids) -> list[str]:
-    """Find the ids that an expectation's glob names; without a wildcard, it is an id."""
-    return ids.matching(glob) if is_glob(glob) else [glob] * (glob in ids)
 
 
 @cache

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ..cases.dtypes import Array, Arrays
+from ..cases.dtypes import Arrays
 from ..cases.invalid import InvalidQuestion, invalid_questions
 from ..cases.question import Question
-from ..vectors.case import difference
-from .judging.expectations import Expectation, Expectations, of_invalid, says
-from .observed.source import Reply, Source, check_reply
+from ..vectors.case import REQUIRED
+from .judging.criterion import Demanded
+from .judging.expectations import Expectation
+from .judging.judge import judge_one
+from .observed.source import Reply, Source, check_reply, stack_replies
 
 Outcome = Literal["refused", "obvious", "garbage", "crash", "unasked"]
 ACCEPTED: tuple[Outcome, ...] = ("obvious", "garbage", "crash")
@@ -71,14 +73,12 @@ def refusals(
     operators: Collection[str] = (),
     dtypes: Collection[str] = (),
     select: Sequence[str] = (),
-    expectations: Sequence[Expectation] = (),
 ) -> list[Refusal]:
     """Ask a runtime the invalid questions of some operators and dtypes, or of all, that `select` matches.
 
     `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
     in this process, where a crash ends whoever asks. The valid questions are asked first; what is made from
-    one that is not answered is not asked. An expectation counts where its glob names `/invalid/`: one that is
-    about wrong numbers explains nothing here.
+    one that is not answered is not asked.
     """
     asked = list(invalid_questions(operators, dtypes, select))
     valid = {one.valid.id: one.valid for one in asked}
@@ -87,11 +87,7 @@ def refusals(
     worth = [one for one in asked if replied[one.valid.id].status == "ok"]
     answers = source.answer([one.question for one in worth])
     given = {one.id: reply for one, reply in zip(worth, answers, strict=True)}
-    known = Expectations(list(filter(of_invalid, expectations)))
-    return [
-        expected_refusal(_refusal(one, replied[one.valid.id], given.get(one.id)), known)
-        for one in asked
-    ]
+    return [_refusal(one, replied[one.valid.id], given.get(one.id)) for one in asked]
 
 
 def _refusal(asked: InvalidQuestion, valid: Reply, given: Reply | None) -> Refusal:
@@ -105,15 +101,6 @@ def _refusal(asked: InvalidQuestion, valid: Reply, given: Reply | None) -> Refus
         asked.id, question.operator, question.dtype, defect.name, defect.about, asked.ledger,
         outcome, message, defect.decides, answered,
     )  # fmt: skip
-
-
-def expected_refusal(one: Refusal, known: Expectations) -> Refusal:
-    """Add the expectation that names an invalid question, unless it expects another message, or numbers."""
-    expected = known.of(one.id)
-    if expected and one.wrong and expected.message:
-        same = not one.answered and says(one.message, expected.message)
-        expected = expected if same else None
-    return replace(one, expected=expected)
 
 
 def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome, str]:
@@ -131,28 +118,20 @@ def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome,
     if checked.status != "ok":
         return "garbage", checked.message
     same = all(np.array_equal(given.outputs[name], a) for name, a in valid.outputs.items())
-    if same or _near(asked.may_be_taken_for(), given.outputs):
+    if same or any(_is_right(question, given) for question in asked.may_be_taken_for()):
         return "obvious", ""
     return "garbage", _what_is_wrong(given.outputs, valid.outputs)
 
 
-def _near(taken_for: Iterable[Question], outputs: Arrays) -> bool:
-    """Whether outputs are those of any of some questions, at the loosest tolerance of the dtype."""
-    from ..gen.posed import answer  # the exact evaluation, slow to import, and seldom needed
+def _is_right(question: Question, reply: Reply) -> bool:
+    """Whether outputs are those of a question, in some class of arithmetic."""
+    from ..gen.posed import (
+        answered_block,
+    )  # the exact evaluation, slow to import, and seldom needed
 
-    return any(
-        all(
-            (_off(outputs, right.outputs, name) <= np.max([one[name] for one in limits], 0)).all()
-            for name in right.outputs
-        )
-        for question in taken_for
-        for right in answer(question).answers.values()
-        for limits in [right.tolerances.values()]
-    )
-
-
-def _off(outputs: Arrays, right: Arrays, name: str) -> Array:
-    return difference(outputs[name].astype(np.float64), right[name].astype(np.float64))
+    block = answered_block(question)
+    criterion = Demanded(REQUIRED[question.dtype])
+    return bool(judge_one(block, stack_replies(block, [reply]), criterion).holds)
 
 
 def _what_is_wrong(outputs: Arrays, valid: Arrays) -> str:
@@ -163,5 +142,6 @@ def _what_is_wrong(outputs: Arrays, valid: Arrays) -> str:
         return f"{' and '.join(bad)} {have} numbers that are not finite"
     if all(not array.any() for array in outputs.values()):
         return "all numbers are zero"
-    most = max(float(_off(outputs, valid, name).max(initial=0.0)) for name in outputs)
+    off = (np.abs(outputs[n].astype(np.float64) - valid[n].astype(np.float64)) for n in outputs)
+    most = max(float(one.max(initial=0.0)) for one in off)
     return f"off by up to {most:.3g} from the outputs of the valid question"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -95,7 +94,7 @@ def chosen_criteria(
     numbers: dict[str, Any] = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
     given = {option: value for option, value in numbers.items() if value is not None}
     for option, value in given.items():
-        if not (isinstance(value, Real) and 0 <= value <= sys.float_info.max):  # type: ignore[operator]
+        if not (isinstance(value, Real) and 0 <= value < math.inf):  # type: ignore[operator]
             raise GrucibleError(
                 f"{option} is {shorten(repr(value))}; expected a finite number, not negative"
             )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import product
-from typing import Any
 
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
-from ...cases.selection import Ids, is_glob, literal, matches
+from ...cases.selection import Ids, literal, matches, matches_several
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOBS = 1000
@@ -25,7 +24,7 @@ UNEXPLAINED = "unexplained"
 _MOST_NAME = 300
 """Maximum characters of a misreading's name."""
 _MAX_HOPELESS = 20
-"""Maximum ids from which no glob can be made; then the others are not tried."""
+"""Maximum ids from which no glob can be made; looking for one takes a while."""
 _MAX_PARTS = 30
 """Maximum parts of an id that are looked at."""
 _WILDCARDS = re.compile(r"(?<![^/])\*(/\*)+")
@@ -60,12 +59,13 @@ class Expectation:
     place: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        for name in HOW:
-            object.__setattr__(self, name, _texts(getattr(self, name)))
         for name in ("cases", "reason", "link", *HOW):
             value = getattr(self, name)
-            given = value if name in HOW else [value] if name != "link" or value != "" else []
-            if not all(isinstance(text, str) and text.strip() for text in given):
+            given = tuple(value) if isinstance(value, (tuple, list)) and name in HOW else (value,)
+            if name in HOW:
+                object.__setattr__(self, name, given)
+            may_be_empty = name == "link" and value == ""
+            if not (may_be_empty or all(isinstance(one, str) and one.strip() for one in given)):
                 raise BadExpectation(self.cases, name, f"{value!r}; expected a text")
         if len(self.cases) > MOST_GLOB:
             raise BadExpectation(self.cases, "cases", f"has more than {MOST_GLOB} characters")
@@ -81,11 +81,9 @@ class Expectation:
         for name in self.diagnosis:
             if name != UNEXPLAINED and not is_misreading(name):
                 from ...gen.variants.catalogue import CATALOGUE
-                from ...gen.variants.known import UNLISTED
 
-                near = _nearest(name, [*CATALOGUE, *UNLISTED])
-                why = f"there is no misreading {name!r}{near}; `grucible score` lists them"
-                raise BadExpectation(self.cases, "diagnosis", why)
+                why = f"there is no misreading {name!r}{_nearest(name, [*CATALOGUE])}"
+                raise BadExpectation(self.cases, "diagnosis", f"{why}; `grucible score` lists them")
 
     @property
     def says_how(self) -> bool:
@@ -102,12 +100,6 @@ class Expectation:
             f"diagnosis {', '.join(self.diagnosis)}" if self.diagnosis else "",
         )
         return "; or ".join(filter(None, parts)) or "any failure"
-
-
-def _texts(value: Any) -> tuple[Any, ...]:
-    """Take a text for one, and anything but a collection for one that is wrong."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    return tuple(value) if several else (value,)
 
 
 def is_misreading(name: str) -> bool:
@@ -146,8 +138,8 @@ class Instead:
 class Use:
     """The use of an expectation: what it is the first to name of deciding cases, or of invalid questions.
 
-    Ids: `failed` went wrong as expected, `otherwise` in another way; `passed` did not; `unknown` are missing,
-    or were not asked. `silent` counts unsupported ones. `stale` says in words why it is of no use any more.
+    Ids: `failed` went wrong as expected, `otherwise` in another way; `passed` did not; `silent` are
+    unsupported; `unknown` are missing, or were not asked. `stale` says in words why it is of no use any more.
     `not_judged` says that some of what it names was not judged here.
     """
 
@@ -155,8 +147,8 @@ class Use:
     failed: list[str] = field(default_factory=list)
     otherwise: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    silent: int = 0
     stale: str = ""
     not_judged: bool = False
 
@@ -177,32 +169,33 @@ def of_invalid(expectation: Expectation) -> bool:
     return names_invalid(expectation.cases)
 
 
-def check_globs(expectations: Sequence[Expectation]) -> None:
-    """Raise BadExpectation where there are too many globs."""
-    globs = [one for one in expectations if is_glob(one.cases)]
-    if len(globs) > MOST_GLOBS:
-        first = globs[MOST_GLOBS]
-        place = f"{first.place}: " if first.place else ""
-        why = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
-        raise GrucibleError(f"{place}{first.cases}: {why}")
-
-
 class Expectations:
-    """Expectations that are looked up by case; those that name one case are found at once."""
+    """Expectations that are looked up by case; those that name one case are found at once.
+
+    Invalid questions are named by globs of their theme alone: what is about wrong numbers excuses no accepted
+    question. Raises GrucibleError for too many globs.
+    """
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
         self._all = expectations
-        several = [(place, one.cases) for place, one in enumerate(expectations)]
-        self._globs = [(place, cases) for place, cases in several if is_glob(cases)]
-        self._ids = {cases: place for place, cases in reversed(several) if not is_glob(cases)}
+        places = list(enumerate(expectations))
+        self._globs = [(place, one) for place, one in places if matches_several(one.cases)]
+        self._ids = {one.cases: place for place, one in reversed(places)}
+        for _, one in self._globs[MOST_GLOBS:]:
+            place = f"{one.place}: " if one.place else ""
+            why = f"is the glob number {MOST_GLOBS + 1}; expected at most {MOST_GLOBS}"
+            raise GrucibleError(f"{place}{one.cases}: {why}")
 
     def first(self, case_id: str) -> int | None:
         """Find the place of the first expectation that names the case."""
-        places = (place for place, glob in self._globs if matches(case_id, glob))
-        found = [
-            place for place in (self._ids.get(case_id), next(places, None)) if place is not None
-        ]
-        return min(found, default=None)
+        invalid = names_invalid(case_id)
+        places = (
+            place
+            for place, one in self._globs
+            if matches(case_id, one.cases) and (of_invalid(one) or not invalid)
+        )
+        found = (self._ids.get(case_id), next(places, None))
+        return min((place for place in found if place is not None), default=None)
 
     def of(self, case_id: str) -> Expectation | None:
         """Find the first expectation that names the case."""
@@ -218,24 +211,18 @@ def find_globs(
     Returns at most `most` globs, and the ids that none of them matches.
     """
     every, inside = Ids([*wanted, *others]), set(wanted)
-    left, globs, hopeless = dict.fromkeys(wanted), list[str](), 0
+    left, globs, tries = dict.fromkeys(wanted), list[str](), most + _MAX_HOPELESS
     for seed in wanted:
-        if seed not in left or len(left) < 2:
+        if seed not in left or len(globs) == most or tries == 0:
             continue
-        if len(globs) == most or hopeless == _MAX_HOPELESS:
-            break
-        found = []
-        for glob in _make_globs(seed):
-            matched = every.matching(glob)
-            count = sum(one in left for one in matched)
-            if count > 1 and inside.issuperset(matched):
-                found.append((-count, len(glob), glob))
-        if not found:
-            hopeless += 1
-            continue
-        *_, best = min(found)
-        globs.append(best)
-        left = {one: None for one in left if not matches(one, best)}
+        tries -= 1
+        matched = ((glob, set(every.matching(glob))) for glob in _make_globs(seed))
+        found = [(glob, ids) for glob, ids in matched if ids <= inside]
+        counted = [(-len(left.keys() & ids), len(glob), glob) for glob, ids in found]
+        count, _, best = min(counted, default=(0, 0, ""))
+        if count < -1:
+            globs.append(best)
+            left = {one: None for one in left if not matches(one, best)}
     return globs, list(left)
 
 

@@ -34,7 +34,7 @@ from ..diagnosis.finding import Diagnosis
 from ..expecting import apply_expectation, load_expectations
 from ..judging.case_result import DECIDING, CaseResult
 from ..judging.criterion import Criterion, chosen_criteria
-from ..judging.expectations import Expectation, Expectations, check_globs
+from ..judging.expectations import Expectation, Expectations
 from ..judging.grade import find_undeciding
 from ..observed import source
 from ..observed.isolated import EXEC
@@ -120,7 +120,6 @@ def load(
         if isinstance(expect, str | Path)
         else several("expect", expect, Expectation, "a grucible.Expectation")
     )
-    check_globs(known)
     criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
     opened = open_set(None if str(vectors) == CORE else Path(vectors), texts("select", select))
     return Vectors(opened, criteria, Expectations(known))

@@ -145,7 +145,7 @@ def _use(use: Use) -> dict[str, Any]:
         "failed": len(use.failed),
         "otherwise": len(use.otherwise),
         "passed": len(use.passed),
-        "unsupported": use.silent,
+        "unsupported": len(use.silent),
         "judged": not use.not_judged,
         "stale": use.stale or None,
     }

@@ -10,6 +10,7 @@ from printed import sentence_of
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.check.expecting import load_expectations
+from grucible.check.judging.expectations import Expectations
 from grucible.check.observed.pool import RuntimePool
 from grucible.check.observed.source import FromRuntime
 from grucible.check.refusals import Refusal, counts, refusals
@@ -144,10 +145,10 @@ def test_what_real_runtimes_accept_is_known(runtime: str) -> None:
     pytest.importorskip(runtime)
     known = load_expectations(HERE.parents[1] / "check" / "known" / f"{runtime}.yaml")
     with closing(RuntimePool(runtime, 60.0, 1)) as pool:
-        found = refusals(pool, dtypes=["float32"], expectations=known)
+        found = refusals(pool, dtypes=["float32"])
     wrong = [one for one in found if one.wrong]
     assert {f"{one.operator}/{one.defect}" for one in wrong} == ACCEPTED[runtime]
     assert {one.outcome for one in wrong} <= {"obvious"}
-    assert all(one.expected for one in wrong)
+    assert all(Expectations(known).of(one.id) for one in wrong)
     refused = [one.id for one in found if one.outcome == "refused"]
     assert len(refused) > 60

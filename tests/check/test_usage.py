@@ -150,7 +150,7 @@ def test_another_type_is_refused_by_name(call: Any, says: str) -> None:
         call()
 
 
-@pytest.mark.parametrize("given", ["x", 10**400, np.ones(2), -1.0, float("nan"), 1j])
+@pytest.mark.parametrize("given", ["x", np.ones(2), -1.0, float("nan"), 1j])
 def test_a_tolerance_is_a_number(given: Any) -> None:
     with pytest.raises(GrucibleError, match=r"^--rtol is .{1,410}; expected a finite number, not"):
         verify(runtime=run, rtol=given)
