@@ -7,7 +7,9 @@ batch, hidden]. The arithmetic is the question's, float32 for float16.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +67,13 @@ class Task(NamedTuple):
 
 
 class Kernel:
-    """A GRU of OpenVINO's and ONNX's operators. One object answers all questions, one after another."""
+    """A GRU of OpenVINO's and ONNX's operators. One object answers all questions, one after another.
+
+    Wrong ones may read the `task` and the number of the step that is computed `now`.
+    """
+
+    task: Task
+    now: int
 
     def __call__(self, question: Question) -> dict[str, Array]:
         if question.dtype == "bfloat16" or question.operator == "bnnsgraph.gru":
@@ -172,6 +180,12 @@ class Kernel:
     def softplus(self, v: Array) -> Array:
         return np.asarray(np.maximum(v, 0) + np.log1p(np.exp(-np.abs(v))))
 
+    def softsign(self, v: Array) -> Array:
+        return np.asarray(v / (1 + np.abs(v)))
+
+    def thresholdedrelu(self, v: Array, alpha: Any) -> Array:
+        return np.where(v > alpha, v, 0)
+
     def activation(self, name: str, v: Array, alpha: float, beta: float) -> Array:
         a, b = v.dtype.type(np.float32(alpha)), v.dtype.type(np.float32(beta))
         known: dict[str, Callable[[], Array]] = {
@@ -180,11 +194,11 @@ class Kernel:
             "relu": lambda: self.relu(v),
             "affine": lambda: a * v + b,
             "leakyrelu": lambda: np.where(v >= 0, v, a * v),
-            "thresholdedrelu": lambda: np.where(v > a, v, 0),
+            "thresholdedrelu": lambda: self.thresholdedrelu(v, a),
             "scaledtanh": lambda: a * self.tanh(b * v),
             "hardsigmoid": lambda: np.clip(a * v + b, 0, 1),
             "elu": lambda: self.elu(v, a),
-            "softsign": lambda: v / (1 + np.abs(v)),
+            "softsign": lambda: self.softsign(v),
             "softplus": lambda: self.softplus(v),
         }
         return np.asarray(known[name]())
@@ -247,7 +261,9 @@ class Kernel:
         """Compute the states [time, batch, hidden] of a direction, and the last of each row [batch, hidden]."""
         h, rows = self.start(task, p), np.arange(len(task.lengths))
         y = np.zeros((len(task.x), *h.shape), h.dtype)
+        self.task = task
         for step in range(len(task.x)):
+            self.now = step
             valid = step < task.lengths
             at = self.times(step, task.lengths, p)
             h = np.where(valid[:, None], self.step(task.x[at, rows], h, p), h)
@@ -274,6 +290,41 @@ class Kernel:
 right = Kernel()
 
 
-def kernel(**methods: Callable[..., Any]) -> type[Kernel]:
-    """Make a kernel that is wrong in these methods."""
-    return type("Changed", (Kernel,), methods)
+class Changed:
+    """A method that changes what the right one is given, and its result, where that is asked of a direction.
+
+    `arguments` change those of the method, by name, or fields of the Direction or Task among them.
+    """
+
+    def __init__(
+        self,
+        result: Callable[[Any], Any] = lambda found: found,
+        where: Callable[[Kernel, Direction], bool] = lambda *_: True,
+        **arguments: Callable[[Any], Any],
+    ) -> None:
+        self.result, self.where, self.arguments = result, where, arguments
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.right = getattr(super(owner, owner), name)
+        self.names = [*inspect.signature(self.right).parameters][1:]
+
+    def __get__(self, k: Kernel, _: type) -> Callable[..., Any]:
+        return partial(self, k)
+
+    def __call__(self, k: Kernel, *values: Any) -> Any:
+        given = dict(zip(self.names, values, strict=True))
+        if not self.where(k, given.get("p")):
+            return self.right(k, *values)
+        for name, change in self.arguments.items():
+            if name in given:
+                given[name] = change(given[name])
+            else:
+                [of] = (one for one in given if name in getattr(given[one], "_fields", ()))
+                new = change(getattr(given[of], name))
+                given[of] = given[of]._replace(**{name: new})
+        return self.result(self.right(k, *given.values()))
+
+
+def kernel(*others: type[Kernel], **methods: Any) -> type[Kernel]:
+    """Make a kernel that is wrong in these methods, and in those of others."""
+    return type("Wrong", (*others, Kernel), methods)

@@ -23,20 +23,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from diagnosis import heldout, last, listed, unlisted  # noqa: E402
+from diagnosis.kernels import HELDOUT, LAST, LISTED, UNLISTED  # noqa: E402
 from diagnosis.wrong import WrongGru, read_table  # noqa: E402
 
 from grucible import Report, verify  # noqa: E402
 
 KEPT = HERE / "results.json"
 GROUPS = {
-    listed: "in the catalogue",
-    unlisted: "by somebody who had not seen the catalogue",
-    heldout: "by a second who had not seen it",
-    last: "by a third, judged last",
+    "in the catalogue": LISTED,
+    "by somebody who had not seen the catalogue": UNLISTED,
+    "by a second who had not seen it": HELDOUT,
+    "by a third, judged last": LAST,
 }
-"""The modules of wrong GRUs."""
-WRONG = read_table(*GROUPS)
+"""The wrong kernels, by who thought of them."""
+WRONG = read_table(GROUPS)
 
 Mark = Literal["right", "in part", "silent", "wrong"]
 MARKS: tuple[Mark, ...] = ("right", "in part", "silent", "wrong")
@@ -142,10 +142,9 @@ def totals(findings: Mapping[str, Findings]) -> Iterator[str]:
     """Count the marks by group of wrong GRUs, in a Markdown table."""
     yield "| | wrong GRUs | " + " | ".join(MARKS) + " |"
     yield "| --- |" + " ---: |" * (1 + len(MARKS))
-    groups = {title: module.__name__.rpartition(".")[2] for module, title in GROUPS.items()}
-    for title, group in [*groups.items(), ("all", "")]:
+    for title in (*GROUPS, "all"):
         wrongs = [
-            one for one in WRONG.values() if one.name in findings and group in (one.group, "")
+            one for one in WRONG.values() if one.name in findings and title in (one.group, "all")
         ]
         counts = Counter(mark(findings[one.name], one) for one in wrongs)
         yield f"| {title} | {len(wrongs)} | " + " | ".join(str(counts[one]) for one in MARKS) + " |"

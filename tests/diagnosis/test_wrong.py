@@ -72,7 +72,7 @@ def test_expressions_tell_sentences_apart(wrong: WrongGru) -> None:
     for pattern in wrong.named:
         matching = [s for s in sentences if re.search(pattern, s, re.IGNORECASE)]
         assert len(matching) <= 3, matching
-        assert matching or wrong.group != "listed", pattern
+        assert matching or wrong.group != "in the catalogue", pattern
     for pattern in filter(None, (*wrong.named, wrong.place, wrong.also)):
         assert not re.search(pattern, ""), f"{pattern!r} matches everything"
 
@@ -81,7 +81,6 @@ def test_what_was_kept_is_of_all_wrong_grus_and_nothing_of_it_is_wrong() -> None
     findings = kept()
     assert list(findings) == list(WRONG)
     assert len(WRONG) >= 179
-    assert {one.group for one in WRONG.values()} == {m.__name__.rpartition(".")[2] for m in GROUPS}
     marks = [mark(findings[name], WRONG[name]) for name in WRONG]
     assert marks.count("right") >= 159
     assert "wrong" not in marks

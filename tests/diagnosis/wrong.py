@@ -1,15 +1,14 @@
 """The table of wrong GRUs: kernels with known mistakes, and what a right diagnosis names of each.
 
-To add one, change a method of `Kernel` in a module beside this one, in its table or in a class, and enter it
-into expected.yaml, by the class's name in small letters with hyphens: what is wrong, and what a right diagnosis names.
+To add one, change a method of `Kernel` in a table of kernels.py, and enter it into expected.yaml by the same
+name: what is wrong, and what a right diagnosis names.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -44,16 +43,9 @@ class WrongGru:
     also: str = ""
 
 
-def read_table(*modules: Any) -> dict[str, WrongGru]:
-    """Read expected.yaml, with the kernels of these modules; all must be in it but those with an underscore."""
-    kernels: dict[str, tuple[str, type[Kernel]]] = {}
-    for module in modules:
-        group = module.__name__.rpartition(".")[2]
-        for name, found in (*module.KERNELS.items(), *vars(module).items()):
-            if isinstance(found, type) and issubclass(found, Kernel) and found is not Kernel:
-                name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
-                if name[0] != "_":
-                    kernels[name] = group, found
+def read_table(groups: Mapping[str, Mapping[str, type[Kernel]]]) -> dict[str, WrongGru]:
+    """Read expected.yaml, with the kernels of these groups; all must be in it."""
+    kernels = {name: (group, one) for group, of in groups.items() for name, one in of.items()}
     rows = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
     assert set(rows) == set(kernels), set(rows) ^ set(kernels)
     return {
@@ -63,9 +55,9 @@ def read_table(*modules: Any) -> dict[str, WrongGru]:
             row["operator"],
             row["mistakes"],
             kernels[name][1],
-            tuple(map(_expand, row["named"])),
-            _expand(row.get("place", "")),
-            _expand(row.get("also", "")),
+            named=tuple(map(_expand, row["named"])),
+            place=_expand(row.get("place", "")),
+            also=_expand(row.get("also", "")),
         )
         for name, row in rows.items()
     }
