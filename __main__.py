@@ -16,7 +16,7 @@ _COMMANDS = {
     "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
     "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
-    "probe": ("check.probing.cli", "Say what is wrong with how a program speaks the protocol."),
+    "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
     "profile": ("check.cli.asking", "Show what a runtime can do, feature by feature."),
     "run": ("check.cli.asking", "Run a runtime on vectors and keep its outputs."),
     "ask": ("check.cli.asking", "Write questions into files, for devices that no pipe leads to."),

@@ -26,10 +26,10 @@ from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
 from .diagnosis.local import Local
-from .judging.case_result import ANSWERED, CaseResult
+from .judging.case_result import CaseResult
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
-from .observed.source import Observed, Source, observe_block, stack_replies
+from .observed.source import Observed, Source, observe_block
 from .reports.text import mask
 
 SHRUNK = "shrunk"
@@ -138,22 +138,15 @@ def _find_smaller(
 
 
 class _Trials:
-    """Ask a source questions, and compare its outputs with the exact answers, by the criteria of each dtype.
-
-    Where a case is wrong in nothing but how the source ends, the source ends after every question.
-    """
+    """Ask a source questions, and compare its outputs with the exact answers, by each dtype's criterion."""
 
     def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
         self._source, self._criteria = source, criteria
-        self._ends = False
         self.asked = 0
 
     def find_failure(self, block: Block) -> Failure | None:
         """Find what is wrong with a case, and what explains it; None where nothing that decides is."""
         result, observed = self._ask(block)
-        if not _is_wrong(result):
-            self._ends = True
-            result, observed = self._end(block, result, observed)
         if not _is_wrong(result):
             return None
         if result.verdict != "failed" or too_large(block.question(0)):
@@ -211,17 +204,7 @@ class _Trials:
     def _ask(self, block: Block) -> tuple[CaseResult, Observed]:
         self.asked += 1
         observed = observe_block(self._source, block)
-        result = judge_one(block, observed, self._criteria[block.dtype])
-        return self._end(block, result, observed) if self._ends else (result, observed)
-
-    def _end(
-        self, block: Block, result: CaseResult, observed: Observed
-    ) -> tuple[CaseResult, Observed]:
-        """Judge the case again when the source has ended."""
-        if result.verdict in ANSWERED and (wrong := self._source.finish()):
-            observed = stack_replies(block, [wrong])
-            result = judge_one(block, observed, self._criteria[block.dtype])
-        return result, observed
+        return judge_one(block, observed, self._criteria[block.dtype]), observed
 
 
 def _is_wrong(result: CaseResult) -> bool:

@@ -1,4 +1,4 @@
-"""A process that speaks the protocol: started, talked to, and ended with all that it started."""
+"""A process that speaks the protocol: started, talked to by deadlines, and ended with all that it started."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -18,18 +19,32 @@ import psutil
 
 from ...cases.console import join_lines, say
 from ...cases.errors import GrucibleError, RuntimeNotUsable
-from ..protocol.channel import Channel
+from ..protocol.header import MOST_LINE_BYTES, ProtocolError, header_lines
 
 MOST_SHOWN = 16 << 10
 """Maximum characters of a process's standard error that are passed on; a report must stay readable."""
 MOST_LAST = 200
 """Maximum characters of its last line in the finding of its death."""
+MOST_UNREAD = 1 << 20
+"""Maximum bytes that are read while a question is sent; a flood must not fill the memory."""
+CHUNK = 256 << 10
+"""Bytes that are read or written at a time."""
 END_SECONDS = 1.0
 """Maximum time in which a process that has closed its pipes ends by itself."""
 LAST_WORDS_SECONDS = 0.5
 """Maximum time to wait for the last words of a process that has ended."""
+LOOK_SECONDS = 0.1
+"""How often to look whether the process still lives; one that it forked may keep its pipes open."""
 _VARIABLE, _MARK = "GRUCIBLE_RUNTIME", secrets.token_hex(8)
 """The variable of the environment, and its value, by which the watchdog knows what we started."""
+
+
+class ClosedError(Exception):
+    """The process has ended, or has closed its pipe; the text says how."""
+
+
+class LateError(Exception):
+    """The deadline is past."""
 
 
 @functools.cache
@@ -45,43 +60,112 @@ def _watchdog() -> subprocess.Popen[bytes]:
 
 
 class Child:
-    """A process that runs `command`, in a session of its own; `channel` leads to it.
+    """A process that runs `command`, in a session of its own.
 
-    Its address space may have `memory` bytes. What it writes to standard error is passed on under `name`, to
-    some length, and what it started ends with it. Raises OSError where it does not start.
+    Its address space may have `memory` bytes. What it writes to standard error is passed on under `name`, up
+    to MOST_SHOWN, and what it started ends with it. Deadlines are of `time.monotonic`. Raises OSError where
+    it does not start.
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        if os.name == "nt":
+        if sys.platform == "win32":
             raise RuntimeNotUsable(
                 "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
                 "pytest without --grucible-isolated"
             )
         _watchdog()
-        self.name, self.last_line = name, ""
+        self._name, self._last_line = name, ""
+        self._came, self._at = bytearray(), 0
         # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
-        tuned = {
-            "GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000",
-            **os.environ,
-            _VARIABLE: _MARK,
-        }
+        tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=tuned
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+            env=tuned | {_VARIABLE: _MARK},
         )
+        self.pid = self._process.pid
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self.channel = Channel(
-            self._process.stdout.fileno(), self._process.stdin.fileno(), self.alive
-        )
+        self._input, self._output = self._process.stdin, self._process.stdout
+        os.set_blocking(self._input.fileno(), False)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         if memory is not None:
             try:
-                _limit_memory(self._process.pid, memory)
+                _limit_memory(self.pid, memory)
             except GrucibleError:
                 self.close()
                 raise
+
+    @property
+    def came(self) -> bytes:
+        """What it has written since something was last sent."""
+        return bytes(self._came)
+
+    def send(self, parts: Sequence[bytes], deadline: float) -> None:
+        """Send all of `parts`, unless the process takes no more. Raises LateError.
+
+        What it writes meanwhile is kept. Whether it lives, reading its answer shows.
+        """
+        del self._came[: self._at]
+        self._at = 0
+        with contextlib.suppress(BrokenPipeError, ClosedError):
+            for part in parts:
+                left = memoryview(part)
+                while left:
+                    try:
+                        left = left[os.write(self._input.fileno(), left[:CHUNK]) :]
+                    except BlockingIOError:
+                        self._wait(deadline, writing=True)
+
+    def header(self, deadline: float) -> list[str]:
+        """Read the lines of the next header, without its `end`. Raises as `data`, and ProtocolError."""
+        return header_lines(lambda: self._line(deadline))
+
+    def _line(self, deadline: float) -> bytes:
+        start = self._at
+        while (end := self._came.find(b"\n", start)) < 0:
+            start = len(self._came)
+            if start - self._at > MOST_LINE_BYTES:
+                break
+            self._wait(deadline)
+        if not 0 <= end - self._at <= MOST_LINE_BYTES:
+            raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
+        return self.data(end + 1 - self._at, deadline)[:-1]
+
+    def data(self, count: int, deadline: float) -> bytes:
+        """Read the next `count` bytes. Raises ClosedError or LateError."""
+        while len(self._came) - self._at < count:
+            self._wait(deadline)
+        self._at += count
+        return bytes(self._came[self._at - count : self._at])
+
+    def surplus(self, deadline: float = 0.0) -> bytes:
+        """Give what came and was not announced; until the deadline, wait for it and for the process's end."""
+        with contextlib.suppress(ClosedError, LateError):
+            while len(self._came) - self._at < MOST_UNREAD:
+                self._wait(deadline)
+        return bytes(self._came[self._at :])
+
+    def _wait(self, deadline: float, *, writing: bool = False) -> None:
+        """Read something, or with `writing` wait until one can write. Raises ClosedError or LateError."""
+        full = writing and len(self._came) >= MOST_UNREAD
+        pipes = [] if full else [self._output], [self._input] if writing else []
+        while True:
+            left, alive = deadline - time.monotonic(), self.alive()
+            can_read, can_write, _ = select.select(*pipes, [], min(max(left, 0), LOOK_SECONDS))
+            data = os.read(self._output.fileno(), CHUNK) if can_read else b""
+            self._came += data
+            if data or (can_write and not can_read):
+                return
+            if can_read or not alive:
+                raise ClosedError(self.how_it_ended)
+            if left <= 0:
+                raise LateError
 
     def alive(self) -> bool:
         """Tell whether the process still runs."""
@@ -91,7 +175,7 @@ class Child:
         """End the process and what it started; give its exit status, which is its own if it had ended."""
         if self.alive():
             with contextlib.suppress(psutil.Error):
-                process = psutil.Process(self._process.pid)
+                process = psutil.Process(self.pid)
                 for one in [*process.children(recursive=True), process]:
                     with contextlib.suppress(psutil.Error):
                         one.kill()
@@ -99,51 +183,34 @@ class Child:
             self._listener.join(LAST_WORDS_SECONDS)
         if sys.platform != "win32":
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
         return self._process.wait()
 
     def end_input(self) -> None:
         """Close its standard input."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._input.close()
 
-    def ended(self, within: float) -> bool:
-        """Tell whether the process ends by itself within some seconds."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(within)
-        return not self.alive()
-
+    @functools.cached_property
     def how_it_ended(self) -> str:
         """Say how it ended that has closed its pipes; one that goes on all the same is stopped."""
-        by_itself = self.ended(END_SECONDS)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
+        by_itself = not self.alive()
         code = self.kill()
-        last = f"; it last wrote: {self.last_line}" if self.last_line else ""
+        last = f"; it last wrote: {self._last_line}" if self._last_line else ""
         if not by_itself:
             return f"closed its connection, and was stopped{last}"
         if code < 0:
             return f"crashed ({_signal_name(-code)}){last}"
         return f"ended its process (exit status {code}){last}"
 
-    def wrong_at_its_end(self) -> str:
-        """End its input after its last answer, and say what goes wrong then; "" where nothing does."""
-        until = time.monotonic() + END_SECONDS
-        self.end_input()
-        if surplus := self.channel.rest(until):
-            return (
-                f"the runtime broke the protocol: after its last answer it wrote {surplus[:40]!r}"
-            )
-        if self.ended(max(0.0, until - time.monotonic())) and self.kill() < 0:
-            return f"after its last answer, the runtime {self.how_it_ended()}"
-        return ""
-
     def close(self) -> None:
         """End the process, and close the pipes to it."""
         self.kill()
         self._listener.join(LAST_WORDS_SECONDS)
         self.end_input()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._output.close()
 
     def _listen(self) -> None:
         """Pass on what the process writes to standard error, until all that write there have ended."""
@@ -154,27 +221,27 @@ class Child:
                 text = join_lines(line.decode("utf-8", "backslashreplace"))
                 if not text:
                     continue
-                self.last_line = text if len(text) <= MOST_LAST else f"… {text[-MOST_LAST:]}"
+                self._last_line = text if len(text) <= MOST_LAST else f"… {text[-MOST_LAST:]}"
                 if shown <= MOST_SHOWN:
-                    shown += len(self.name) + len(text)
+                    shown += len(self._name) + len(text)
                     if shown > MOST_SHOWN:
                         text = f"what it writes from here on is not shown, after {MOST_SHOWN} bytes"
-                    say(f"{self.name}: {text}", err=True)
+                    say(f"{self._name}: {text}", err=True)
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    if sys.platform == "linux":
-        import resource
-
-        with contextlib.suppress(ProcessLookupError):
-            try:
-                resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-            except (PermissionError, ValueError):
-                raise GrucibleError(
-                    f"--memory: {memory >> 20} MiB is more than this process may give; take less"
-                ) from None
-    else:
+    if sys.platform != "linux":
         raise GrucibleError("--memory: this system cannot limit another process; leave it out")
+    import resource
+
+    try:
+        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+    except ProcessLookupError:
+        return
+    except (PermissionError, ValueError):
+        raise GrucibleError(
+            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+        ) from None
 
 
 def _signal_name(number: int) -> str:

@@ -16,13 +16,12 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ...cases.console import MOST_MESSAGE, format_command, shorten
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
-from ..protocol.channel import Closed, LateError
 from ..protocol.header import (
     Hello,
     ProtocolError,
@@ -33,7 +32,7 @@ from ..protocol.header import (
     question_parts,
 )
 from ..runtimes.runtime import RuntimeNotInstalled, registered_runtimes
-from .child import Child
+from .child import Child, ClosedError, LateError
 from .serve import COMMAND
 from .source import Fault, Reply, make_reply
 
@@ -78,17 +77,15 @@ class IsolatedRuntime:
         loading: float = START_SECONDS,
     ) -> None:
         self._spec, self._timeout, self._memory, self._patience = name, timeout, memory, patience
-        self._loading = loading
+        self._loading, self._command = loading, command_of(name)
         self.hello = Hello()
-        """What the process at hand says of itself, once it is ready."""
+        """What the process says of itself, once it is ready."""
         self._gone: Reply | None = None
-        self._ready, self._stopped = False, False
+        self._ready, self._stopped, self._answered = False, False, False
         self._deaths, self._late = 0, 0
-        self._answered, self._answered_before = False, False
-        """Whether the process at hand, or any before it, gave an answer."""
         self._changing = threading.Lock()
         self._child: Child | None = None
-        self._start()
+        self._last = self._start()
 
     @property
     def name(self) -> str:
@@ -96,8 +93,9 @@ class IsolatedRuntime:
         return self.hello.name or self._spec
 
     @property
-    def _is_program(self) -> bool:
-        return self._spec.startswith(EXEC)
+    def came(self) -> bytes:
+        """What the process at hand, or the last one, wrote since it was last sent something."""
+        return self._last.came
 
     def _start(self) -> Child:
         """Start a child where there is none."""
@@ -105,14 +103,13 @@ class IsolatedRuntime:
             if self._stopped:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
             if self._child is None:
-                self._ready, self._answered, self._began = False, False, time.monotonic()
-                command = command_of(self._spec)
+                self._began = time.monotonic()
                 try:
-                    self._child = Child(command, self._spec, self._memory)
+                    self._child = self._last = Child(self._command, self._spec, self._memory)
                 except OSError as error:
                     raise RuntimeNotUsable(
-                        f"runtime {self._spec}: {command[0]} cannot be started: "
-                        f"{error.strerror or error}"
+                        f"runtime {self._spec}: {self._command[0]} cannot be started: "
+                        f"{error.strerror or error}; expected a program, such as ./my_gru"
                     ) from None
             return self._child
 
@@ -123,16 +120,13 @@ class IsolatedRuntime:
             return child
         deadline, why = self._began + self._loading, ""
         try:
-            with contextlib.suppress(Closed):  # what it sent before it ended is read
-                child.channel.send([hello_lines()], deadline)
-            self.hello = hello_of(child.channel.lines(deadline))
-        except Closed:
-            given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
-            why = f"{child.how_it_ended()} while loading{given}"
+            child.send([hello_lines()], deadline)
+            self.hello = hello_of(child.header(deadline))
         except LateError:
             why = f"did not load in {self._loading:.3g} s"
-        except ProtocolError as error:
-            why = f"{error} while loading"
+        except (ClosedError, ProtocolError) as error:
+            given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
+            why = f"{error} while loading{given}"
         if why or self.hello.unusable:
             self._drop()
             kind = RuntimeNotUsable if self.hello.installed else RuntimeNotInstalled
@@ -144,9 +138,6 @@ class IsolatedRuntime:
 
     def answer(self, question: Question) -> Reply:
         """Ask the runtime; give its answer, or what became of it."""
-        died = ""
-        if self._ready and self._child is not None and not self._child.alive():
-            died = self._end()
         if self._gone is not None:
             return self._gone
         try:
@@ -158,63 +149,42 @@ class IsolatedRuntime:
             return Reply("unsupported", {}, refused)
         if why := self._pointless():
             return Reply("missing", {}, f"not asked: {why}")
-        if died:  # after it had answered, and before it was asked again
-            return _crash(f"the runtime {died} after its last answer")
         return self._ask(child, question)
 
     def _pointless(self) -> str:
         """Say why it is asked no more; "" where it is."""
         if self._deaths >= self._patience.deaths:
             return f"the runtime died or did not answer {self._patience.deaths} times in a row"
-        if self._late >= self._patience.late and not self._answered_before:
+        if self._late >= self._patience.late and not self._answered:
             why = f"the runtime never answered, {self._patience.late} times"
-            if self._is_program:
+            if self._spec.startswith(EXEC):
                 why += f"; is its standard output flushed? {format_command('probe', [self._spec])} tells"
             return why
         return ""
 
     def _ask(self, child: Child, question: Question) -> Reply:
-        channel, deadline = child.channel, time.monotonic() + self._timeout
+        deadline = time.monotonic() + self._timeout
         self._deaths += 1  # unless it answers
         try:
-            channel.send(question_parts(question), deadline)
-            head = answer_head(channel.lines(deadline), question)
-            outputs = {one.name: array_of(one, channel.data(one.bytes, deadline))
+            child.send(question_parts(question), deadline)
+            head = answer_head(child.header(deadline), question)
+            outputs = {one.name: array_of(one, child.data(one.bytes, deadline))
                        for one in head.outputs}  # fmt: skip
-            if surplus := channel.surplus():
+            if surplus := child.surplus():
                 raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
-        except Closed:
-            return _crash(f"the runtime {self._end()}")
+        except ClosedError as error:
+            wrong = _crash(f"the runtime {error}")
         except LateError:
             self._late += 1
-            self._drop()
-            return _crash(f"no answer in {self._timeout:g} s; stopped")
+            wrong = _crash(f"no answer in {self._timeout:g} s; stopped")
         except ProtocolError as error:
-            self._drop()
             why = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
-            return Reply("error", {}, why, Fault("malformed"))
-        self._deaths, self._answered, self._answered_before = 0, True, True
-        return make_reply(head, outputs)
-
-    def finish(self) -> Reply | None:
-        """End the input of a program that answered; give an error where it goes wrong then.
-
-        It does where it writes more, or dies by a signal. One that does not end by itself is stopped.
-        """
-        child = self._child
-        if child is None or not self._ready or not self._answered or not self._is_program:
-            return None
-        wrong = child.wrong_at_its_end()
+            wrong = Reply("error", {}, why, Fault("malformed"))
+        else:
+            self._deaths, self._answered = 0, True
+            return make_reply(head, outputs)
         self._drop()
-        kind: Literal["malformed", "crashed"] = "malformed" if "protocol" in wrong else "crashed"
-        return Reply("error", {}, wrong, Fault(kind)) if wrong else None
-
-    def _end(self) -> str:
-        """Say how the child ended, and drop it."""
-        assert self._child is not None
-        how = self._child.how_it_ended()
-        self._drop()
-        return how
+        return wrong
 
     def _drop(self) -> None:
         """End the child; the next question starts another."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from ...cases.dtypes import Array
@@ -49,7 +49,6 @@ def observe(
     """Yield the selected cases in slices of blocks, with what was observed.
 
     `advance(n)` is called when n more cases are answered. Every file is verified against its digests first.
-    If the source fails only when it ends, its last case becomes an error, unless that case had no answer.
     """
     waiting: deque[Rows] = deque()
     damage: list[GrucibleError] = []
@@ -64,32 +63,16 @@ def observe(
             damage.append(error)
 
     replies: list[Reply] = []
-    last: tuple[Rows, list[Reply]] | None = None
-    try:
-        for reply in source.answer(questions()):
-            replies.append(reply)
-            if len(replies) == len(waiting[0].block):
-                if last:
-                    yield _slice(*last)
-                last, replies = (waiting.popleft(), replies), []
-                advance(len(last[1]))
-    except KeyboardInterrupt:
-        if last:
-            yield _slice(*last)
-        raise
+    for reply in source.answer(questions()):
+        replies.append(reply)
+        if len(replies) == len(waiting[0].block):
+            rows, answered, replies = waiting.popleft(), replies, []
+            advance(len(answered))
+            yield Slice(*rows, stack_replies(rows.block, answered))
     if waiting or replies:
         raise RuntimeError(f"{source.name} replied to fewer questions than it was asked")
-    if last:
-        wrong = source.finish()
-        if wrong and last[1][-1].status in ("ok", "unsupported"):
-            last[1][-1] = wrong
-        yield _slice(*last)
     for error in damage:
         raise error
-
-
-def _slice(rows: Rows, replies: Sequence[Reply]) -> Slice:
-    return Slice(*rows, stack_replies(rows.block, replies))
 
 
 def origin(vectors: VectorFile) -> Origin:

@@ -29,15 +29,18 @@ from ...vectors.writer import (
     write_texts,
 )
 from .observations import Slice, observe
-from .source import EndlessSource, Observed, Reply, Source, Status
+from .source import Observed, Reply, Source, Status
 
 
-class FromFiles(EndlessSource):
+class FromFiles:
     """A `Source` of files that hold what one runtime made: until one names it, it goes by their `path`."""
 
     def __init__(self, path: Path) -> None:
         self.name, self.version = str(path), ""
         self._first: Path | None = None
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
 
     def see(self, file: Path, name: str, version: str) -> None:
         """Take what a file names; VectorFileError where an earlier one names another."""

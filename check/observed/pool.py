@@ -5,12 +5,11 @@ Each child answers one run of questions after another, for neighbours are often 
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from queue import LifoQueue
 
 from ...cases.errors import RuntimeNotUsable
@@ -46,9 +45,8 @@ class RuntimePool:
         patience: Patience = USUAL,
     ) -> None:
         self._options = (name, timeout, memory, patience)
-        self._wanted = jobs
-        self._changing = threading.Lock()
-        self._closing = False
+        self._jobs = jobs
+        self._changing, self._closing = threading.Lock(), False
         self._children: list[IsolatedRuntime] = []
         self._another()
 
@@ -62,9 +60,8 @@ class RuntimePool:
 
     @cached_property
     def _first(self) -> IsolatedRuntime:
-        first = self._children[0]
-        first.ready()
-        return first
+        self._children[0].ready()
+        return self._children[0]
 
     @property
     def name(self) -> str:
@@ -78,10 +75,8 @@ class RuntimePool:
 
     @cached_property
     def jobs(self) -> int:
-        """How many children there may be."""
-        if self._wanted is not None:
-            return self._wanted
-        return count_cpus() if self._first.hello.parallel else 1
+        """The maximum number of children."""
+        return self._jobs or (count_cpus() if self._first.hello.parallel else 1)
 
     @cached_property
     def _executor(self) -> ThreadPoolExecutor:
@@ -96,41 +91,29 @@ class RuntimePool:
         return free
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
-        """Yield the answer to each question, in their order; some are asked ahead."""
-        _ = self._free
-        waiting: deque[Future[Reply]] = deque()
+        """Yield the answer to each question, in their order; some runs of them are asked ahead."""
+        _ = self._free  # raises where the runtime does not load
+        waiting: deque[Future[list[Reply]]] = deque()
         for run in _runs(questions):
-            replies = [Future[Reply]() for _ in run]
-            asked = self._executor.submit(self._ask, run, replies)
-            asked.add_done_callback(partial(_give_up, replies))
-            waiting += replies
-            while len(waiting) > AHEAD * RUN * self.jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            waiting.append(self._executor.submit(self._ask, run))
+            if len(waiting) > AHEAD * self.jobs:
+                yield from waiting.popleft().result()
+        for asked in waiting:
+            yield from asked.result()
 
-    def _ask(self, run: Sequence[Question], replies: Sequence[Future[Reply]]) -> None:
+    def _ask(self, run: Sequence[Question]) -> list[Reply]:
         """Have a free child answer a run of questions."""
-        child = self._take_child()
-        try:
-            for question, reply in zip(run, replies, strict=True):
-                reply.set_result(child.answer(question))
-        finally:
-            self._free.put(child)
-
-    def _take_child(self) -> IsolatedRuntime:
-        """Take a free child; start one where there is none, and wait for one where that fails."""
-        while (child := self._free.get()) is None:
-            with contextlib.suppress(RuntimeNotUsable):
+        child = self._free.get()
+        while child is None:
+            try:
                 child = self._another()
                 child.ready()
-                return child
-        return child
-
-    def finish(self) -> Reply | None:
-        """Let the children end that are programs; give an error where that goes wrong."""
-        wrong = [child.finish() for child in self._children]
-        return next(filter(None, wrong), None)
+            except RuntimeNotUsable:
+                child = self._free.get()
+        try:
+            return [child.answer(question) for question in run]
+        finally:
+            self._free.put(child)
 
     def close(self) -> None:
         """End the children; what is under way is given up."""
@@ -156,11 +139,3 @@ def _runs(questions: Iterable[Question]) -> Iterator[list[Question]]:
             run, size = [], 0
     if run:
         yield run
-
-
-def _give_up(replies: Sequence[Future[Reply]], asked: Future[None]) -> None:
-    """End the wait for the replies of a run that was cancelled or failed."""
-    error = CancelledError() if asked.cancelled() else asked.exception()
-    for reply in replies:
-        if error and not reply.done():
-            reply.set_exception(error)

@@ -74,25 +74,11 @@ class Source(Protocol):
         Outputs may have any names, shapes and dtypes: `check_reply` compares them with what was asked for.
         """
 
-    def finish(self) -> Reply | None:
-        """End what answers, when nothing is asked any more; give an error where that goes wrong."""
-
     def close(self) -> None:
         """Let go of processes and files."""
 
 
-class EndlessSource:
-    """A `Source` for which there is nothing to do at the end."""
-
-    def finish(self) -> Reply | None:
-        """Nothing ends."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class FromRuntime(EndlessSource):
+class FromRuntime:
     """A `Source` that calls a runtime in this process: an exception is one case's error.
 
     It is called with numpy's handling of errors that holds where this is made.
@@ -106,6 +92,9 @@ class FromRuntime(EndlessSource):
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Ask each question, on copies: a runtime may write where it likes."""
         return map(self._answer, questions)
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
 
     def _answer(self, question: Question) -> Reply:
         try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -297,7 +297,6 @@ class Cases(pytest.Collector):
         pool = RuntimePool(name, TIMEOUT_SECONDS)
         self.config.add_cleanup(pool.close)
         _ = pool.name  # raises where it does not load
-        self.config.pluginmanager.register(_AtTheEnd(pool))
         return pool
 
 
@@ -329,23 +328,3 @@ class _CaseTest(pytest.Function):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
         return self.config.rootpath / NAME, 0, f"case {self.name}"
-
-
-class _AtTheEnd:
-    """End a program after the last test that asks it: what goes wrong then is an error there."""
-
-    def __init__(self, pool: RuntimePool) -> None:
-        self._pool = pool
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, object, object]:
-        """After the last test, end the program."""
-        __tracebackhide__ = is_users
-        done = yield
-        last = isinstance(item, _CaseTest) and not isinstance(nextitem, _CaseTest)
-        if last and (reply := self._pool.finish()):
-            lines = wrap(reply.message, indent=0)
-            pytest.fail("\n".join(map(escape, lines)), pytrace=False)
-        return done

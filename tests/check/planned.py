@@ -49,9 +49,6 @@ class Planned:
             status: Any = word if word in get_args(Status) else "ok"
             yield Reply(status, outputs if status == "ok" else {}, f"about {name}")
 
-    def finish(self) -> Reply | None:
-        return None
-
     def close(self) -> None:
         pass
 

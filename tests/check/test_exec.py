@@ -7,15 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from shipped import core_cases
 
 import grucible
 from grucible.check.protocol.header import question_parts
 
-from .conftest import HERE, Command
-from .made import make_block, write_vectors
+from .conftest import Command
 
 EXAMPLES = Path(grucible.__file__).parent / "check/protocol/examples"
 SEQUENCES = "openvino.GRUSequence-5/"
@@ -131,53 +129,3 @@ def test_the_page_shows_what_is_sent() -> None:
     sent = question_parts(case.question)[0].decode().splitlines()
     for line in shown[1:]:
         assert line.strip() == "…" or line.strip() in sent, line
-
-
-AT_THE_END = {
-    "dies": ("os.abort()", "after its last answer, the runtime crashed (SIGABRT)"),
-    "dies_at_once": ("", "after its last answer, the runtime crashed (SIGKILL)"),
-    "writes": ("say(b'more')", "after its last answer it wrote b'more'"),
-    "sleeps": ("time.sleep(600)", ""),
-    "exits": ("os._exit(3)", ""),
-}
-
-
-def ending(folder: Path, ids: list[str], does: str, last: str = "") -> tuple[Path, str]:
-    """Vectors of some cases, and a program that answers them and then does something; or when it has
-    answered the case `last`, kills itself."""
-    vectors, program = folder / "cell.h5", folder / "ends.py"
-    zeros = np.zeros((2, 2, 2), np.float32)
-    write_vectors(vectors, make_block(ids, outputs={"Ho": zeros}))
-    program.write_text(f"""
-import os, signal, sys, time
-sys.path.insert(0, {str(HERE)!r})
-from programs import header, say, zeros
-header()
-say("grucible 1\\nend\\n")
-try:
-    while True:
-        lines = header()
-        for line in lines:
-            if line.startswith("input "):
-                sys.stdin.buffer.read(int(line.split()[-1]))
-        zeros(lines)
-        if lines[0].endswith("/" + ({last!r} or "none")):
-            os.kill(os.getpid(), signal.SIGKILL)
-except SystemExit:
-    {does or "pass"}
-""")
-    return vectors, f"exec: {sys.executable} {program}"
-
-
-@pytest.mark.parametrize("what", AT_THE_END)
-def test_what_a_program_does_after_its_last_answer_is_seen(
-    what: str, tmp_path: Path, command: Command
-) -> None:
-    does, says = AT_THE_END[what]
-    last = "b" if what == "dies_at_once" else ""
-    vectors, runtime = ending(tmp_path, ["a", "b"], does, last)
-    ended = command("check", vectors, "--runtime", runtime, "--json")
-    a, b = ended.cases["a"], ended.cases["b"]
-    assert a["verdict"] == "passed"
-    assert (b["verdict"], b["message"].endswith(says)) == ("error" if says else "passed", True)
-    assert ended.status == (1 if says else 0)

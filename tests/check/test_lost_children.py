@@ -33,10 +33,7 @@ def test_a_death_after_an_answer_is_the_next_question_s_finding(child: IsolatedR
     while child._child.alive():
         time.sleep(0.01)
     lost = child.answer(questions[1])
-    assert (lost.status, lost.message) == (
-        "error",
-        "the runtime crashed (SIGKILL) after its last answer",
-    )
+    assert (lost.status, lost.message) == ("error", "the runtime crashed (SIGKILL)")
     assert child.answer(questions[1]).status == "ok"
 
 

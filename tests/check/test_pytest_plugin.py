@@ -20,7 +20,6 @@ import pytest
 import grucible
 
 from .made import CELL, IMPORT_ANSWER, make_block, write_vectors
-from .test_exec import ending
 
 PACKAGE = Path(grucible.__file__).parent
 KINDS = [
@@ -378,18 +377,3 @@ def test_what_fails_in_another_way_than_expected_fails(project: Path) -> None:
     said = " ".join(printed.split())
     assert "expected diagnosis clip-ignored (known.yaml:2); seen instead: wrong numbers" in said
     assert 'expected message "out of memory" (known.yaml:4); seen instead: an error' in said
-
-
-def test_what_a_program_does_after_its_last_answer_is_an_error(project: Path) -> None:
-    """Also where a test of one's own comes last."""
-    vectors, runtime = ending(project, ["a", "b"], "os.abort()")
-    (project / "test_free.py").write_text("def test_free():\n    pass\n")
-    asked = ("--grucible", vectors.name, "--grucible-runtime", runtime, "-rA")
-    for more in ((), ("test_free.py",)):
-        status, printed = run(project, *asked, *more)
-        assert status == 1
-        found = outcomes(printed)
-        assert (found["PASSED"], found["ERROR"]) == ({"a", "b"}, {"b"})
-        assert "after its last answer, the runtime" in printed
-        assert "crashed (SIGABRT)" in printed
-        assert "hidden" not in printed

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grucible import Question, load_vectors, verify
-from grucible.check.protocol.channel import Channel
+from grucible.check.observed.child import Child
 from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
@@ -73,13 +73,13 @@ def test_no_answer_is_sent_to_that_process(
     vectors: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[bytes] = []
-    send = Channel.send
+    send = Child.send
 
-    def noted(self: Channel, parts: Sequence[bytes], deadline: float) -> None:
+    def noted(self: Child, parts: Sequence[bytes], deadline: float) -> None:
         sent.extend(parts)
         send(self, parts, deadline)
 
-    monkeypatch.setattr(Channel, "send", noted)
+    monkeypatch.setattr(Child, "send", noted)
     command("check", vectors, "--runtime", f"{HERE / 'takers.py'}:run", "--no-diagnose")
     everything = b"".join(sent)
     for case in load_vectors(vectors):

@@ -1,1 +1,0 @@
-"""Talking to a program step by step, and saying what is wrong with its protocol."""
