@@ -50,7 +50,7 @@ _REMEDIES = {
 """By a pattern of what is wrong, what to change; the first that is found counts."""
 
 
-class Step(NamedTuple):
+class ProbeStep(NamedTuple):
     """A step: its name and a sentence about it.
 
     `question` is the one that was asked. Where the step is `wrong`, `seen` are the bytes that came, and
@@ -109,7 +109,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
     say(f"    {format_command('check', (), ['--runtime', words[0]])}")
 
 
-def probe(runtime: str, timeout: float) -> Iterator[Step]:
+def probe(runtime: str, timeout: float) -> Iterator[ProbeStep]:
     """Talk to the program `exec: COMMAND`, as `check` does; yield each step, the first wrong one as the last.
 
     A step may take `timeout` seconds. Of each operator and dtype, the plainest question that the program
@@ -128,12 +128,12 @@ def probe(runtime: str, timeout: float) -> Iterator[Step]:
                 return
 
 
-def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[Step]:
+def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[ProbeStep]:
     try:
         program.ready()
     except GrucibleError as error:
         why = str(error).removeprefix(f"runtime {runtime}: ").removesuffix(" while loading")
-        yield Step("hello", why, None, True, program.came, _HELLO)
+        yield ProbeStep("hello", why, None, True, program.came, _HELLO)
     hello = program.hello
     operators = [one for one in OPERATORS if not hello.operators or one in hello.operators]
     dtypes = [one for one in FLOAT_TYPES if not hello.dtypes or one in hello.dtypes]
@@ -141,7 +141,7 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[Step]:
     known = f"{who}; operators: {', '.join(operators)}; dtypes: {', '.join(dtypes)}"
     if unknown := [*(hello.operators - {*OPERATORS}), *(hello.dtypes - {*FLOAT_TYPES})]:
         known = f"its hello names {', '.join(map(repr, unknown))}, which nobody asks; {known}"
-    yield Step("hello", known, None, not (operators and dtypes), program.came, _HELLO)
+    yield ProbeStep("hello", known, None, not (operators and dtypes), program.came, _HELLO)
     ok = False
     for operator in operators:
         for dtype in sorted(dtypes, key="float32".__ne__):
@@ -155,7 +155,7 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[Step]:
                     ok |= reply.status == "ok"
                     yield _judge(question, reply, program.came)
     if not ok:
-        yield Step(
+        yield ProbeStep(
             "answers",
             "no question was answered with ok, though its hello names them all",
             None,
@@ -166,8 +166,8 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[Step]:
 
 def _plainest_first(operator: str, dtype: str) -> list[Question]:
     """List the core questions of an operator and dtype: the textbook's GRU first, the smallest first."""
-    with open_set(None, [f"{operator}/core/{dtype}/*"]) as vectors:
-        asked = [case.question for rows in vectors.slices() for case in rows.block.cases()]
+    slices = open_set(None, [f"{operator}/core/{dtype}/*"]).slices()
+    asked = [case.question for rows in slices for case in rows.block.cases()]
     return sorted(asked, key=lambda question: (len(question.given), _size(question), question.id))
 
 
@@ -175,7 +175,7 @@ def _size(question: Question) -> int:
     return sum(array.nbytes for array in question.inputs.values())
 
 
-def _judge(question: Question, reply: Reply, came: bytes) -> Step:
+def _judge(question: Question, reply: Reply, came: bytes) -> ProbeStep:
     """Make the step of a question that was asked; its outputs need only have the right shapes and dtypes."""
     name = f"{question.operator} {question.dtype}"
     found = check_reply(question.outputs, reply)
@@ -188,20 +188,20 @@ def _judge(question: Question, reply: Reply, came: bytes) -> Step:
         header = answer_parts("ok", question.buffers())[0].decode().splitlines()
         total = sum(wanted.nbytes for wanted in question.outputs.values())
         expected = [*header, f"then {total} bytes: {', '.join(question.outputs)}"]
-        return Step(name, f"{found.message} ({question.id})", question, True, came, expected)
-    return Step(name, f"{why} ({question.id})", question)
+        return ProbeStep(name, f"{found.message} ({question.id})", question, True, came, expected)
+    return ProbeStep(name, f"{why} ({question.id})", question)
 
 
-def _end(child: Child) -> Step:
+def _end(child: Child) -> ProbeStep:
     """End the input of the program, and see that it ends without a word."""
     child.end_input()
     if more := child.surplus(time.monotonic() + END_SECONDS):
-        return Step(
+        return ProbeStep(
             "end of input", "it wrote more after its last answer", None, True, more, ["nothing"]
         )
     how = "goes on, and was stopped" if child.alive() else child.how_it_ended
     why = f"after its last answer it {how}"
-    return Step("end of input", why, None, "crashed" in how, b"", ["an end with status 0"])
+    return ProbeStep("end of input", why, None, "crashed" in how, b"", ["an end with status 0"])
 
 
 def _dump(data: bytes) -> Iterator[str]:

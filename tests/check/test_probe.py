@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grucible.check import probing
-from grucible.check.probing import Step, probe
+from grucible.check.probing import ProbeStep, probe
 
 from .conftest import HERE, Command, bad_usage
 from .test_exec import in_c
@@ -50,7 +50,7 @@ WRONG = {
 }  # fmt: skip
 
 
-def steps(line: str, timeout: float) -> list[Step]:
+def steps(line: str, timeout: float) -> list[ProbeStep]:
     return list(probe(mistaken(line), timeout))
 
 
