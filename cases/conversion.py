@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import FLOAT_TYPES, Array, Arrays, numpy_dtype
+from .dtypes import Array, Arrays, numpy_dtype
 from .operators import OPERATORS
 from .operators.activations import Activation
 from .operators.layout import (
@@ -27,7 +27,8 @@ from .operators.layout import (
 )
 from .operators.semantics import Semantics, semantics
 from .operators.signature import Attribute, Operator
-from .question import Question, TensorType
+from .pose import pose
+from .question import Question
 
 
 class NotExpressible(Exception):
@@ -82,32 +83,21 @@ def ask(question: Question, target: Operator) -> Asked:
     meant = question.semantics
     shared = gru_inputs(source, question.attributes, question.inputs)
     roles = {t.role_in(question.attributes) for t in source.outputs if t.name in question.outputs}
-    attributes = _attributes(target, meant, shared, wants_y="y" in roles)
-    filled = target.with_defaults(attributes)
-    _same(target, meant, semantics(target, filled))
-    given = {t.role for t in source.inputs if t.name in question.inputs}
-    absent = {t.name for t in target.inputs if not t.required and t.role not in given}
-    inputs = _inputs(target, filled, shared, meant, absent)
-    directions, batch, hidden = shared.h0.shape
-    *_, time, width = shared.x.shape
-    of = {"batch": batch, "time": time, "input": width, "hidden": hidden, "direction": directions}
-    sizes = {symbol: of[axis] for symbol, axis in target.sizes.items()}
-    dtype = FLOAT_TYPES[question.dtype].numpy
-    types = {
-        variable: dtype if of == target.dtypes() else numpy_dtype(of[0])
-        for variable, of in target.types.items()
-    }
-    asked = Question(
-        id=question.id,
-        operator=target.name,
-        dtype=question.dtype,
-        given=attributes,
-        inputs={
-            t.name: inputs[t.name].astype(types[t.type]) for t in target.inputs if t.name in inputs
-        },
-        outputs={t.name: TensorType(target.shape(t, filled, sizes), dtype) for t in target.outputs},
-    )
-    return Asked(question, asked)
+    given = _attributes(target, meant, shared, wants_y="y" in roles)
+    attributes = target.with_defaults(given)
+    _check_same(target, meant, semantics(target, attributes))
+    _check_rows(target, meant, shared)
+    there = {t.role for t in source.inputs if t.name in question.inputs}
+    present = [t for t in target.inputs if t.required or t.role in there]
+    parts = [part for t in present if t.role == "b" for part in t.form(attributes).parts]
+    biases = _biases(target, shared, parts, inside=meant.reset_after and "rh" in shared.b)
+    absent = {t.name for t in target.inputs} - {t.name for t in present}
+    inputs = operator_inputs(target, attributes, replace(shared, b=biases), absent)
+    for tensor in present:
+        if tensor.role == "lengths":
+            dtype = numpy_dtype(target.types[tensor.type][0])
+            inputs[tensor.name] = inputs[tensor.name].astype(dtype)
+    return Asked(question, pose(target, given, inputs, case_id=question.id))
 
 
 def _attributes(
@@ -115,6 +105,8 @@ def _attributes(
 ) -> dict[str, Any]:
     """Find the target's attributes that come nearest to what is meant."""
     functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
+    activations = target.setting("activations")
+    both = activations is not None and activations.per_direction
     wanted: dict[str, Any] = {
         "hidden": shared.h0.shape[-1],
         "direction": meant.directions,
@@ -122,6 +114,7 @@ def _attributes(
         "bias_inside": "rh" in shared.b,
         "sequence": wants_y,
         "clip": None if math.isinf(meant.clip) else meant.clip,
+        "activations": functions if both else functions[:2],
         "f": meant.f[0],
         "g": meant.g[0],
         "alpha": [f.alpha for f in functions if "alpha" in f.takes] or None,
@@ -129,35 +122,31 @@ def _attributes(
     }
     found: dict[str, Any] = {}
     for attribute in target.attributes:
-        if attribute.sets == "activations":
-            named = functions if attribute.per_direction else functions[:2]
-            found[attribute.name] = [_spelled(target, attribute, f) for f in named]
-        elif attribute.sets in wanted and wanted[attribute.sets] is not None:
-            value = wanted[attribute.sets]
-            if attribute.choices:
-                value = _spelled(target, attribute, value)
+        value = wanted.get(attribute.sets)
+        if value is not None and attribute.choices:
+            several = value if attribute.is_list else [value]
+            words = [_spell(target, attribute, one) for one in several]
+            value = words if attribute.is_list else words[0]
+        if value is not None:
             found[attribute.name] = value
     return found
 
 
-def _spelled(target: Operator, attribute: Attribute, meaning: Any) -> Any:
+def _spell(target: Operator, attribute: Attribute, meaning: Any) -> Any:
     """Find the attribute's own word for a meaning.
 
     An activation's word stands for its parameters, too, unless an attribute sets these.
     """
-    free = target.setting("alpha") is not None
+    function = isinstance(meaning, Activation)
+    by_name = function and target.setting("alpha") is not None
     for word, meant in attribute.choices.items():
-        if meant == meaning:
+        if meant == meaning or (by_name and meant.name == meaning.name):
             return word
-        both = isinstance(meaning, Activation) and isinstance(meant, Activation)
-        if free and both and meant.name == meaning.name:
-            return word
-    plain = isinstance(meaning, tuple) and not isinstance(meaning, Activation)
-    word = " and ".join(meaning) if plain else str(meaning)
-    raise NotExpressible(f"{target.name} has no {attribute.name} {word}")
+    shown = " and ".join(meaning) if isinstance(meaning, tuple) and not function else meaning
+    raise NotExpressible(f"{target.name} has no {attribute.name} {shown}")
 
 
-def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
+def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
     """Raise NotExpressible unless both mean the same GRU, but for the order of y."""
     side = "after" if meant.reset_after else "before"
     own = "activations of their own for each direction"
@@ -175,32 +164,16 @@ def _same(target: Operator, meant: Semantics, other: Semantics) -> None:
             raise NotExpressible(f"{target.name} has no {word}")
 
 
-def _inputs(
-    target: Operator,
-    attributes: Mapping[str, Any],
-    shared: GruInputs,
-    meant: Semantics,
-    absent: set[str],
-) -> Arrays:
+def _check_rows(target: Operator, meant: Semantics, shared: GruInputs) -> None:
+    """Raise NotExpressible where the target lacks the time axis, lengths, or the order of y."""
     time = shared.x.shape[-2]
-    axes = set(target.sizes.values())
-    if "time" not in axes and time > 1:
+    ragged = not (shared.lengths == time).all()
+    if "time" not in target.sizes.values() and time > 1:
         raise NotExpressible(f"{target.name} has no time axis, and the case {time} steps")
-    whole = bool((shared.lengths == time).all())
-    if not target.tensor("lengths") and not whole:
+    if ragged and not target.tensor("lengths"):
         raise NotExpressible(f"{target.name} has no lengths, and the rows differ in length")
-    if meant.y_order != target.always.get("y_order", "time") and not whole:
+    if ragged and meant.y_order != target.always.get("y_order", "time"):
         raise NotExpressible(f"{target.name} has y in another order, and the rows differ in length")
-    parts = [
-        part
-        for t in target.present(target.inputs, absent)
-        if t.role == "b"
-        for part in t.form(attributes).parts
-    ]
-    inside = meant.reset_after and "rh" in shared.b
-    return operator_inputs(
-        target, attributes, replace(shared, b=_biases(target, shared, parts, inside=inside)), absent
-    )
 
 
 def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bool) -> Arrays:
@@ -208,43 +181,32 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
 
     A sum is split into itself and zero; two biases are added up exactly.
     """
-    found: Arrays = {}
     zero = np.zeros(shared.h0.shape[:1] + shared.h0.shape[-1:], shared.x.dtype)
+    found: Arrays = dict.fromkeys(parts, zero)
     for gate in "zrh":
-        given = {
-            part: shared.b[part] for part in (gate, f"w{gate}", f"r{gate}") if part in shared.b
-        }
-        wanted = [part for part in (gate, f"w{gate}", f"r{gate}") if part in parts]
-        zeros = dict.fromkeys(wanted, zero)
-        if not wanted:
-            continue
-        if gate == "h" and inside:
-            if "rh" not in wanted:
-                raise NotExpressible(
-                    f"{target.name} has no bias inside the product with the reset gate"
-                )
-            inner, outer = given.pop("rh"), _sum(target, list(given.values()) or [zero])
-            outside = next(part for part in wanted if part != "rh")
-            found |= zeros | {outside: outer, "rh": inner}
-        elif set(wanted) == set(given):
+        of_gate = (gate, f"w{gate}", f"r{gate}")
+        given = {part: shared.b[part] for part in of_gate if part in shared.b}
+        wanted = [part for part in of_gate if part in parts]
+        if given.keys() == set(wanted):
             found |= given
-        else:
-            outside = next((part for part in wanted if part != "rh"), wanted[0])
-            found |= zeros | {outside: _sum(target, list(given.values()) or [zero])}
+        elif wanted and given:
+            if gate == "h" and inside:
+                if "rh" not in wanted:
+                    what = "bias inside the product with the reset gate"
+                    raise NotExpressible(f"{target.name} has no {what}")
+                found["rh"] = given.pop("rh")
+            found[wanted[0]] = _sum(target, [*given.values()])
     return found
 
 
 def _sum(target: Operator, biases: list[Array]) -> Array:
-    """Add biases in their dtype. Raises NotExpressible where the sum is not exact."""
-    total = biases[0].astype(np.float64)
-    exact = np.ones(total.shape, bool)
-    for bias in biases[1:]:
-        other = bias.astype(np.float64)
-        wide = total + other
-        back = wide - total  # Knuth's two-sum: what the rounding of a sum loses, exactly
-        exact &= (total - (wide - back)) + (other - back) == 0.0
-        total = wide
+    """Add one or two biases in their dtype. Raises NotExpressible where the sum is not exact."""
+    if len(biases) == 1:
+        return biases[0]
+    first, second = (bias.astype(np.float64) for bias in biases)
+    total = first + second
     narrow: Array = total.astype(biases[0].dtype)
+    exact = (total - first == second) & (total - second == first)
     if not (exact & (narrow.astype(np.float64) == total)).all():
         raise NotExpressible(f"{target.name} has one bias, and the sum of two is not exact")
     return narrow

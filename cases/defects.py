@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
@@ -65,8 +66,6 @@ _BIAS_PARTS = (3, 4, 6, 8)
 """Numbers in a bias, in multiples of hidden_size: all that some operator has, and plausible wrong ones."""
 
 Change = Callable[[Array], Array]
-_Rows = Iterator[tuple[str, str, str, dict[str, Any]]]
-"""For each defect: the rule that it breaks, the end of its name, its sentence, other fields of Defect."""
 
 
 def unchanged(array: Array) -> Array:
@@ -78,9 +77,9 @@ def unchanged(array: Array) -> Array:
 class Defect:
     """One thing made wrong in a valid question: its attributes, or one input.
 
-    `name` is the last part of the question's id, `about` a sentence that says what is wrong, and `ledger` the
-    entry in the owner's ledger. If `decides` is false, the text is silent or leaves open what happens, and
-    what a runtime does is only reported.
+    `rule` is what it breaks, `name` the last part of the question's id, `about` a sentence that says what is
+    wrong, and `ledger` the entry in the owner's ledger. If `decides` is false, the text is silent or leaves
+    open what happens, and what a runtime does is only reported.
 
     The valid question is the baseline with the attributes `valid`. The defect overwrites attributes with
     `given`; None removes one. It replaces the input `tensor` by `change` of it, or removes it if there is
@@ -90,9 +89,10 @@ class Defect:
     input changed by one of `taken_for`, and the attributes of one of `attributes_taken_for`.
     """
 
+    rule: str
     name: str
     about: str
-    ledger: str
+    ledger: str = ""
     decides: bool = True
     valid: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -114,173 +114,133 @@ def written(operator: Operator) -> dict[str, Any]:
 @cache
 def defects(operator: Operator) -> tuple[Defect, ...]:
     """List the defects that have an entry in the ledger of the operator's owner."""
-    rows = [(one.name, row) for one in operator.attributes for row in _of_attribute(operator, one)]
+    candidates = {one.name: _of_attribute(operator, one) for one in operator.attributes}
     attributes = operator.with_defaults(written(operator))
-    forms = [(tensor, tensor.form(attributes)) for tensor in operator.inputs]
-    named = Counter(symbol for _, form in forms for symbol in _symbols(form))
-    for tensor, form in forms:
-        for rule, name, about, rest in _of_input(operator, tensor, form, named):
-            rows.append((tensor.name, (rule, name, about, {"tensor": tensor.name, **rest})))
+    forms = [tensor.form(attributes) for tensor in operator.inputs]
+    named = Counter(symbol for form in forms for symbol in _symbols(form))
+    for tensor, form in zip(operator.inputs, forms, strict=True):
+        candidates[tensor.name] = _of_input(operator, tensor, form, named)
     usual = _FORBIDDEN.get(operator.owner, {})
     found = []
-    for of, (rule, name, about, rest) in rows:
-        if entry := _FORBIDDEN.get(f"{operator.name} {of}", {}).get(rule) or usual.get(rule):
-            decides = not entry.endswith("?")
-            found.append(Defect(f"{of}-{name}", about, entry.rstrip("?"), decides, **rest))
+    for of, made in candidates.items():
+        rules = usual | _FORBIDDEN.get(f"{operator.name} {of}", {})
+        for defect in made:
+            if entry := rules.get(defect.rule):
+                named_so = replace(defect, name=f"{of}-{defect.name}", ledger=entry.rstrip("?"))
+                found.append(replace(named_so, decides=not entry.endswith("?")))
     return tuple(found)
 
 
-def _of_attribute(operator: Operator, one: Attribute) -> _Rows:
+def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
     """Make the defects of an attribute, by its meaning."""
-    if one.required:
-        yield (
-            "required attribute",
-            "missing",
-            f"{one.name} is required, but left out",
-            {"given": {one.name: None}},
-        )
-    for rule, name, wrong, about, rest in _wrong_values(operator, one):
-        yield rule, name, f"{one.name} {about}", {"given": {one.name: wrong}, **rest}
 
+    def wrong(rule: str, name: str, value: Any, about: str, **rest: Any) -> Defect:
+        return Defect(rule, name, f"{one.name} {about}", given={one.name: value}, **rest)
 
-def _wrong_values(
-    operator: Operator, one: Attribute
-) -> Iterator[tuple[str, str, Any, str, dict[str, Any]]]:
-    """Make wrong values of an attribute: the rule, a name, the value, what is wrong, and other fields."""
     right, first, second = SIZES["hidden"], *_PARAMETERS[:2]
+    if one.required:
+        yield wrong("required attribute", "missing", None, "is required, but left out")
     match one.sets:
         case "hidden":
-            for name, size in (
-                ("zero", 0), ("negative", -right), ("more", right + 1), ("less", right - 1)
-            ):  # fmt: skip
+            sizes = {"zero": 0, "negative": -right, "more": right + 1, "less": right - 1}
+            for name, size in sizes.items():
                 about = f"is {size}, but the inputs have a hidden size of {right}"
-                yield "hidden", name, size, about, {}
+                yield wrong("hidden", name, size, about)
         case "f" | "g":
             about = "is 'gelu', which is no activation of this operator"
-            yield "activation", "gelu", "gelu", about, {}
+            yield wrong("activation", "gelu", "gelu", about)
         case "activations":
             f, g = one.default
             for name, functions in (("unknown-f", ["gelu", g]), ("unknown-g", [f, "gelu"])):
                 about = "names 'gelu', which is no activation of this operator"
-                yield "activation", name, functions, about, {}
+                yield wrong("activation", name, functions, about)
             rule = "number of activations"
             for name, functions in (("one", [f]), ("three", [f, g, f])):
-                yield rule, name, functions, f"has {len(functions)} entries; expected 2", {}
+                about = f"has {len(functions)} entries; expected 2"
+                yield wrong(rule, name, functions, about)
             if one.per_direction and (direction := operator.setting("direction")):
                 both = {one.name: [f, g, f, g], direction.name: "bidirectional"}
                 about = "has 4 entries for one direction; expected 2"
-                yield rule, "four", [f, g, f, g], about, {}
+                yield wrong(rule, "four", [f, g, f, g], about)
                 about = "has 2 entries for two directions; expected 4"
-                yield rule, "two-of-four", [f, g], about, {"valid": both}
+                yield wrong(rule, "two-of-four", [f, g], about, valid=both)
         case "alpha" | "beta" if taking := operator.setting("activations"):
-            for name, function in taking.choices.items():
-                default = getattr(function, one.sets)
-                if one.sets in function.takes and not math.isnan(default):
-                    rest = {
-                        "valid": {taking.name: [name, name], one.name: [first, second]},
-                        "attributes_taken_for": ({}, {one.name: [first, default]}),
-                    }
-                    for count, given in (("one", [first]), ("three", _PARAMETERS)):
-                        about = f"has {len(given)} entries; two activations take one"
-                        yield "number of parameters", count, given, about, rest
-                    break
+            defaults = {
+                name: getattr(function, one.sets)
+                for name, function in taking.choices.items()
+                if one.sets in function.takes
+            }
+            name = next(name for name, default in defaults.items() if not math.isnan(default))
+            valid = {taking.name: [name, name], one.name: [first, second]}
+            taken: tuple[Mapping[str, Any], ...] = ({}, {one.name: [first, defaults[name]]})
+            for count, given in (("one", [first]), ("three", _PARAMETERS)):
+                about = f"has {len(given)} entries; two activations take one"
+                defect = wrong("number of parameters", count, given, about, valid=valid)
+                yield replace(defect, attributes_taken_for=taken)
         case "clip":  # taken for no clipping, or for the bound without its sign
             for name, bound in (("zero", 0.0), ("negative", -0.5), ("nan", math.nan)):
                 taken = ({}, {one.name: 0.5}) if bound < 0 else ({},)
                 about = f"is {bound:g}; expected a positive number"
-                yield "clip", name, bound, about, {"attributes_taken_for": taken}
+                yield wrong("clip", name, bound, about, attributes_taken_for=taken)
         case "direction":
             about = f"is 'backward'; expected one of {', '.join(one.choices)}"
-            rest = {"attributes_taken_for": ({}, {one.name: "reverse"})}
-            yield "direction", "backward", "backward", about, rest
+            taken = ({}, {one.name: "reverse"})
+            yield wrong("direction", "backward", "backward", about, attributes_taken_for=taken)
         case _ if one.kind == "boolean":
-            yield "switch", "two", 2, "is 2; expected 0 or 1", {"valid": {one.name: True}}
+            yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
         case "" if one.kind == "int" and one.choices:
-            yield "layout", "two", 2, "is 2; expected 0 or 1", {}
+            yield wrong("layout", "two", 2, "is 2; expected 0 or 1")
 
 
-def _of_input(operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]) -> _Rows:
-    """Make the defects of an input: missing; or of a wrong rank, dimension, dtype, length or bias size."""
+def _of_input(
+    operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]
+) -> Iterator[Defect]:
+    """Make the defects of an input: missing; or of a wrong rank, dimension, dtype, length or bias size.
+
+    `named` counts the axes of all inputs that have a symbol.
+    """
     name, lengths = tensor.name, tensor.role == "lengths"
+
+    def wrong(rule: str, kind: str, about: str, change: Change | None, *taken: Change) -> Defect:
+        taken_for = taken or (unchanged,)
+        return Defect(rule, kind, about, tensor=name, change=change, taken_for=taken_for)
+
     if tensor.required:
-        taken = unchanged if lengths else np.zeros_like
-        yield (
-            "required input",
-            "missing",
-            f"{name} is required, but left out",
-            {"taken_for": (taken,)},
-        )
+        instead = unchanged if lengths else np.zeros_like
+        yield wrong("required input", "missing", f"{name} is required, but left out", None, instead)
     expected = f"expected {len(form.axes)}: {', '.join(form.axes)}"
-    yield (
-        "shape",
-        "axis-less",
-        f"{name} has one axis too few; {expected}",
-        {
-            "change": lambda array: array[0].copy(),
-            "taken_for": (lambda array: np.broadcast_to(array[:1], array.shape).copy(),),
-        },
-    )
-    yield (
-        "shape",
-        "axis-more",
-        f"{name} has one axis too many; {expected}",
-        {"change": lambda array: array[np.newaxis].copy()},
-    )
+    about = f"{name} has one axis too few; {expected}"
+    yield wrong("shape", "axis-less", about, lambda array: array[0].copy(), _all_as_first)
+    about = f"{name} has one axis too many; {expected}"
+    yield wrong("shape", "axis-more", about, lambda array: array[np.newaxis].copy())
     for place, (axis, symbol) in enumerate(zip(form.axes, _symbols(form), strict=True)):
         if named[symbol] < 2:  # no other input says how large it is
             continue
-        about = f"the axis {axis} of {name} is one too"
-        longer = partial(_longer, axis=place)
-        yield "shape", f"{axis.replace('*', '')}-more", f"{about} large", {"change": longer}
+        about, word = f"the axis {axis} of {name} is one too", axis.replace("*", "")
+        longer, shorter = (partial(_resized, axis=place, by=by) for by in (1, -1))
+        yield wrong("shape", f"{word}-more", f"{about} large", longer)
         if operator.sizes[symbol] != "direction":  # one direction less would be none
-            yield (
-                "shape",
-                f"{axis.replace('*', '')}-less",
-                f"{about} small",
-                {
-                    "change": partial(_shorter, axis=place),
-                    "taken_for": (partial(_zero_at_end, axis=place),),
-                },
-            )
+            zeros = partial(_zeros_at_end, axis=place, count=1)
+            yield wrong("shape", f"{word}-less", f"{about} small", shorter, zeros)
     if lengths:
-        yield from _of_lengths(operator, tensor)
+        dtypes = {d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]}
+        for dtype, word in ({"float32": "float"} | dtypes).items():
+            about, change = f"{name} holds {dtype} numbers", partial(np.ndarray.astype, dtype=dtype)
+            yield wrong("dtype of lengths", word, about, change)
+        below, zero, above = (partial(_last_is, value=n) for n in (-1, 0, SIZES["time"] + 1))
+        yield wrong("length below", "negative", f"{name} holds -1", below, zero, unchanged)
+        about = f"{name} holds {SIZES['time'] + 1}, but the time axis has {SIZES['time']} steps"
+        yield wrong("length above", "beyond", about, above)
         return
-    other = f"{name} has a different floating-point type from the other inputs"
-    yield "dtype", "other-float", other, {"change": _other_float}
-    yield "dtype", "integer", f"{name} holds integers", {
-        "change": lambda array: _whole(array).astype(np.int32), "taken_for": (_whole,)
-    }  # fmt: skip
+    about = f"{name} has a different floating-point type from the other inputs"
+    yield wrong("dtype", "other-float", about, _other_float)
+    whole = partial(_whole, dtype=np.int32)
+    yield wrong("dtype", "integer", f"{name} holds integers", whole, _whole)
     if tensor.role == "b":
         yield from _of_bias(tensor)
 
 
-def _of_lengths(operator: Operator, tensor: Tensor) -> _Rows:
-    """Make lengths of wrong dtypes, and lengths whose last row is -1 or exceeds the time axis by one."""
-    wrong = {"float32": "float"} | {
-        d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]
-    }
-    for dtype, name in wrong.items():
-        yield (
-            "dtype of lengths",
-            name,
-            f"{tensor.name} holds {dtype} numbers",
-            {"change": lambda array, dtype=dtype: array.astype(dtype)},
-        )
-    time = SIZES["time"]
-    yield (
-        "length below",
-        "negative",
-        f"{tensor.name} holds -1",
-        {
-            "change": partial(_last_is, value=-1),
-            "taken_for": (partial(_last_is, value=0), unchanged),
-        },
-    )
-    about = f"{tensor.name} holds {time + 1}, but the time axis has {time} steps"
-    yield "length above", "beyond", about, {"change": partial(_last_is, value=time + 1)}
-
-
-def _of_bias(tensor: Tensor) -> _Rows:
+def _of_bias(tensor: Tensor) -> Iterator[Defect]:
     """Make biases of another operator's size, or of the size for the other place of the reset gate."""
     forms = {len(form.parts): form for form in reversed(tensor.forms)}
     for right, form in sorted(forms.items()):
@@ -288,20 +248,21 @@ def _of_bias(tensor: Tensor) -> _Rows:
         where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
         axis = form.axes[-1]
         for wrong in _BIAS_PARTS:
-            if wrong != right:
-                numbers = axis.replace(str(right), str(wrong), 1)
-                about = f"{tensor.name} has {numbers} numbers; expected {axis}{where}"
-                taken = partial(_zero_after, parts=wrong) if wrong < right else unchanged
-                yield (
-                    "shape",
-                    f"{wrong}H-where-{right}H",
-                    about,
-                    {
-                        "valid": valid,
-                        "change": partial(_of_parts, parts=wrong),
-                        "taken_for": (taken,),
-                    },
-                )
+            if wrong == right:
+                continue
+            more = (wrong - right) * SIZES["hidden"]
+            yield Defect(
+                rule="shape",
+                name=f"{wrong}H-where-{right}H",
+                about=f"{tensor.name} has {axis.replace(str(right), str(wrong), 1)} numbers; "
+                f"expected {axis}{where}",
+                valid=valid,
+                tensor=tensor.name,
+                change=partial(_resized, axis=-1, by=more),
+                taken_for=(
+                    unchanged if more > 0 else partial(_zeros_at_end, axis=-1, count=-more),
+                ),
+            )
 
 
 def _symbols(form: Form) -> list[str]:
@@ -309,16 +270,19 @@ def _symbols(form: Form) -> list[str]:
     return [axis.rpartition("*")[2] for axis in form.axes]
 
 
-def _longer(array: Array, axis: int) -> Array:
-    return np.concatenate([array, array.take([0], axis)], axis)
+def _all_as_first(array: Array) -> Array:
+    return np.broadcast_to(array[:1], array.shape).copy()
 
 
-def _shorter(array: Array, axis: int) -> Array:
-    return array.take(range(array.shape[axis] - 1), axis)
+def _resized(array: Array, axis: int, by: int) -> Array:
+    """Leave out numbers at the end of an axis, or repeat those at its start."""
+    return array.take(range(array.shape[axis] + by), axis, mode="wrap")
 
 
-def _zero_at_end(array: Array, axis: int) -> Array:
-    return np.concatenate([_shorter(array, axis), np.zeros_like(array.take([0], axis))], axis)
+def _zeros_at_end(array: Array, axis: int, count: int) -> Array:
+    found = array.copy()
+    np.moveaxis(found, axis, 0)[-count:] = 0
+    return found
 
 
 def _other_float(array: Array) -> Array:
@@ -326,19 +290,8 @@ def _other_float(array: Array) -> Array:
     return array.astype(FLOAT_TYPES[other].numpy)
 
 
-def _whole(array: Array) -> Array:
-    return np.rint(array.astype(np.float64) * 4).astype(array.dtype)
-
-
-def _of_parts(array: Array, parts: int) -> Array:
-    again = np.concatenate([array, array, array], -1)
-    return again[..., : parts * SIZES["hidden"]].copy()
-
-
-def _zero_after(array: Array, parts: int) -> Array:
-    left = array.copy()
-    left[..., parts * SIZES["hidden"] :] = 0
-    return left
+def _whole(array: Array, dtype: npt.DTypeLike = None) -> Array:
+    return np.rint(array.astype(np.float64) * 4).astype(dtype or array.dtype)
 
 
 def _last_is(array: Array, value: int) -> Array:
