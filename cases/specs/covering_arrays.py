@@ -18,7 +18,7 @@ import yaml
 from ..console import format_command, shorten
 from ..errors import SpecError
 from ..files import write_whole
-from .factors import factors, key
+from .factors import key
 from .spec_file import CaseSpecFile
 from .spec_model import Assignment, Covering
 from .yaml_source import Location, parse
@@ -111,21 +111,17 @@ def _flow(row: Assignment) -> str:
 
 def _listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
     """Read the rows that are there, whether or not they cover every pair."""
-    types = {name: factors(spec.model.operator)[name].values for name in array.covering}
-    allowed = {name: set(map(key, values)) for name, values in array.covering.items()}
     found, excluded = [], Excluded(array.exclude)
     for number, row in enumerate(array.rows):
-        place = ("cases", index, "rows", number)
-        if len(row) != len(types):
-            raise spec.document.error(place, f"has {len(row)} values; expected {', '.join(types)}")
+        place, names = ("cases", index, "rows", number), [*array.covering]
+        if len(row) != len(names):
+            raise spec.document.error(place, f"has {len(row)} values; expected {', '.join(names)}")
         assignment: Assignment = {}
-        for name, value in zip(types, row, strict=True):
-            if types[name].accepts(value):
-                assignment[name] = types[name].typed(value)
-            if name not in assignment or key(assignment[name]) not in allowed[name]:
-                raise spec.document.error(
-                    place, f"{name}: {shorten(repr(value), 60)} is not among the values above"
-                )
+        for (name, values), value in zip(array.covering.items(), row, strict=True):
+            if value not in values:
+                shown = shorten(repr(value), 60)
+                raise spec.document.error(place, f"{name}: {shown} is not among the values above")
+            assignment[name] = values[values.index(value)]
         if assignment in excluded:
             raise spec.document.error(place, "is excluded")
         found.append(assignment)

@@ -15,9 +15,12 @@ from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
 from .covering_arrays import Excluded, rows_of
-from .factors import DRAWS, NEEDED, PRESENT, ZEROS, Factor, factors, lengths
+from .factors import DRAWS, NEEDED, PRESENT, ZEROS, factors, lengths
 from .spec_file import CaseSpecFile
 from .spec_model import Assignment, Covering, Listing, Product
+
+MOST_CASES = 30_000
+"""Maximum cases of one spec; all that are shipped are 19,605, and a second makes some 18,000."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class CaseSpec:
 
     `given` are exactly the attributes written out; `sizes` every size symbol, the number of
     directions included; `absent` the optional inputs and outputs left out; `zeros` the inputs that
-    are zeros though they might be drawn; `types` the dtype of each type variable; `lengths` one length
-    per row, None without them; `factors` the value of every factor.
+    are zeros though they might be drawn; `lengths` one length per row, None without them; `factors` the
+    value of every factor.
     """
 
     id: str
@@ -38,20 +41,32 @@ class CaseSpec:
     given: dict[str, Any]
     sizes: dict[str, int]
     absent: frozenset[str]
-    types: dict[str, str]
+    zeros: frozenset[str]
     lengths: tuple[int, ...] | None
-    draw: str
     factors: Assignment
-    zeros: frozenset[str] = frozenset()
 
     @property
     def attributes(self) -> dict[str, Any]:
         """Every attribute, defaults filled in."""
         return OPERATORS[self.operator].with_defaults(self.given)
 
+    @property
+    def types(self) -> dict[str, str]:
+        """The dtype of each type variable."""
+        operator = OPERATORS[self.operator]
+        return {
+            variable: self.dtype if of == operator.dtypes() else self.factors.get(variable, of[0])
+            for variable, of in operator.types.items()
+        }
+
+    @property
+    def draw(self) -> str:
+        """How the inputs are drawn, a key of DRAWS."""
+        return str(self.factors["draw"])
+
 
 def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> CaseSpec:
-    """Make the case, still without id, dtype and types, that has these values of all factors.
+    """Make the case, still without id and dtype, that has these values of all factors.
 
     Without `tier` it is required, or ambiguous where it touches an ambiguous point. Raises ValueError
     or GrucibleError, with the reason, where there is no such case.
@@ -61,7 +76,8 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
         for attribute in operator.attributes
         if ABSENT not in (values[attribute.name], values.get(f"{attribute.name}_attribute"))
     }
-    meant = semantics(operator, operator.with_defaults(given))
+    attributes = operator.with_defaults(given)
+    meant = semantics(operator, attributes)
     tensors = (*operator.inputs, *operator.outputs)
     absent = frozenset(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
     if not operator.present(operator.outputs, absent):
@@ -72,22 +88,11 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     }
     zeros = frozenset(t.name for t in tensors if values.get(t.name) == ZEROS)
     rows = _lengths(operator, values)
-    asks = Asks(operator.name, operator.with_defaults(given), sizes, rows, zeros)
+    asks = Asks(operator.name, attributes, sizes, rows, zeros)
     readings = () if tier else touched_by(asks, meant)
+    tier = tier or ("ambiguous" if readings else "required")
     return CaseSpec(
-        id="",
-        operator=operator.name,
-        dtype="",
-        tier=tier or ("ambiguous" if readings else "required"),
-        readings=readings,
-        given=given,
-        sizes=sizes,
-        absent=absent,
-        types={},
-        lengths=rows,
-        draw=values["draw"],
-        factors=values,
-        zeros=zeros,
+        "", operator.name, "", tier, readings, given, sizes, absent, zeros, rows, values
     )
 
 
@@ -114,15 +119,15 @@ def expand(
     """Make the cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
 
     The theme's name stands for what all its cases share; ids do not repeat it. Raises SpecError for two cases
-    with one id, for a case that lacks a size, and for sequence lengths that do not fit the sizes. A spec none
-    of whose cases can be meant is not enumerated.
+    with one id, for a case that cannot be, and for too many cases. A spec none of whose cases can be meant is
+    not enumerated.
     """
-    model, operator = spec.model, OPERATORS[spec.model.operator]
-    prefix = f"{operator.name}/{spec.theme}/"
+    model, operator = spec.model, spec.model.operator
+    prefix = f"{operator}/{spec.theme}/"
     wanted = [dtype for dtype in model.dtypes if not dtypes or dtype in dtypes]
     if not any(may_select(f"{prefix}{dtype}/", select) for dtype in wanted):
         return []
-    known, shared = factors(operator.name), model.sizes | model.fixed
+    known, shared = factors(operator), model.sizes | model.fixed
     usual = {name: shared.get(name, factor.default) for name, factor in known.items()}
     tokens = {
         name: "" if name in shared or factor.default is NEEDED else factor.token(factor.default)
@@ -131,24 +136,21 @@ def expand(
     found: dict[str, CaseSpec] = {}
     for index in range(len(model.cases)):
         for assignment in _assignments(spec, index):
-            named = {name: _token(spec, known[name], value) for name, value in assignment.items()}
+            named = {
+                name: known[name].token(value)  # a default has one where the theme fixes another
+                or (str(value) if model.fixed.get(name, value) != value else "")
+                for name, value in assignment.items()
+            }
             words = "-".join(filter(None, (tokens | named).values())) or "default"
             case = _case(spec, index, usual | assignment, words)
             for dtype in model.dtypes:
                 case_id = f"{prefix}{dtype}/{words}"
                 if case_id in found:
                     raise spec.document.error(("cases", index), f"makes {case_id} a second time")
-                found[case_id] = replace(
-                    case,
-                    id=case_id,
-                    dtype=dtype,
-                    types={
-                        variable: dtype
-                        if of == operator.dtypes()
-                        else case.factors.get(variable, of[0])
-                        for variable, of in operator.types.items()
-                    },
-                )
+                found[case_id] = replace(case, id=case_id, dtype=dtype)
+            if len(found) > MOST_CASES:
+                most = f"expected at most {MOST_CASES:,} in a spec"
+                raise spec.document.error(("cases", index), f"makes too many cases; {most}")
     return [case for case in found.values() if case.dtype in wanted and selected(case.id, select)]
 
 
@@ -196,15 +198,6 @@ def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
                     yield assignment
         case Covering() as array:
             yield from rows_of(spec, index, array)
-
-
-def _token(spec: CaseSpecFile, factor: Factor, value: Any) -> str:
-    """Make the part of an id for a value that a case names.
-
-    A default has one, too, where the theme fixes another value.
-    """
-    other = spec.model.fixed.get(factor.name, value) != value
-    return factor.token(value) or (str(value) if other else "")
 
 
 def _case(spec: CaseSpecFile, index: int, values: Assignment, words: str) -> CaseSpec:
