@@ -128,9 +128,7 @@ def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
         behind = [one for _, later in groups[place + 1 :] for one in later]
         most = _MAX_GLOBS if place < _MAX_GROUPS else 0
         globs, rest = find_globs(ids, [*right, *behind], most)
-        known = {*ids, *right, *behind}
-        names = [*globs, *(literal(one, known) for one in rest)]
-        made += [replace(expected, cases=cases) for cases in names]
+        made += [replace(expected, cases=cases) for cases in (*globs, *map(literal, rest))]
     return [*made, *_expect_accepted(left.refusals, left_out)]
 
 

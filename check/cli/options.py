@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...cases.console import show_progress
-from ...cases.selection import of_dtypes
+from ...cases.selection import Selection
 
 if TYPE_CHECKING:
     from ...cases.console import Progress
@@ -64,7 +64,7 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 
     def select(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> Any:
         dtypes = context.meta[_DTYPES]
-        return of_dtypes(value, dtypes, usual) if dtypes else value
+        return Selection(value, dtypes, usual) if dtypes else value
 
     return together(
         click.option("--select", multiple=True, metavar="GLOB", callback=select,

@@ -17,6 +17,7 @@ from grucible.cases.specs.factors import LENGTHS, lengths
 from grucible.cases.specs.pairs import pair_coverage
 from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 from grucible.cases.specs.spec_model import spec_schema
+from grucible.gen.files import plan_files
 
 ONNX = """\
 operator: onnx.GRU-14
@@ -124,6 +125,7 @@ def test_a_covering_array_that_lacks_pairs_is_refused(tmp_path: Path) -> None:
 
 
 LIST = "cases: [{list: [%s]}]\n"
+PRODUCT, MANY = "cases: [{product: %s}]\n", [*range(1, 501)]
 BAD = {
     "unknown attribute": (HEAD + LIST % "{colour: 1}", r":5: cases.0.list.0.colour: is not a field"),
     "unknown operator": ("operator: x.GRU-1\n", r":1: operator: 'x.GRU-1' is unknown; expected"),
@@ -168,6 +170,14 @@ BAD = {
     "a key that is a list": ("? [a]\n: 2\n", r":1: key \['a'\] is not a string"),
     "two documents": ("a: 1\n---\nb: 2\n", r":2: a second document starts here"),
     "neither product nor list": (HEAD + "cases: [{prodct: {}}]\n", r"expected a mapping with one of"),
+    "too many combinations": (HEAD + PRODUCT % {"clip": MANY, "input_size": MANY},
+        r"cases.0: asks for 250,000 combinations, .*; expected at most 200,000"),
+    "too many pairs": (HEAD + PRODUCT.replace("product", "rows: [], covering") % {"clip": MANY, "input_size": MANY},
+        r"cases.0: asks for 250,000 combinations, "),
+    "too many exclude entries": (HEAD + PRODUCT[:-3] % {"clip": MANY} + f", exclude: {[{'clip': n} for n in MANY]}}}]\n",
+        r"cases.0: asks for 250,500 combinations, counted for each exclude entry again; expected"),
+    "too many cases": (HEAD.replace("float32", "float32, float16") + "fixed: {direction: forward}\n"
+        + PRODUCT % {"clip": MANY, "input_size": MANY[:31]}, r"cases.0: makes too many cases; expected at most 30,000"),
     "a text for a list": (HEAD.replace("[float32]", "float32") + LIST % "{}", r":3: dtypes: 'float32'"),
 }  # fmt: skip
 
@@ -201,6 +211,14 @@ def test_a_spec_without_a_case_is_named(entry: str, tmp_path: Path) -> None:
         assert (
             str(refused.value) == f"{file}:{line}: cases: make no case; list some, or exclude fewer"
         )
+
+
+def test_a_case_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "large.yaml"
+    sizes = HEAD.replace("input_size: 5, hidden_size: 6", "input_size: 4096, hidden_size: 4096")
+    file.write_text(sizes + LIST % "{direction: forward}")
+    with pytest.raises(GrucibleError, match=r"has tensors of \d+ MiB in float64; expected at most"):
+        plan_files(expand_all(find_specs((file,))), tmp_path / "out", seed=0, dtypes=(), select=())
 
 
 def test_two_specs_that_make_one_file_or_one_id(tmp_path: Path) -> None:
