@@ -15,7 +15,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
@@ -290,7 +289,7 @@ def _other_float(array: Array) -> Array:
     return array.astype(FLOAT_TYPES[other].numpy)
 
 
-def _whole(array: Array, dtype: npt.DTypeLike = None) -> Array:
+def _whole(array: Array, dtype: Any = None) -> Array:
     return np.rint(array.astype(np.float64) * 4).astype(dtype or array.dtype)
 
 

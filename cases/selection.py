@@ -109,7 +109,7 @@ def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
 def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[str, str]]:
     """List the options of a command, each with its value, that select what the globs and dtypes do."""
     if isinstance(select, Selection):
-        select, dtypes = select.given, select.dtypes
+        dtypes, select = select.dtypes, select.given
     return [*(("--dtype", one) for one in dtypes), *(("--select", glob) for glob in select)]
 
 

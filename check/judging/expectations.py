@@ -10,7 +10,7 @@ from itertools import product
 
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
-from ...cases.selection import Ids, literal, matches, matches_several
+from ...cases.selection import Ids, is_glob, literal, matches
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOBS = 1000
@@ -179,7 +179,7 @@ class Expectations:
     def __init__(self, expectations: Sequence[Expectation]) -> None:
         self._all = expectations
         places = list(enumerate(expectations))
-        self._globs = [(place, one) for place, one in places if matches_several(one.cases)]
+        self._globs = [(place, one) for place, one in places if is_glob(one.cases)]
         self._ids = {one.cases: place for place, one in reversed(places)}
         for _, one in self._globs[MOST_GLOBS:]:
             place = f"{one.place}: " if one.place else ""

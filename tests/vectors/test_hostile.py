@@ -13,7 +13,7 @@ import pytest
 
 from grucible import load_vectors
 from grucible.cases.errors import VectorFileError
-from grucible.cases.specs.spec_file import MOST_CASES
+from grucible.cases.specs.expand import MOST_CASES
 from grucible.vectors.hdf5 import MOST_ROWS
 
 from .conftest import CORE, Command
