@@ -122,7 +122,7 @@ def defects(operator: Operator) -> tuple[Defect, ...]:
     usual = _FORBIDDEN.get(operator.owner, {})
     found = []
     for of, made in candidates.items():
-        rules = usual | _FORBIDDEN.get(f"{operator.name} {of}", {})
+        rules = {**usual, **_FORBIDDEN.get(f"{operator.name} {of}", {})}
         for defect in made:
             if entry := rules.get(defect.rule):
                 named_so = replace(defect, name=f"{of}-{defect.name}", ledger=entry.rstrip("?"))
