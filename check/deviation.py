@@ -15,7 +15,7 @@ from ..cases.operators.semantics import Semantics
 from ..gen.exact.answers import DirectionTrace
 from ..gen.gru import in_order, processing_order
 from ..vectors.block import Block
-from ..vectors.case import REQUIRED, Answer, difference
+from ..vectors.case import REQUIRED, difference
 from .diagnosis.failing import FailingBlock
 from .diagnosis.steps import steps_of
 from .judging.case_result import CaseResult
@@ -60,7 +60,7 @@ class Leaving:
 class Beside:
     """An element that is off though no step made it.
 
-    Either of Y past a row's length, at `time`; or, without a `time`, of the last state of a row that has no
+    It is in Y past a row's length, at `time`. Without a `time` it is in the last state of a row that has no
     step, or whose Y is right there.
     """
 
@@ -85,12 +85,11 @@ class WrongStep:
 class Deviation:
     """Observed outputs of a case against its exact steps.
 
-    `result` judges the outputs by the required class of the dtype; where the case passed or gave no outputs,
-    nothing else is filled in. `reading` names the readings under which the steps are seen. `states`
-    (direction, batch, steps, hidden) are observed, in the order of processing, float64, NaN where none was
-    handed out; `every` says whether all were, which `wrong` needs. `steps` counts all steps.
-    `last_alone_right` says that Y has wrong last states and the output of last states has none: the steps are
-    right, and Y is not.
+    `result` judges the outputs by the required class of the dtype. Nothing else is filled in where the case
+    passed or gave no outputs. `reading` names the readings under which the steps are seen. `states`
+    (direction, batch, steps, hidden) are the observed ones in the order of processing, float64, NaN where
+    there is none; `every` says that none is missing, which `wrong` needs. `steps` counts all steps. Where
+    `last_alone_right`, only Y has wrong last states: the steps are right, and Y is not.
     """
 
     result: CaseResult
@@ -120,54 +119,53 @@ def find_deviation(
     read = replace(block, answers={STORED: block.answers[reading]})
     operator = OPERATORS[block.operator]
     attributes = operator.with_defaults(block.given[0])
-    tolerances = read.answer.tolerances[REQUIRED[block.dtype]]
-    seen, expected, limits = (
-        {
-            role: array[0].astype(np.float64)
-            for role, array in shared_outputs(operator, attributes, arrays).items()
-        }
-        for arrays in (outputs, read.answer.outputs, tolerances)
-    )
+
+    def shared(arrays: Arrays) -> Arrays:
+        found = shared_outputs(operator, attributes, arrays)
+        return {role: array[0].astype(np.float64) for role, array in found.items()}
+
+    seen, expected = shared(outputs), shared(read.answer.outputs)
+    limits = shared(read.answer.tolerances[REQUIRED[block.dtype]])
     off = {role: ~_near(array, expected[role], limits[role]) for role, array in seen.items()}
     meant = as_read(reading, read.question(0).semantics)
     states, admitted = (_by_step(arrays, meant, directions) for arrays in (seen, limits))
-    exact = np.stack([one.state.astype(np.float64) for one in directions])
-    time = np.stack([one.time for one in directions])
-    last = np.arange(exact.shape[2]) == (time >= 0).sum(axis=-1)[..., None] - 1
-    handed_out = (time >= 0) & (last | ("y" in seen))
-    leaves = ~_near(states, exact, admitted) & handed_out[..., None]
-    last_off = (leaves & last[..., None]).any(axis=2)
-    leaving = []
-    for d, one in enumerate(directions):
-        for step, row, unit in np.argwhere(leaves[d].swapaxes(0, 1))[:1].tolist():
-            at, others = (d, row, step, unit), int(leaves[d, row, step].sum()) - 1
-            e, got, limit = (float(array[at]) for array in (exact, states, admitted))
-            leaving.append(Leaving(_place(one, row, step), unit, e, got, limit, others))
+    leaving, last_off = _find_leaving(states, admitted, directions, every="y" in seen)
     names: dict[str, str] = {tensor.role_in(attributes): tensor.name for tensor in operator.outputs}
     beside = []
     for d, one in enumerate(directions):
         for role, wrong in off.items():
             past = np.arange(wrong.shape[-2]) >= one.lengths[:, None]
-            alone = wrong[d] & past[..., None] if role == "y" else wrong[d] & ~last_off[d]
-            for row, *at_time, unit in np.argwhere(alone)[:1].tolist():
-                at = (d, row, *at_time, unit)
-                when = at_time[0] if at_time else None
-                e, got = (float(array[role][at]) for array in (expected, seen))
-                beside.append(Beside(names[role], one.direction, row, when, unit, e, got))
+            beyond = wrong[d] & (past[..., None] if role == "y" else ~last_off[d])
+            for row, *times, unit in np.argwhere(beyond)[:1].tolist():
+                at, time = (d, row, *times, unit), times[0] if times else None
+                e, got = float(expected[role][at]), float(seen[role][at])
+                beside.append(Beside(names[role], one.direction, row, time, unit, e, got))
     steps = _find_wrong_steps(read, reading, outputs, directions)
+    alone = {"y", "ho"} <= seen.keys() and not off["ho"].any() and bool(last_off.any())
+    total = int(sum(one.lengths.sum() for one in directions))
     return Deviation(
-        result=result,
-        reading=reading,
-        states=states,
-        every=steps is not None,
-        leaving=tuple(leaving),
-        wrong=steps or (),
-        steps=int(sum(one.lengths.sum() for one in directions)),
-        beside=tuple(beside),
-        last_alone_right={"y", "ho"} <= seen.keys()
-        and not off["ho"].any()
-        and bool(last_off.any()),
-    )
+        result, reading, states, steps is not None, leaving, steps or (), total, tuple(beside), alone
+    )  # fmt: skip
+
+
+def _find_leaving(
+    states: Array, admitted: Array, directions: Sequence[DirectionTrace], *, every: bool
+) -> tuple[tuple[Leaving, ...], Array]:
+    """Find the first state of each direction that is off, and (direction, batch, hidden) last ones that are.
+
+    Only last states are there unless `every` state is.
+    """
+    found, last_off = [], []
+    for one, seen, limits in zip(directions, states, admitted, strict=True):
+        last = np.arange(seen.shape[1]) == one.lengths[:, None] - 1
+        there = (one.time >= 0) if every else last
+        leaves = ~_near(seen, one.state, limits) & there[..., None]
+        last_off.append((leaves & last[..., None]).any(axis=1))
+        for step, row, unit in np.argwhere(leaves.swapaxes(0, 1))[:1].tolist():
+            at, others = (row, step, unit), int(leaves[row, step].sum()) - 1
+            e, got, limit = (float(array[at]) for array in (one.state, seen, limits))
+            found.append(Leaving(_place(one, row, step), unit, e, got, limit, others))
+    return tuple(found), np.stack(last_off)
 
 
 def _by_step(
@@ -191,14 +189,12 @@ def _by_step(
 def nearest_reading(block: Block, outputs: Mapping[str, Array]) -> ReadingNames:
     """Find the reading from whose answer the fewest elements are off; of equals the first."""
 
-    def count_off(answer: Answer) -> int:
+    def count_off(reading: ReadingNames) -> int:
+        answer = block.answers[reading]
         limits = answer.tolerances[REQUIRED[block.dtype]]
-        return sum(
-            int((~_near(outputs[name], expected, limits[name])).sum())
-            for name, expected in answer.outputs.items()
-        )
+        return sum(int((~_near(outputs[n], e, limits[n])).sum()) for n, e in answer.outputs.items())
 
-    return min(block.answers, key=lambda reading: count_off(block.answers[reading]))
+    return min(block.answers, key=count_off)
 
 
 def _near(seen: Array, expected: Array, limit: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.operators import OPERATORS
@@ -14,10 +15,10 @@ from ...gen.formula import quantities
 from ..deviation import Beside, Deviation, Leaving, StepPlace
 from ..trace import WHOLE, StepRange, Trace, Traced
 from .findings import how_far_off, off_by
-from .text import array_lines, fit, group, plural, width, wrap
+from .text import array_lines, fit, group, list_some, plural, width, wrap
 
-_MOST_ROWS, _MOST_STEPS, _MOST_WRONG = 4, 8, 16
-"""Maximum rows, steps of a row, and lines of wrong steps without --full."""
+_MOST_ROWS, _MOST_STEPS = 4, 8
+"""Maximum rows, and steps of a row, that are printed without --full; the others are counted."""
 _NAME = 8
 """Columns of the names of quantities, and of `observed`."""
 _ORDER = ("a_z", "a_r", "z", "r", "u", "a_h", "t", "state")
@@ -25,13 +26,12 @@ _ORDER = ("a_z", "a_r", "z", "r", "u", "a_h", "t", "state")
 
 def head_lines(trace: Trace, file: str) -> Iterator[str]:
     """Yield the case, and where it stands."""
-    yield trace.case.id
-    yield f"  in {file}"
+    yield from (trace.case.id, f"  in {file}")
     yield f"  every number exact, rounded once to {trace.case.dtype}"
 
 
 def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
-    """Yield whether what was observed passes, where its states leave the exact ones, and wrong steps.
+    """Yield whether the observed outputs pass, where they leave the exact states, and the wrong steps.
 
     Nothing where nothing was observed.
     """
@@ -44,13 +44,12 @@ def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
         return
     for sentence in sentences(found):
         yield from wrap(sentence, 0, 2)
-    lines = list(wrong_steps(found, traced.trace.directions[0].h0.shape[-1]))
+    lines = [
+        wrap(text, 2, 4) for text in wrong_steps(found, traced.trace.directions[0].h0.shape[-1])
+    ]
     if lines:
         yield "wrong by themselves:"
-    for line in lines if full else lines[:_MOST_WRONG]:
-        yield from wrap(line, 2, 4)
-    if len(lines) > _MOST_WRONG and not full:
-        yield f"  … and {len(lines) - _MOST_WRONG} more rows; --full names all"
+    yield from chain(*lines) if full else list_some(lines, "more; --full names all")
 
 
 def verdict(name: str, found: Deviation) -> str:
@@ -78,19 +77,16 @@ def sentences(found: Deviation) -> Iterator[str]:
         yield f"{whose} first at {at}: {_expected(one, found)}{off_by(one.off, ratio)}"
     if not found.leaving:
         yield "no state is off by more than its tolerance"
-    if found.leaving or found.wrong:
-        yield from _other_steps(found)
+    if found.last_alone_right:
+        yield "the last states are right by themselves: the steps are right, and Y holds other states"
+    elif found.leaving or found.wrong:
+        yield _wrong_in_words(found)
     for beside in found.beside:
         what = f"past the row's length at time {beside.time}"
         if beside.time is None:
             what = "is not the state after the row's last step"
         where = f"{beside.direction}, row {beside.row}, unit {beside.unit}"
         yield f"{beside.output} {what}, {where}: {_expected(beside, found)}"
-    if found.last_alone_right:
-        yield (
-            "the last states are right where they are handed out by themselves: so the steps are "
-            "right, and what Y holds is not what they gave"
-        )
     if found.result.arithmetic:
         yield f"it is off by no more than {found.result.arithmetic} arithmetic may be"
 
@@ -105,71 +101,50 @@ def _at(place: StepPlace) -> str:
     return f"{place.direction}, row {place.row}, step {place.step} (time {place.time})"
 
 
-def _other_steps(found: Deviation) -> Iterator[str]:
-    """Yield whether the steps are right from the observed state before them."""
+def _wrong_in_words(found: Deviation) -> str:
+    """Return how many steps are wrong from the observed state before them."""
     wrong, total = len(found.wrong), found.steps
-    if found.last_alone_right:
-        return
     if not found.every:
-        yield "at which step they go wrong is unknown: the other states are not handed out"
-    elif not wrong:
-        yield (
-            "from the observed state before it no step is off by much: these are small errors, as of "
-            "coarse arithmetic, or of a function that is not exact enough"
-        )
-    elif wrong == total:
-        yield f"every step is wrong by itself, from the observed state before it: all {total}"
-    elif wrong == 1:
-        yield (
-            f"{_at(found.wrong[0].place)} alone is wrong by itself: every later step is right from the "
-            "state before it"
-        )
-    else:
-        yield (
-            f"{wrong} of {total} steps are wrong by themselves, from the observed state before them; "
-            "every other step is right from the state before it"
-        )
+        return "at which step they go wrong is unknown: the other states are not handed out"
+    if not wrong:
+        return "by itself no step is off by much: coarse arithmetic, or a function that is not exact enough"
+    if wrong == total:
+        return f"every step is wrong by itself, from the observed state before it: all {total}"
+    if wrong == 1:
+        return f"{_at(found.wrong[0].place)} alone is wrong by itself; every later step is right"
+    return f"{wrong} of {total} steps are wrong by themselves, from the observed state before them"
 
 
 def wrong_steps(found: Deviation, hidden: int) -> Iterator[str]:
-    """Yield the steps that are wrong by themselves, such as `forward, rows 0-2: steps 4-5, every unit`.
+    """Yield the steps that are wrong by themselves, such as `forward, rows 0-2: step 4, every unit`.
 
-    None where a sentence has them all: of one step, of every step, and where Y holds other states.
+    Nothing where a sentence names them: one step, every step, or other states in Y.
     """
     if found.last_alone_right or len(found.wrong) in (1, found.steps):
         return
-    by_row = group(found.wrong, lambda one: (one.place.direction, one.place.row))
-    texts = {}
-    for key, steps in by_row.items():
-        parts = []
-        for units, alike in group(steps, lambda one: one.units).items():
-            which = "every unit" if len(units) == hidden else name_ranges("unit", units)
-            parts.append(f"{name_ranges('step', [one.place.step for one in alike])}, {which}")
-        texts[key] = "; ".join(parts)
-    for (direction, text), keys in group(texts, lambda key: (key[0], texts[key])).items():
-        yield f"{direction}, {name_ranges('row', [row for _, row in keys])}: {text}"
+    alike = group(found.wrong, lambda one: (one.place.direction, one.place.step, one.units))
+    for (direction, step, units), steps in alike.items():
+        rows = name_ranges("row", [one.place.row for one in steps])
+        which = "every unit" if len(units) == hidden else name_ranges("unit", units)
+        yield f"{direction}, {rows}: step {step}, {which}"
 
 
 def name_ranges(word: str, numbers: Sequence[int]) -> str:
     """Return numbers in order, as `steps 0-3, 5`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    named = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    places = groupby(enumerate(numbers), lambda one: one[1] - one[0])
+    runs = [[number for _, number in run] for _, run in places]
+    named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
     return f"{word}{'s' if len(numbers) > 1 else ''} {named}"
 
 
 def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
     """Yield what each quantity is, and its numbers step after step, in the order of processing.
 
-    Against what was observed: the steps of a `part` that is asked for, and else the first step of each
-    direction that leaves the exact states, unless all is to be printed.
+    Against observed outputs, it is the first step of each direction that leaves the exact states. It is all
+    of a `part` where one is asked for, and all where everything is to be printed.
     """
-    found, before = traced.found, [""]
-    case, operator = traced.trace.case, OPERATORS[traced.trace.case.operator]
+    case, found, before = traced.trace.case, traced.found, list[str]()
+    operator = OPERATORS[case.operator]
     biases = gru_inputs(operator, case.attributes, case.inputs).b
     meant = as_read(traced.trace.reading, case.semantics)
     for index, one in enumerate(traced.trace.directions):
@@ -181,12 +156,12 @@ def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
             chosen = StepRange(one.direction, first.place.row, first.place.step)
         if chosen.direction not in (None, one.direction):
             continue
-        lines = []
-        for name, text in quantities(meant, biases, index, operator.notation):
-            lines += wrap(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
-        same = lines == before
-        yield from ["", f"{one.direction}{', the same with weights of its own' * same}"]
-        yield from [] if same else lines
+        named = quantities(meant, biases, index, operator.notation)
+        lines = [
+            line for name, text in named for line in wrap(f"{name:{_NAME}} {text}", 2, 5 + _NAME)
+        ]
+        same = ", the same with weights of its own" if lines == before else ""
+        yield from ["", f"{one.direction}{same}", *([] if same else lines)]
         yield from _rows(one, chosen, traced.observed[index], first, full=full)
         before = lines
 
@@ -194,22 +169,17 @@ def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
 def _rows(
     one: DirectionTrace, part: StepRange, states: Array | None, first: Leaving | None, *, full: bool
 ) -> Iterator[str]:
-    """Yield the steps of each row, and of many those at both ends."""
+    """Yield the steps of each row; of many rows and steps, the first ones unless `full`."""
     rows = part.rows(one)
-    for row in _ends(rows, _MOST_ROWS, full=full):
-        yield ""
-        if row is None:
-            yield f"… {len(rows) - _MOST_ROWS} more rows: --row N, or --full"
-            continue
-        count = int(one.lengths[row])
-        yield f"{one.direction}, row {row}: {plural(count, 'step') if count else 'no steps'}"
-        steps = part.steps(one, row)
+    for row in rows if full else rows[:_MOST_ROWS]:
+        count, steps = int(one.lengths[row]), part.steps(one, row)
+        yield from [
+            "",
+            f"{one.direction}, row {row}: {plural(count, 'step') if count else 'no steps'}",
+        ]
         before = one.state[row, steps[0] - 1] if steps and steps[0] else one.h0[row]
         yield from _numbers("before", before, full=full)
-        for step in _ends(steps, _MOST_STEPS, full=full):
-            if step is None:
-                yield f"  … {len(steps) - _MOST_STEPS} more steps: --step N, or --full"
-                continue
+        for step in steps if full else steps[:_MOST_STEPS]:
             values = {name: getattr(one, name)[row, step] for name in _ORDER}
             if states is not None:
                 values["observed"] = states[row, step]
@@ -219,13 +189,10 @@ def _rows(
             if first:
                 numbers = [f"{name} {array[first.unit]!s}" for name, array in values.items()]
                 yield from wrap(f"unit {first.unit}: {', '.join(numbers)}", 4, 6)
-
-
-def _ends(items: Sequence[int], most: int, *, full: bool) -> list[int | None]:
-    """Return the items; of more than `most` the first ones, None, and the last one."""
-    if full or len(items) <= most:
-        return list(items)
-    return [*items[: most - 1], None, items[-1]]
+        if len(steps) > _MOST_STEPS and not full:
+            yield f"  … {len(steps) - _MOST_STEPS} more steps: --step N, or --full"
+    if len(rows) > _MOST_ROWS and not full:
+        yield from ["", f"… {len(rows) - _MOST_ROWS} more rows: --row N, or --full"]
 
 
 def _numbers(name: str, array: Array, *, full: bool) -> Iterator[str]:
