@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
-from ..cases.operators.signature import Tensor
+from ..cases.operators.layout import GruInputs, gru_inputs, operator_inputs
 from ..cases.pose import pose, sizes_of
 from ..cases.question import Question
 from ..gen.posed import answered_block
@@ -132,21 +132,29 @@ def _find_smaller(
             continue
         passed_over.add(key)
         with contextlib.suppress(GrucibleError):  # it has no answer that could be rounded
-            if result := trials.fails_alike(answered_block(smaller), first):
+            block = answered_block(smaller)
+            result, observed = trials.ask(block)
+            if trials.are_alike(block, result, observed, first):
                 return about, smaller, result
     return None
 
 
 class _Trials:
-    """Ask a source questions, and compare its outputs with the exact answers, by each dtype's criterion."""
+    """Questions to a source, and its outputs against the exact answers, by the criteria of each dtype."""
 
     def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
         self._source, self._criteria = source, criteria
         self.asked = 0
 
+    def ask(self, block: Block) -> tuple[CaseResult, Observed]:
+        """Ask the question of a block of one, and judge the answer."""
+        self.asked += 1
+        observed = observe_block(self._source, block)
+        return judge_one(block, observed, self._criteria[block.dtype]), observed
+
     def find_failure(self, block: Block) -> Failure | None:
         """Find what is wrong with a case, and what explains it; None where nothing that decides is."""
-        result, observed = self._ask(block)
+        result, observed = self.ask(block)
         if not _is_wrong(result):
             return None
         if result.verdict != "failed" or too_large(block.question(0)):
@@ -158,23 +166,14 @@ class _Trials:
             return Failure(result)
         return Failure(result, tuple(map(variant_called, finding.names)))
 
-    def fails_alike(self, block: Block, first: Failure) -> CaseResult | None:
-        """Return the result of a case, if it fails as the first one does.
-
-        That is by the same kind of message, or off by the same variants, or, where none explains it, clearly
-        off and in the same way finite.
-        """
-        result, observed = self._ask(block)
-        return result if self._is_alike(block, result, observed, first) else None
-
     def ask_again(self, block: Block, first: Failure) -> None:
         """Raise GrucibleError where a case that is asked again does not fail as the first one does.
 
         Of an error any other will do: the message of a death depends on who is asked next.
         """
-        result, observed = self._ask(block)
+        result, observed = self.ask(block)
         either = result.verdict == first.result.verdict == "error"
-        if not (self._is_alike(block, result, observed, first) or (either and _is_wrong(result))):
+        if not (either or self.are_alike(block, result, observed, first)):
             others = {"passed": "passed", "failed": "failed otherwise"}
             seen = others.get(result.verdict, f"was {result.verdict}")
             raise GrucibleError(
@@ -182,9 +181,14 @@ class _Trials:
                 "than the question, and nothing is written"
             )
 
-    def _is_alike(
+    def are_alike(
         self, block: Block, result: CaseResult, observed: Observed, first: Failure
     ) -> bool:
+        """Whether a case fails as the first one does.
+
+        That is by the same kind of message, or off by the same variants, or, where none explains it, clearly
+        off and in the same way finite.
+        """
         before = first.result
         if not _is_wrong(result) or result.verdict != before.verdict:
             return False
@@ -200,11 +204,6 @@ class _Trials:
             return True
         found = Local([part], Passing([]), 1, 4 * part.work).explained(first.variants)
         return found is not None and bool(found.cases[0])
-
-    def _ask(self, block: Block) -> tuple[CaseResult, Observed]:
-        self.asked += 1
-        observed = observe_block(self._source, block)
-        return judge_one(block, observed, self._criteria[block.dtype]), observed
 
 
 def _is_wrong(result: CaseResult) -> bool:
@@ -225,26 +224,30 @@ def reductions(question: Question) -> Iterator[tuple[str, Question]]:
             yield about, pose(operator, given, inputs, case_id=question.id, outputs=outputs)
 
 
-_Change = tuple[str, dict[str, Any], Arrays, list[str]]
-
-
-def _changes(question: Question) -> Iterator[_Change]:
+def _changes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays, list[str]]]:
+    """Yield what is left out, and the attributes, inputs and outputs that stay."""
+    operator = OPERATORS[question.operator]
     given, inputs, outputs = dict(question.given), dict(question.inputs), list(question.outputs)
-    yield from ((about, one, less, outputs) for about, one, less in _one_direction(question))
-    yield from ((about, one, less, outputs) for about, one, less in _shorter_axes(question))
+    for about, less, axis, keep in (*_one_direction(question), *_shorter_axes(question)):
+        yield about, less, _reshape(question, less, axis, keep), outputs
     for name in inputs:
         yield f"without {name}", given, {n: a for n, a in inputs.items() if n != name}, outputs
     for name in outputs:
         if len(outputs) > 1:
             yield f"{name} alone", given, inputs, [name]
-    for name in given:
-        less = {other: value for other, value in given.items() if other != name}
-        yield f"without {name}", less, _refitted(question, less), outputs
+    for one in operator.attributes:
+        if one.name in given and not one.required:
+            less = {name: value for name, value in given.items() if name != one.name}
+            yield f"without {one.name}", less, _reshape(question, less), outputs
     for about, changed in _rounder(inputs):
         yield about, given, inputs | changed, outputs
 
 
-def _one_direction(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
+_Cut = tuple[str, dict[str, Any], str, Sequence[int]]
+"""What is left, the attributes that stay, an axis, and the entries of it that stay."""
+
+
+def _one_direction(question: Question) -> Iterator[_Cut]:
     """Ask for one of two directions."""
     operator = OPERATORS[question.operator]
     attribute = operator.setting("direction")
@@ -258,10 +261,10 @@ def _one_direction(question: Question) -> Iterator[tuple[str, dict[str, Any], Ar
             if one.per_direction and one.name in given:
                 each = len(given[one.name]) // len(asked)
                 given[one.name] = given[one.name][place * each : (place + 1) * each]
-        yield f"{direction} alone", given, _cut(question, "direction", np.array([place]))
+        yield f"{direction} alone", given, "direction", [place]
 
 
-def _shorter_axes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
+def _shorter_axes(question: Question) -> Iterator[_Cut]:
     """Ask for less of the batch, of the time axis, of the units and of the input."""
     operator, sizes = OPERATORS[question.operator], sizes_of(question)
     hidden = operator.setting("hidden")
@@ -271,83 +274,64 @@ def _shorter_axes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arr
                 given = dict(question.given)
                 if axis == "hidden" and hidden and hidden.name in given:
                     given[hidden.name] = len(keep)
-                yield f"{symbol} {len(keep)}", given, _cut(question, axis, keep)
+                yield f"{symbol} {len(keep)}", given, axis, keep
 
 
-def _parts(length: int) -> Iterator[Array]:
+def _parts(length: int) -> Iterator[list[int]]:
     """Choose entries of an axis to keep: one, a half, all but a few."""
-    every, size = np.arange(length), length // 2
     if length > 1:
-        yield every[:1]
-        yield every[-1:]
-    while size > 1 and length > 2:
-        for start in range(0, length, size):
-            kept = np.delete(every, slice(start, start + size))
-            if len(kept) > 1:
-                yield kept
+        yield from ([0], [length - 1])
+    size = length // 2
+    while length > 2 and size >= 1:
+        if size > 1 or length <= MOST_SINGLES:
+            for start in range(0, length, size):
+                kept = [n for n in range(length) if not start <= n < start + size]
+                if len(kept) > 1:
+                    yield kept
         size //= 2
-    if 2 < length <= MOST_SINGLES:
-        yield from (np.delete(every, place) for place in every)
 
 
-def _cut(question: Question, axis: str, keep: Array) -> Arrays:
-    """Keep only the entries `keep` of a shared axis of the inputs; rows are shorter by the steps that go."""
-    operator, cut = OPERATORS[question.operator], {}
-    for tensor in operator.inputs:
-        if tensor.name not in question.inputs:
-            continue
-        array = question.inputs[tensor.name]
-        for place, one in enumerate(tensor.form(question.attributes).axes):
-            count, _, symbol = one.rpartition("*")
-            if operator.sizes.get(symbol) == axis:
-                array = _taken(array, place, int(count or 1), keep, place + 1)
-        if axis == "time" and tensor.role == "lengths":
-            left = (keep[:, None] < array.ravel()).sum(axis=0)
-            array = left.astype(array.dtype).reshape(array.shape)
-        cut[tensor.name] = array
-    return cut
+_AXES = {
+    "x": ("batch", "time", "input"),
+    "h0": ("direction", "batch", "hidden"),
+    "lengths": ("batch",),
+    "w": ("direction", "hidden", "input"),
+    "r": ("direction", "hidden", "hidden"),
+    "b": ("direction", "hidden"),
+}
+"""The axes of the inputs in the shared layout, where each gate is an array of its own."""
 
 
-def _taken(array: Array, place: int, count: int, keep: Any, axis: int) -> Array:
-    """Take of an axis on which `count` parts are stacked: of the parts, or of each part's entries."""
-    before, after = array.shape[:place], array.shape[place + 1 :]
-    taken = np.take(array.reshape(*before, count, -1, *after), keep, axis=axis)
-    return np.asarray(taken.reshape(*before, -1, *after))
+def _reshape(
+    question: Question, given: Mapping[str, Any], axis: str = "", keep: Sequence[int] = ()
+) -> Arrays:
+    """Put the inputs in the forms that other attributes ask for, with the entries `keep` of an axis alone.
 
-
-def _refitted(question: Question, given: Mapping[str, Any]) -> Arrays:
-    """Put the inputs in the forms that other attributes ask for, as far as they have the parts for that."""
+    A row is shorter by the steps that go. A bias that is lacking is the other one of its gate.
+    """
     operator = OPERATORS[question.operator]
-    before, after = question.attributes, operator.with_defaults(given)
-    return {
-        tensor.name: _reformed(tensor, question.inputs[tensor.name], before, after)
-        for tensor in operator.inputs
-        if tensor.name in question.inputs
-    }
+    shared = gru_inputs(operator, question.attributes, question.inputs)
+    if axis == "time":
+        left = np.less.outer(keep, shared.lengths).sum(axis=0).astype(shared.lengths.dtype)
+        shared = replace(shared, lengths=left)
 
-
-def _reformed(
-    tensor: Tensor, array: Array, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Array:
-    """Give a tensor the axes and the parts of another form; leave it as it is where it lacks some."""
-    try:
-        old, new = tensor.form(before), tensor.form(after)
-    except (KeyError, AssertionError):
+    def cut(role: str, array: Array) -> Array:
+        for place, name in enumerate(_AXES[role]):
+            array = np.take(array, keep, place) if name == axis else array
         return array
-    if sorted(old.axes) == sorted(new.axes) and len(set(old.axes)) == len(old.axes):
-        return np.ascontiguousarray(array.transpose([old.axes.index(axis) for axis in new.axes]))
-    gate = next((n for n, axis in enumerate(old.axes) if "*" in axis), None)
-    found = [_part(old.parts, part) for part in new.parts]
-    places = [place for place in found if place is not None]
-    if gate is None or len(old.axes) != len(new.axes) or len(places) < len(found):
-        return array
-    return _taken(array, gate, len(old.parts), places, gate)
 
+    def cut_all(role: str, parts: Arrays) -> Arrays:
+        return {part: cut(role, array) for part, array in parts.items()}
 
-def _part(parts: tuple[str, ...], wanted: str) -> int | None:
-    """Find a part; a gate's bias of another side will do."""
-    alike = [place for place, part in enumerate(parts) if part[-1] == wanted[-1]]
-    return parts.index(wanted) if wanted in parts else next(iter(alike), None)
+    other = reversed(shared.b.items())
+    sides = {f"{side}{part[-1]}": array for part, array in other for side in ("", "w", "r")}
+    less = GruInputs(
+        *(cut(role, getattr(shared, role)) for role in ("x", "h0", "lengths")),
+        *(cut_all(role, getattr(shared, role)) for role in "wr"),
+        cut_all("b", sides | shared.b),
+    )
+    absent = {tensor.name for tensor in operator.inputs} - question.inputs.keys()
+    return operator_inputs(operator, operator.with_defaults(given), less, absent)
 
 
 def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:

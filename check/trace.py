@@ -39,9 +39,8 @@ MARK = re.compile(rb"PK\x03\x04.{26}" + FIRST.encode() + rb"\.npy", re.DOTALL)
 class Trace:
     """The exact quantities of every step of a case, rounded once to its dtype.
 
-    `directions` has an entry for each direction, in the order of the direction axis, with arrays in the
-    order of processing (see DirectionTrace for names and shapes). `reading` names the readings that are
-    followed.
+    `directions` are in the order of the direction axis, their arrays in the order of processing (see
+    DirectionTrace for names and shapes). `reading` names the readings that are followed.
     """
 
     case: Case = field(repr=False)
@@ -57,8 +56,8 @@ class Trace:
     def against(self, outputs: Mapping[str, Array]) -> Deviation:
         """Find where `outputs`, named, shaped and typed as the case asks, leave the exact steps.
 
-        By the tolerances of the class of arithmetic that the dtype requires. What is wrong with names,
-        shapes or dtypes stands in the deviation's `result`.
+        The tolerances are those of the class of arithmetic that the dtype requires. What is wrong with
+        names, shapes or dtypes stands in the deviation's `result`.
         """
         given = {name: np.asarray(array) for name, array in outputs.items()}
         return self.against_observed(stack_replies(block_of(self.case), [Reply("ok", given)]))
@@ -84,9 +83,9 @@ class Trace:
 def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     """Trace the exact quantities of every step of a case, under the readings that are followed.
 
-    Proven as the answers are: each quantity is exact, and rounded once, by itself. Raises GrucibleError for
-    readings that the case has no answer under, and where a quantity is too close to the middle between two
-    numbers of the dtype, as happens where inputs overflow.
+    Each quantity is proven exact, and rounded once. Raises GrucibleError for readings that the case has no
+    answer under, and where a quantity is too close to the middle between two numbers of the dtype, as may
+    happen where inputs overflow.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     reading = texts("reading", reading)
@@ -97,10 +96,8 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     try:
         directions = exact_trace(operator, case.attributes, case.dtype, case.inputs, reading)
     except Undecided:
-        raise GrucibleError(
-            f"{case.id}: a quantity of a step is too close to the middle between two numbers of "
-            f"{case.dtype} to be rounded; no precision that is tried decides it"
-        ) from None
+        why = f"a quantity is too close to the middle between two numbers of {case.dtype}"
+        raise GrucibleError(f"{case.id}: {why}") from None
     return Trace(case, directions, reading)
 
 
@@ -130,13 +127,10 @@ class StepRange:
         lengths = directions[0].lengths.tolist()
         rows = lengths if self.row is None else lengths[self.row : self.row + 1]
         there = bool(rows) and (self.step is None or self.step < max(rows))
-        if there and self.direction in (None, *names):
-            return
-        steps = ", ".join(map(str, lengths))
-        raise GrucibleError(
-            f"no such step: the case has {' and '.join(names)}, and rows of {steps} steps; rows and steps "
-            "count from 0"
-        )
+        if not there or self.direction not in (None, *names):
+            steps = ", ".join(map(str, lengths))
+            what = f"{' and '.join(names)}, and rows of {steps} steps; rows and steps count from 0"
+            raise GrucibleError(f"no such step: the case has {what}")
 
 
 WHOLE = StepRange()
@@ -195,20 +189,36 @@ def trace_npz(traced: Traced) -> bytes:
 def trace_json(traced: Traced, part: StepRange = WHOLE) -> str:
     """Format part of a trace as JSON; infinities and NaN are the strings "inf", "-inf" and "nan"."""
     trace, found = traced.trace, traced.found
-    value = {
-        FIRST: VERSION,
-        "id": trace.case.id,
-        "operator": trace.case.operator,
-        "dtype": trace.case.dtype,
-        "reading": " and ".join(trace.reading) or None,
-        "against": found and {"name": traced.name} | _describe_deviation(found),
-        "directions": [
-            {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
-            for one, states in zip(trace.directions, traced.observed, strict=True)
-            if part.direction in (None, one.direction)
-        ],
-    }
-    return format_json(value)
+    against = None
+    if found:
+        lists = {"leaving": found.leaving, "wrong": found.wrong, "beside": found.beside}
+        against = {
+            "name": traced.name,
+            "verdict": found.result.verdict,
+            "message": found.result.message,
+            "where": found.result.where,
+            "worst_ratio": encode_number(found.result.worst_ratio),
+            "every_state": found.every,
+            "steps": found.steps,
+            **{name: [_describe(one) for one in some] for name, some in lists.items()},
+            "last_alone_right": found.last_alone_right,
+        }
+    directions = [
+        {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
+        for one, states in zip(trace.directions, traced.observed, strict=True)
+        if part.direction in (None, one.direction)
+    ]
+    return format_json(
+        {
+            FIRST: VERSION,
+            "id": trace.case.id,
+            "operator": trace.case.operator,
+            "dtype": trace.case.dtype,
+            "reading": " and ".join(trace.reading) or None,
+            "against": against,
+            "directions": directions,
+        }
+    )
 
 
 def _describe_rows(
@@ -223,21 +233,6 @@ def _describe_rows(
             steps.append({"step": step, "time": int(one.time[row, step])} | values)
         length = int(one.lengths[row])
         yield {"row": row, "length": length, "h0": _encode(one.h0[row]), "steps": steps}
-
-
-def _describe_deviation(found: Deviation) -> dict[str, Any]:
-    result = found.result
-    lists = {"leaving": found.leaving, "wrong": found.wrong, "beside": found.beside}
-    return {
-        "verdict": result.verdict,
-        "message": result.message,
-        "where": result.where,
-        "worst_ratio": encode_number(result.worst_ratio),
-        "every_state": found.every,
-        "steps": found.steps,
-        **{name: [_describe(one) for one in some] for name, some in lists.items()},
-        "last_alone_right": found.last_alone_right,
-    }
 
 
 def _describe(one: Any) -> dict[str, Any]:
