@@ -5,24 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
-
-from ..cases.dtypes import Array, Arrays
 from ..cases.operators import OPERATORS
-from ..cases.operators.layout import shared_outputs
 from ..cases.selection import FEATURES, PLAIN, PLAIN_SIZES
-from ..cases.specs.expand import expand
-from ..cases.specs.spec_file import SHIPPED, find_specs
 from ..gen.tolerances.classes import CLASSES
-from ..gen.variants.evaluate import loosest, stacks_of, variant_outputs, within
 from ..gen.variants.known import variant_called
-from ..gen.variants.sequence import state_kept
-from ..vectors.block import Block
-from ..vectors.case import difference
 from ..vectors.vector_set import open_set
 from .judging.case_result import CaseResult
 from .judging.criterion import chosen_criteria
@@ -41,6 +30,7 @@ REFUSING_SECONDS = 2.0
 MOST_CRASHES = 3
 """Maximum crashes of an operator that is asked again; who hangs is waited for each time."""
 _STOPPED = f"nothing more is asked, for {MOST_CRASHES} of what had been right crashed"
+_NOT_AS_BEFORE = "not what it gave before: it keeps state, or leaves memory unwritten"
 _OTHERS = 2
 """Maximum further explanations, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
@@ -86,20 +76,22 @@ def profile(
     advance: Callable[[int], None] = lambda _: None,
     refusing: RuntimePool | None = None,
 ) -> Profile:
-    """Return what the runtime behind `source` makes of each feature of vectors (None: the core).
+    """Find what the runtime behind `source` makes of each feature of vectors (None: the core).
 
-    Every selected case is a feature, or shares one. Those of theme `plain` are asked twice more in the first
-    dtype that is right, so that state which is kept, and memory which is not written, shows. Where a baseline
-    is among them, so are the operator's questions that must be refused, in the first dtype; they are asked of
+    Every selected case is a feature, or shares one. Those of theme `plain` that are right are asked twice
+    more in the first dtype: kept state, and memory that is not written, shows then. Where a baseline is
+    among them, so are the operator's questions that must be refused, in the first dtype. These are asked of
     `refusing`, the same runtime, where it is given. `advance(n)` as cases are judged. Raises GrucibleError
     for vectors that cannot be used, and where nothing is selected.
     """
     opened = open_set(vectors, select)
     report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
     report_broken_diagnosis(report.diagnosis)
-    places = _places()
-    results = sorted(report.results, key=lambda r: (r.operator, places.get(r.id, len(places))))
-    rows = [row_of(one, _misreading(report, one)) for one in results]
+
+    def order(one: CaseResult) -> tuple[Any, ...]:
+        return one.operator, OPERATORS[one.operator].dtypes().index(one.dtype), one.plainness
+
+    rows = [make_row(one, _misreading(report, one)) for one in sorted(report.results, key=order)]
     asked = {row.operator: True for row in rows if row.feature == "default"}
     for operator in dict.fromkeys(row.operator for row in rows):
         plain = [r for r in rows if r.operator == operator and f"/{PLAIN}/" in r.cases[0]]
@@ -140,8 +132,8 @@ def profile_of(
         return profile(source, vectors, select or FEATURES, advance, refusing)
 
 
-def row_of(result: CaseResult, misreading: str) -> Row:
-    """Return the row of one case; `misreading` is what a diagnosis says of it, if anything."""
+def make_row(result: CaseResult, misreading: str) -> Row:
+    """Make the row of one case; `misreading` is what a diagnosis says of it, if anything."""
     status: Status = "refused"
     if result.verdict in ("passed", "failed"):
         status = "right" if result.arithmetic and not misreading else "wrong"
@@ -182,47 +174,30 @@ def _misreading(report: Report, result: CaseResult) -> str:
         mistakes = [name for name in names if variant_called(name).kind != "reading"]
         sentences.append(meant.sentence(tuple(mistakes)))
     words = "; or, as far as these cases tell: ".join(sentences)
-    perhaps = any(
-        one.names == finding.names for one in report.diagnosis.findings if not one.certain
-    )
-    return f"{'perhaps: ' * perhaps}{words}{', ' * bool(finding.where)}{finding.where}"
-
-
-@cache
-def _places() -> dict[str, int]:
-    """Return the place of each case of the shipped specs of plain questions: features as these have them."""
-    files = [f for name in (PLAIN, PLAIN_SIZES) for f in sorted(SHIPPED.glob(f"*/*/{name}.yaml"))]
-    ids = [case.id for spec in find_specs(tuple(files)) for case in expand(spec)]
-    return {case_id: place for place, case_id in enumerate(ids)}
+    doubts = [one.names for one in report.diagnosis.findings if not one.certain]
+    perhaps = "perhaps: " if finding.names in doubts else ""
+    return f"{perhaps}{words}{', ' * bool(finding.where)}{finding.where}"
 
 
 def _ask_again(
     source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
 ) -> tuple[Row, int]:
-    """Ask questions that were right once more, in one session, and once more in the reverse order.
+    """Ask questions that were right once more, in one process, and once more in the reverse order.
 
-    So long rows come before short ones and behind them: a state that is kept from the question before, or
-    memory that is not written, shows. Returns the row of the worst answer, and how many crashed.
+    Long rows come before short ones and behind them, so that what is left of them shows. Returns the row of
+    the worst answer, and how many crashed.
     """
-    answers: list[Row] = []
-    before: list[tuple[Block, Arrays]] = []
-    crashes = 0
-    opened = open_set(vectors, ids)
-    for case_id in (*ids, *reversed(ids)):
-        block = opened.one(case_id).block
-        observed = observe_block(source, block)
-        result = judge_one(block, observed, chosen_criteria()[block.dtype])
-        compared = result.verdict in ("passed", "failed")
-        wrong = compared and not result.arithmetic
-        answers.append(
-            row_of(result, _what_is_left(block, observed.outputs, before) if wrong else "")
-        )
-        if observed.status[0] == "ok":
-            before.append((block, observed.outputs))
-        advance(1)
-        crashes += answers[-1].status == "crashed"
-        if crashes >= MOST_CRASHES:
-            break
+    answers, crashes = list[Row](), 0
+    with open_set(vectors, ids) as opened:
+        for case_id in (*ids, *reversed(ids)):
+            block = opened.one(case_id).block
+            observed = observe_block(source, block)
+            result = judge_one(block, observed, chosen_criteria()[block.dtype])
+            answers.append(make_row(result, "" if result.arithmetic else _NOT_AS_BEFORE))
+            advance(1)
+            crashes += answers[-1].status == "crashed"
+            if crashes >= MOST_CRASHES:
+                break
     worst = max(answers, key=_badness)
     message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
     cases = worst.cases if worst.status != "right" else tuple(ids)
@@ -234,38 +209,3 @@ def _badness(row: Row) -> tuple[int, int]:
     order: tuple[Status, ...] = ("right", "missing", "refused", "malformed", "crashed", "wrong")
     classes = [one.name for one in CLASSES[row.dtype]]
     return order.index(row.status), classes.index(row.arithmetic) if row.arithmetic else 0
-
-
-def _what_is_left(block: Block, outputs: Arrays, before: Sequence[tuple[Block, Arrays]]) -> str:
-    """Return what the wrong outputs of a block of one case hold of questions that were asked before."""
-    operator, [stack] = OPERATORS[block.operator], stacks_of(block)
-    if before:
-        [last] = stacks_of(before[-1][0])
-        state = shared_outputs(operator, last.attributes, before[-1][1]).get("ho")
-        if state is not None and stack.inputs.h0.shape == state.shape:
-            kept = state_kept(state)
-            exact = {n: array[0] for n, array in variant_outputs(block, [stack], [[kept]]).items()}
-            seen = {name: array[None].astype(np.float64) for name, array in outputs.items()}
-            if within(seen, exact, loosest(block)).all():
-                return kept.about_for(operator)
-    limits = loosest(block)
-    wrong = {
-        name: ~(difference(outputs[name].astype(float), expected.astype(float)) <= limits[name])
-        for name, expected in block.answer.outputs.items()
-    }
-    wrong = {name: where for name, where in wrong.items() if where.any()}
-    if wrong and any(_holds(outputs, earlier, wrong) for _, earlier in before):
-        return f"{' and '.join(wrong)} not written: what an earlier question left there"
-    return "not what it gave before to the same question"
-
-
-def _holds(outputs: Arrays, earlier: Arrays, wrong: dict[str, Array]) -> bool:
-    """Whether an earlier answer has the same numbers wherever this one is wrong."""
-    return all(
-        name in earlier
-        and earlier[name].size >= outputs[name].size
-        and np.array_equal(
-            np.resize(earlier[name], outputs[name].shape)[where], outputs[name][where]
-        )
-        for name, where in wrong.items()
-    )

@@ -1,4 +1,4 @@
-"""A page in Chromium without a window: what it shows when its program has run, and a picture of it.
+"""A page in Chromium without a window: what it shows when its program has run.
 
 Debian's package is called `chromium`. Where no browser is installed, tests that need one are skipped.
 """
@@ -61,8 +61,3 @@ class Shown:
             r'<dialog id="case"[^>]* open=[^>]*>(.*?)</dialog>', self.text, re.DOTALL
         )
         return found[0] if found else ""
-
-
-def take_picture(page: Path, file: Path, fragment: str = "", size: str = "1120,1500") -> None:
-    """Write a PNG of a page."""
-    browse(page, fragment, f"--screenshot={file}", f"--window-size={size}", "--hide-scrollbars")

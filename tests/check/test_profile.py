@@ -37,8 +37,7 @@ def rows(found: Profile) -> dict[str, Row]:
 def test_a_right_one_is_right_everywhere() -> None:
     found = rows(of(run))
     assert {row.status for row in found.values()} == {"right"}
-    assert list(found)[:3] == ["default", "reverse", "bidirectional"]  # as the spec has them
-    assert list(found)[-1] == AGAIN
+    assert [*found][:: len(found) - 1] == ["default", AGAIN]
     assert found["default"].cases == ("openvino.GRUSequence-5/plain/float32/default",)
 
 
@@ -84,8 +83,10 @@ def test_a_mistake_is_told_though_float64_is_computed_in_float32() -> None:
     wrong = {row.feature: row.misreading for row in found.rows if row.status == "wrong"}
     assert wrong == dict.fromkeys(["clip0.5", "lbr-clip0.5", "clip0.5-ragged"], "clip ignored")
     lines = list(profile_lines(found))
-    assert "  refused altogether: openvino.GRUCell-3" in lines
-    assert not [line for line in lines if line.startswith("openvino.GRUCell-3")]
+    cells = [line for line in lines if "openvino.GRUCell-3" in line]
+    assert cells == [
+        f"  openvino.GRUCell-3: {len([r for r in found.rows if 'Cell' in r.operator])} refused"
+    ]
     assert lines[-1] == "what is asked: grucible show openvino.GRUSequence-5/plain/float64/clip0.5"
 
 
@@ -134,36 +135,16 @@ class _Stateful:
         return outputs
 
 
-def _keeps_its_state(runtime: _Stateful, question: Question) -> Outputs:
-    kept = runtime.last["Ho"]
-    if kept.shape != question.inputs["initial_hidden_state"].shape:
-        return run(question)
-    return run(_with_inputs(question, initial_hidden_state=kept))
+def test_what_is_kept_from_one_question_to_the_next_shows() -> None:
+    def from_its_own_state(runtime: _Stateful, question: Question) -> Outputs:
+        kept = runtime.last["Ho"]
+        if kept.shape != question.inputs["initial_hidden_state"].shape:
+            return run(question)
+        return run(_with_inputs(question, initial_hidden_state=kept))
 
-
-def _does_not_write_padding(runtime: _Stateful, question: Question) -> Outputs:
-    outputs = run(question)
-    if runtime.last["Y"].size < outputs["Y"].size:
-        return outputs  # other memory
-    memory = np.resize(runtime.last["Y"], outputs["Y"].shape)
-    times = np.arange(outputs["Y"].shape[2])
-    past = times >= question.inputs["sequence_lengths"][:, None, None]
-    return {**outputs, "Y": np.where(past[..., None], memory, outputs["Y"])}
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (_keeps_its_state, "started from the state that the question before ended in, instead of "
-         "initial_hidden_state"),
-        (_does_not_write_padding, "Y not written: what an earlier question left there"),
-        (lambda _, question: {n: 2 * a for n, a in run(question).items()},
-         "not what it gave before to the same question"),
-    ],
-)  # fmt: skip
-def test_what_is_kept_from_one_question_to_the_next_shows(change: Any, said: str) -> None:
-    found = rows(of(_Stateful(change)))
+    found = rows(of(_Stateful(from_its_own_state)))
     again = found.pop(AGAIN)
+    said = "not what it gave before: it keeps state, or leaves memory unwritten"
     assert (again.status, again.misreading) == ("wrong", said)
     assert {row.status for row in found.values()} == {"right"}
 
@@ -196,10 +177,11 @@ def test_the_table_fits_and_says_what_is_wrong_first() -> None:
     assert lines[0] == "mine"
     assert lines[1].startswith("  openvino.GRUSequence-5: ")
     assert "3 wrong" in lines[1]
-    assert lines[2:4] == ["silently wrong:", "  openvino.GRUSequence-5"]
-    assert lines[4].startswith("    clip ignored: clip0.5, lbr-clip0.5")
+    assert lines[2].startswith(
+        "  openvino.GRUSequence-5: silently wrong: clip ignored: clip0.5, lbr-"
+    )
     [row] = [line for line in lines if line.startswith("  lbr-clip0.5")]
-    assert row.split() == ["lbr-clip0.5", "wrong", "1"]
+    assert row.split() == ["lbr-clip0.5", "wrong"]
 
 
 def test_an_arithmetic_that_is_coarser_is_named() -> None:
@@ -210,7 +192,8 @@ def test_an_arithmetic_that_is_coarser_is_named() -> None:
 
     found = of(single, ("openvino.GRUCell-3/plain/float64/[dl]*",))
     assert {row.arithmetic for row in found.rows if row.feature != AGAIN} == {"float32"}
-    assert "    float64 computed in float32: 7 features" in list(profile_lines(found))
+    text = " ".join(" ".join(profile_lines(found)).split())
+    assert "right, in coarser arithmetic: float64 computed in float32: default, lbr, " in text
     told = json.loads(profiles_json([found]))
     assert told["profiles"][0]["rows"][0]["arithmetic"] == "float32"
 
@@ -256,9 +239,9 @@ def test_two_side_by_side() -> None:
     [(operator, table)] = _tables(page)
     assert operator == "openvino.GRUSequence-5"
     assert table["right"]["clip0.5"] == "right"
-    assert table["clipless"]["clip0.5"] == "wrong 1"
+    assert table["clipless"]["clip0.5"] == "wrong"
     assert table["clipless"]["default"] == table["clipless"][AGAIN] == "right"
-    assert "\n1. clip ignored\n" in f"{page}\n"
+    assert "\n- clipless: silently wrong: clip ignored: clip0.5, " in page
     right = sum(row.dtype == "float64" for row in both[0].rows)
     wrong = sum((row.dtype, row.status) == ("float64", "wrong") for row in both[1].rows)
     assert table["right"]["in float64"] == f"{right} right (float64)"
