@@ -188,16 +188,16 @@ def _ask_again(
     the worst answer, and how many crashed.
     """
     answers, crashes = list[Row](), 0
-    with open_set(vectors, ids) as opened:
-        for case_id in (*ids, *reversed(ids)):
-            block = opened.one(case_id).block
-            observed = observe_block(source, block)
-            result = judge_one(block, observed, chosen_criteria()[block.dtype])
-            answers.append(make_row(result, "" if result.arithmetic else _NOT_AS_BEFORE))
-            advance(1)
-            crashes += answers[-1].status == "crashed"
-            if crashes >= MOST_CRASHES:
-                break
+    opened = open_set(vectors, ids)
+    for case_id in (*ids, *reversed(ids)):
+        block = opened.one(case_id).block
+        observed = observe_block(source, block)
+        result = judge_one(block, observed, chosen_criteria()[block.dtype])
+        answers.append(make_row(result, "" if result.arithmetic else _NOT_AS_BEFORE))
+        advance(1)
+        crashes += answers[-1].status == "crashed"
+        if crashes >= MOST_CRASHES:
+            break
     worst = max(answers, key=_badness)
     message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
     cases = worst.cases if worst.status != "right" else tuple(ids)

@@ -326,9 +326,12 @@ def _reshape(
     other = reversed(shared.b.items())
     sides = {f"{side}{part[-1]}": array for part, array in other for side in ("", "w", "r")}
     less = GruInputs(
-        *(cut(role, getattr(shared, role)) for role in ("x", "h0", "lengths")),
-        *(cut_all(role, getattr(shared, role)) for role in "wr"),
-        cut_all("b", sides | shared.b),
+        x=cut("x", shared.x),
+        h0=cut("h0", shared.h0),
+        lengths=cut("lengths", shared.lengths),
+        w=cut_all("w", shared.w),
+        r=cut_all("r", shared.r),
+        b=cut_all("b", sides | shared.b),
     )
     absent = {tensor.name for tensor in operator.inputs} - question.inputs.keys()
     return operator_inputs(operator, operator.with_defaults(given), less, absent)

@@ -11,13 +11,13 @@ from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
-from ..profile import AGAIN, Profile, Row
+from ..profile import AGAIN, Profile, Row, Status
 from ..refusals import Refusal
 from .formats import refusal_value
 from .text import as_markdown, fit, group, markdown_table, mask, page_head, width, wrap
 
 TITLE = "# What runtimes can do"
-_STATUSES = {
+_STATUSES: dict[Status, str] = {
     "right": "within what the dtype's own arithmetic admits",
     "wrong": "numbers that no arithmetic gives",
     "refused": "declared unsupported, or an error",
@@ -28,7 +28,7 @@ _STATUSES = {
 """By status, what it means."""
 _LEGEND = {"float32 …": "right, in no better arithmetic than this", "–": "no such question"}
 """What else a cell may be."""
-_TITLES = {"wrong": "silently wrong", "right": "right, in coarser arithmetic"}
+_TITLES: dict[Status, str] = {"wrong": "silently wrong", "right": "right, in coarser arithmetic"}
 """What a note begins with, where that is not the status."""
 _NAMED = 5
 """Maximum features that are named, where more look the same."""
@@ -71,7 +71,7 @@ def _count(rows: Sequence[Row]) -> str:
     """Return how many features have each status, and the arithmetic of those that are right."""
     counts = Counter(row.status for row in rows)
     arithmetic = ", ".join(sorted({row.arithmetic for row in rows if row.arithmetic}))
-    notes = {"right": f" ({arithmetic})"}
+    notes: dict[Status, str] = {"right": f" ({arithmetic})"}
     return ", ".join(f"{counts[s]} {s}{notes.get(s, '')}" for s in _STATUSES if counts[s]) or "–"
 
 
