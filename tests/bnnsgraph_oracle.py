@@ -7,42 +7,21 @@ generator it is there to check.  The numbers of the results are those of `number
 The stored reading: gates stacked r, n, z in all four tensors; `bias` holds b_h* and `inputBias`
 b_i*, both added where the formulas have them, for both values of applyResetGateAfterMatMul; where that
 is false the literal formula, in which the reset gate multiplies the finished product and b_hn
-stands outside; reverse gives its output in processing order.  Each of `READINGS` changes one point.
+stands outside; reverse gives its output in processing order.  Each other reading changes one point:
+
+    reset-false.before          false: n = A(W_in x + b_in + W_hn (r * h) + b_hn)
+    bias-sum.sum                true: bias holds b_i* + b_h*
+    input-bias-unused.ignored   false: inputBias is not used
+    reverse-order.time          reverse: output[t] belongs to x[t]
+    hard-sigmoid.sixth, scaled-tanh.one
 """
 
-import math
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
-from oracle import Array, Matrix, Numbers, Vector, dot
-
-READINGS = frozenset(
-    {
-        "reset-false.before",  # false: n = A(W_in x + b_in + W_hn (r * h) + b_hn)
-        "bias-sum.sum",  # true: bias holds b_i* + b_h*
-        "input-bias-unused.ignored",  # false: inputBias is not used
-        "reverse-order.time",  # reverse: output[t] belongs to x[t]
-        "hard-sigmoid.sixth",
-        "scaled-tanh.one",
-    }
-)
-ACTIVATIONS = ("hardSigmoid", "linear", "relu", "scaledTanh", "sigmoid", "tanh")
-
-
-class Parameters(NamedTuple):
-    """What is fixed for all steps: the tensors by gate, and how to read the formulas."""
-
-    input_weight: dict[str, Matrix]
-    hidden_weight: dict[str, Matrix]
-    input_bias: dict[str, Vector]
-    hidden_bias: dict[str, Vector]
-    activation: str
-    recurrent_activation: str
-    reset: str  # "product": of W_hn h; "product and bias": of W_hn h + b_hn; "state": of h
-    readings: frozenset[str]
-    numbers: Numbers
+from oracle import Array, Numbers, Vector, dot, matrix, vector
 
 
 def evaluate(
@@ -58,35 +37,49 @@ def evaluate(
     after = attributes["applyResetGateAfterMatMul"]
     reverse = attributes["direction"] == "reverse"
 
-    input_bias = _vector(inputs["inputBias"], numbers)
-    hidden_bias = _vector(inputs["bias"], numbers)
+    input_bias, hidden_bias = (vector(inputs[name], numbers) for name in ("inputBias", "bias"))
     if after and "bias-sum.sum" in readings:
         hidden_bias = [both - i for both, i in zip(hidden_bias, input_bias, strict=True)]
     if not after and "input-bias-unused.ignored" in readings:
         input_bias = [numbers.exact(0.0)] * len(input_bias)
-    reset = "product and bias" if after else "product"
-    if not after and "reset-false.before" in readings:
-        reset = "state"
-    parameters = Parameters(
-        _gates(_matrix(inputs["inputHiddenWeight"], numbers), hidden),
-        _gates(_matrix(inputs["hiddenHiddenWeight"], numbers), hidden),
-        _gates(input_bias, hidden),
-        _gates(hidden_bias, hidden),
-        attributes["activation"],
-        attributes["recurrentActivation"],
-        reset,
-        frozenset(readings),
-        numbers,
-    )
 
-    times = list(range(steps))
-    if reverse:
-        times.reverse()
-    states = [_vector(row, numbers) for row in inputs["initialHiddenStates"]]
+    def gates(stacked: list[Any]) -> dict[str, list[Any]]:
+        """The parts of a stacked tensor: concat(…r, …n, …z)."""
+        return {gate: stacked[k * hidden : (k + 1) * hidden] for k, gate in enumerate("rnz")}
+
+    W, R = (
+        gates(matrix(inputs[name], numbers)) for name in ("inputHiddenWeight", "hiddenHiddenWeight")
+    )
+    b_i, b_h = gates(input_bias), gates(hidden_bias)
+
+    def RA(a: Any) -> Any:
+        return _activation(attributes["recurrentActivation"], a, numbers, readings)
+
+    def A(a: Any) -> Any:
+        return _activation(attributes["activation"], a, numbers, readings)
+
+    def step(x: Vector, h: Vector) -> Vector:
+        """The state of one row after x: the four formulas, in their order."""
+        r, n, z = [], [], []
+        for j in range(hidden):
+            r.append(RA(dot(W["r"][j], x) + b_i["r"][j] + dot(R["r"][j], h) + b_h["r"][j]))
+            z.append(RA(dot(W["z"][j], x) + b_i["z"][j] + dot(R["z"][j], h) + b_h["z"][j]))
+        for j in range(hidden):
+            b_hn = b_h["n"][j]
+            if after:
+                recurrent = (dot(R["n"][j], h) + b_hn) * r[j]
+            elif "reset-false.before" in readings:
+                recurrent = dot(R["n"][j], [r[k] * h[k] for k in range(hidden)]) + b_hn
+            else:
+                recurrent = dot(R["n"][j], h) * r[j] + b_hn
+            n.append(A(dot(W["n"][j], x) + b_i["n"][j] + recurrent))
+        return [(1 - z[j]) * n[j] + z[j] * h[j] for j in range(hidden)]
+
+    states = matrix(inputs["initialHiddenStates"], numbers)
     output = []  # in processing order
-    for t in times:
-        x = _matrix(inputs["x"][t], numbers)
-        states = [_step(x[n], states[n], parameters) for n in range(batch)]
+    for t in reversed(range(steps)) if reverse else range(steps):
+        x = matrix(inputs["x"][t], numbers)
+        states = [step(x[n], states[n]) for n in range(batch)]
         output.append(states)
     if not attributes["outputSequence"]:
         output = output[-1:]
@@ -95,68 +88,17 @@ def evaluate(
     return {"output": output, "hiddenStates": states}
 
 
-def _step(x: Vector, h: Vector, p: Parameters) -> Vector:
-    """The state of one row after x: the four formulas, in their order."""
-
-    def RA(a: Any) -> Any:
-        return _activation(p.recurrent_activation, a, p)
-
-    def A(a: Any) -> Any:
-        return _activation(p.activation, a, p)
-
-    def from_input(gate: str, j: int) -> Any:
-        return dot(p.input_weight[gate][j], x) + p.input_bias[gate][j]
-
-    def product(gate: str, j: int, state: Vector) -> Any:
-        return dot(p.hidden_weight[gate][j], state)
-
-    r, n, z = [], [], []
-    for j in range(len(h)):
-        r.append(RA(from_input("r", j) + product("r", j, h) + p.hidden_bias["r"][j]))
-        z.append(RA(from_input("z", j) + product("z", j, h) + p.hidden_bias["z"][j]))
-    for j in range(len(h)):
-        b_hn = p.hidden_bias["n"][j]
-        if p.reset == "product and bias":
-            recurrent = (product("n", j, h) + b_hn) * r[j]
-        elif p.reset == "product":
-            recurrent = product("n", j, h) * r[j] + b_hn
-        else:
-            recurrent = product("n", j, [r[k] * h[k] for k in range(len(h))]) + b_hn
-        n.append(A(from_input("n", j) + recurrent))
-    return [(1 - z[j]) * n[j] + z[j] * h[j] for j in range(len(h))]
-
-
-def _activation(name: str, v: Any, p: Parameters) -> Any:
+def _activation(name: str, v: Any, numbers: Numbers, readings: Collection[str]) -> Any:
     if name == "linear":
         return v
     if name == "hardSigmoid":
-        sixth = "hard-sigmoid.sixth" in p.readings
-        alpha = numpy.float32(1 / 6) if sixth else numpy.float32(0.2)
-        a = p.numbers.exact(float(alpha)) * v + p.numbers.exact(0.5)
-        return max(p.numbers.exact(0.0), min(p.numbers.exact(1.0), a))
+        alpha = numpy.float32(1 / 6 if "hard-sigmoid.sixth" in readings else 0.2)
+        a = numbers.exact(float(alpha)) * v + numbers.exact(0.5)
+        return max(numbers.exact(0.0), min(numbers.exact(1.0), a))
     if name == "scaledTanh":
-        if "scaled-tanh.one" in p.readings:
-            return p.numbers.activation("tanh", v)
+        if "scaled-tanh.one" in readings:
+            return numbers.activation("tanh", v)
         alpha, beta = numpy.float32(1.7159), numpy.float32(2 / 3)
-        inner = p.numbers.activation("tanh", p.numbers.exact(float(beta)) * v)
-        return p.numbers.exact(float(alpha)) * inner
-    return p.numbers.activation(name, v)  # relu, sigmoid, tanh
-
-
-def _gates(stacked: list[Any], hidden: int) -> dict[str, list[Any]]:
-    """The parts of a stacked tensor: concat(…r, …n, …z)."""
-    return {
-        "r": stacked[:hidden],
-        "n": stacked[hidden : 2 * hidden],
-        "z": stacked[2 * hidden :],
-    }
-
-
-def _vector(row: Array, numbers: Numbers) -> Vector:
-    if not all(math.isfinite(entry) for entry in row):
-        raise ValueError(f"not finite: {row}")
-    return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly
-
-
-def _matrix(rows: Array, numbers: Numbers) -> Matrix:
-    return [_vector(row, numbers) for row in rows]
+        inner = numbers.activation("tanh", numbers.exact(float(beta)) * v)
+        return numbers.exact(float(alpha)) * inner
+    return numbers.activation(name, v)  # relu, sigmoid, tanh

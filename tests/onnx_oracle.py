@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from oracle import Array, Matrix, Vector, dot
+from oracle import Array, Matrix, Vector, dot, vector
 
 Function = Callable[[Any], Any]
 
@@ -59,18 +59,18 @@ def evaluate(
     steps = [[[zeros] * seq_length for _ in range(batch)] for _ in reversals]  # [d][n][t]
     last = [[zeros] * batch for _ in reversals]  # [d][n]
     for d, backwards in enumerate(reversals):
-        W = [_vector(row, numbers) for row in inputs["W"][d]]
-        R = [_vector(row, numbers) for row in inputs["R"][d]]
-        B = _vector(inputs["B"][d], numbers) if "B" in inputs else zeros * 6
+        W = [vector(row, numbers) for row in inputs["W"][d]]
+        R = [vector(row, numbers) for row in inputs["R"][d]]
+        B = vector(inputs["B"][d], numbers) if "B" in inputs else zeros * 6
         f, g = functions[2 * d], functions[2 * d + 1]
         for n in range(batch):
             h = zeros
             if "initial_h" in inputs:
                 initial = inputs["initial_h"]
-                h = _vector(initial[n, d] if batch_first else initial[d, n], numbers)
+                h = vector(initial[n, d] if batch_first else initial[d, n], numbers)
             times = range(lengths[n])  # X past the length is never looked at
             for t in reversed(times) if backwards else times:
-                x = _vector(X[n, t] if batch_first else X[t, n], numbers)
+                x = vector(X[n, t] if batch_first else X[t, n], numbers)
                 h = _step(x, h, W, R, B, f, g, bool(attributes["linear_before_reset"]))
                 steps[d][n][t] = h
             if lengths[n] > 0 or len_zero == "initial_hidden_state":
@@ -119,16 +119,12 @@ def _functions(attributes: Mapping[str, Any], numbers: Any) -> list[Function]:
     alphas = iter(attributes.get("activation_alpha", []))
     betas = iter(attributes.get("activation_beta", []))
     functions = [
-        _clipped(
-            _function(name, _next(ALPHAS, name, alphas), _next(BETAS, name, betas), numbers),
-            clip,
-            numbers,
-        )
+        _function(name, _next(ALPHAS, name, alphas), _next(BETAS, name, betas), numbers)
         for name in names
     ]
     if [*alphas, *betas]:
         raise ValueError(f"more parameters than {names} take")
-    return functions
+    return [_clipped(function, clip, numbers) for function in functions]
 
 
 def _next(table: Mapping[str, float | None], name: str, given: Iterator[float]) -> float:
@@ -170,15 +166,4 @@ def _function(name: str, alpha: float, beta: float, numbers: Any) -> Function:
         "Softsign": lambda x: x / (1 + abs(x)),
         "Softplus": lambda x: max(x, zero) + mp.log1p(mp.exp(-abs(x))),
     }
-    if name not in functions:
-        raise ValueError(f"unknown activation {name!r}")
     return functions[name]
-
-
-# the inputs
-
-
-def _vector(row: Array, numbers: Any) -> Vector:
-    if not all(math.isfinite(entry) for entry in row):
-        raise ValueError(f"not finite: {row}")
-    return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly

@@ -48,17 +48,14 @@ class MpmathNumbers:
         return self.context.mpf(value)
 
     def activation(self, name: str, value: Any) -> Any:
-        if name == "relu":
-            return value if value > 0 else self.exact(0.0)
-        if name == "sigmoid":
-            return 1 / (1 + self.context.exp(-value))
-        if name == "tanh":
-            return self.context.tanh(value)
-        if name == "softsign":
-            return value / (1 + abs(value))
-        if name == "softplus":
-            return self.context.log1p(self.context.exp(value))
-        raise ValueError(f"unknown activation {name!r}")
+        functions = {
+            "relu": lambda: max(value, self.exact(0.0)),
+            "sigmoid": lambda: 1 / (1 + self.context.exp(-value)),
+            "tanh": lambda: self.context.tanh(value),
+            "softsign": lambda: value / (1 + abs(value)),
+            "softplus": lambda: self.context.log1p(self.context.exp(value)),
+        }
+        return functions[name]()
 
 
 class FractionNumbers:
@@ -68,9 +65,8 @@ class FractionNumbers:
         return Fraction(value)
 
     def activation(self, name: str, value: Fraction) -> Fraction:
-        if name == "relu":
-            return value if value > 0 else Fraction(0)
-        raise ValueError(f"activation {name!r} has no exact fraction")
+        assert name == "relu"  # no other is a fraction
+        return max(value, Fraction(0))
 
 
 MPMATH = MpmathNumbers(300)
@@ -90,32 +86,16 @@ def evaluate(
 ) -> dict[str, list[Any]]:
     """The outputs by name, as nested lists in the shapes of the specification.
 
-    `operator`: "openvino.GRUCell-3" or "openvino.GRUSequence-5" ("openvino." may be left out).
+    `operator`: "openvino.GRUCell-3" or "openvino.GRUSequence-5".
     `len_zero`: Ho of a row of length 0: "zeros" or "initial_hidden_state".
     """
-    name = operator.removeprefix("openvino.")
-    if name == "GRUCell-3":
-        return _gru_cell(attributes, inputs, numbers)
-    if name == "GRUSequence-5":
+    if operator == "openvino.GRUSequence-5":
         return _gru_sequence(attributes, inputs, numbers, len_zero)
-    raise ValueError(f"unknown operator {operator!r}")
-
-
-def _gru_cell(
-    attributes: Mapping[str, Any], inputs: Mapping[str, Array], numbers: Numbers
-) -> dict[str, list[Any]]:
     hidden = attributes["hidden_size"]
-    batch = inputs["X"].shape[0]
-
-    W = _matrix(inputs["W"], numbers)
-    R = _matrix(inputs["R"], numbers)
-    B = _vector(inputs["B"] if "B" in inputs else numpy.zeros(4 * hidden), numbers)  # 3 without lbr
-    Ho = []
-    for n in range(batch):
-        x = _vector(inputs["X"][n], numbers)
-        h = _vector(inputs["initial_hidden_state"][n], numbers)
-        Ho.append(_step(x, h, W, R, B, attributes, numbers))
-    return {"Ho": Ho}
+    W, R = (matrix(inputs[name], numbers) for name in "WR")
+    B = vector(inputs["B"] if "B" in inputs else numpy.zeros(4 * hidden), numbers)  # 3 without lbr
+    X, H = (matrix(inputs[name], numbers) for name in ("X", "initial_hidden_state"))
+    return {"Ho": [_step(x, h, W, R, B, attributes, numbers) for x, h in zip(X, H, strict=True)]}
 
 
 def _gru_sequence(
@@ -133,16 +113,16 @@ def _gru_sequence(
     Y = [[[zeros for t in range(seq_length)] for d in range(directions)] for n in range(batch)]
     Ho = [[zeros for d in range(directions)] for n in range(batch)]
     for d in range(directions):
-        W = _matrix(inputs["W"][d], numbers)
-        R = _matrix(inputs["R"][d], numbers)
-        B = _vector(inputs["B"][d], numbers)
+        W = matrix(inputs["W"][d], numbers)
+        R = matrix(inputs["R"][d], numbers)
+        B = vector(inputs["B"][d], numbers)
         for n in range(batch):
             times = list(range(lengths[n]))  # X past the length is never looked at
             if reversals[d]:
                 times.reverse()
-            h = _vector(inputs["initial_hidden_state"][n, d], numbers)
+            h = vector(inputs["initial_hidden_state"][n, d], numbers)
             for t in times:
-                h = _step(_vector(inputs["X"][n, t], numbers), h, W, R, B, attributes, numbers)
+                h = _step(vector(inputs["X"][n, t], numbers), h, W, R, B, attributes, numbers)
                 Y[n][d][t] = h
             if lengths[n] > 0 or len_zero == "initial_hidden_state":
                 Ho[n][d] = h
@@ -201,14 +181,15 @@ def dot(a: Vector, b: Vector) -> Any:
     return a[0].context.fdot(zip(a, b, strict=True))
 
 
-def _vector(row: Array, numbers: Numbers) -> Vector:
+def vector(row: Array, numbers: Numbers) -> Vector:
+    """Enter a row of finite numbers."""
     if not all(math.isfinite(entry) for entry in row):
         raise ValueError(f"not finite: {row}")
     return [numbers.exact(float(entry)) for entry in row]  # float64 holds each dtype exactly
 
 
-def _matrix(rows: Array, numbers: Numbers) -> Matrix:
-    return [_vector(row, numbers) for row in rows]
+def matrix(rows: Array, numbers: Numbers) -> Matrix:
+    return [vector(row, numbers) for row in rows]
 
 
 # rounding
