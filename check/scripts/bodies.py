@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
+import inspect
 import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from keyword import iskeyword
-from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
@@ -22,6 +19,7 @@ from ...vectors.exchange.node import IR_VERSION, TYPE_NAMES, node_type, one_node
 from ...vectors.exchange.rtol_atol import smallest_pair
 from ..observed.isolated import EXEC, command_of
 from ..protocol.header import hello_lines, question_parts
+from ..runtimes import onnx_files
 from ..runtimes.posed import EXACT, ONNX_FILES, OPENVINO, OWN_KERNEL, openvino_operator
 
 SECONDS = 60
@@ -56,35 +54,19 @@ def body_of(case: Case, question: Question, name: str) -> ScriptBody:
     return _function_body(question, name)
 
 
-_OPENVINO_NAMES = "request_of infer copied"
-_FILL = ("def fill(tensor, array):", "    tensor.data.view(array.dtype)[...] = array")
 _PACKAGES = {
     "opencv": ("opencv-python-headless",),
     "mnn": ("MNN",),
     "iree": ("iree-base-compiler", "iree-base-runtime"),
 }
 """The packages of a runtime, by the first word of its name, where that is not the package's."""
-
-
-@cache
-def take(module: str, names: str) -> list[str]:
-    """Return the lines that define these names in a module of `check/runtimes`, with the imports they use.
-
-    They are read from the source, so that no runtime need be installed.
-    """
-    text = (Path(__file__).parents[1] / "runtimes" / f"{module}.py").read_text(encoding="utf-8")
-    parts, imports = [], []
-    for node in ast.walk(ast.parse(text)):
-        binds = [one.id for one in getattr(node, "targets", []) if isinstance(one, ast.Name)]
-        if isinstance(node, ast.FunctionDef):
-            binds = [node.name]
-        if {*binds} & {*names.split()}:
-            parts.append(ast.get_source_segment(text, node) or "")
-        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
-            bound = {(one.asname or one.name).split(".")[0] for one in node.names}
-            imports.append((bound, ast.get_source_segment(text, node) or ""))
-    used = {*re.findall(r"\w+", "\n".join([*parts, names]))}
-    return "\n".join([*(line for bound, line in imports if used & bound), *parts]).splitlines()
+_IMPORTS = """\
+import ctypes, importlib.metadata, os, tempfile, warnings
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+"""
+"""What functions of `runtimes.onnx_files` use."""
 
 
 def _onnx_body(question: Question, name: str) -> ScriptBody:
@@ -92,20 +74,21 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
     node = one_node(question, ONNX_FILES[name])
     family = name.partition("-")[0]
     packages = _PACKAGES.get(family, (family,))
-    names = f"load_{family}" + " openvino_core" * (family == "openvino")
+    load = f"load_{family}"
+    lines = [*_IMPORTS.splitlines(), *inspect.getsource(getattr(onnx_files, load)).splitlines()]
+    if family == "openvino":
+        lines += inspect.getsource(onnx_files.openvino_core).splitlines()
+        lines.append(f"EXACT = {literal(EXACT)}")
     options = f", {literal(OWN_KERNEL)}" if name == "mnn-kernel" else ""
-    lines = [
-        *take("onnx_files", names),
-        *([f"EXACT = {literal(EXACT)}"] if family == "openvino" else []),
+    lines += [
         *model_lines(question, name),
-        f'print("{family}", __import__("importlib.metadata").metadata.version("{packages[0]}"))',
-        "content = model.SerializeToString()",
+        f'print("{family}", importlib.metadata.version("{packages[0]}"))',
         f"names = {literal(list(node.asked.asked))}",
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
-        f"outputs = load_{family}(content, names{options})(feeds)",
+        f"outputs = {load}(model.SerializeToString(), names{options})(feeds)",
     ]
     if family == "mnn":  # what it prints stands before the verdict
-        lines.append("__import__('ctypes').CDLL(None).fflush(None)")
+        lines.append("ctypes.CDLL(None).fflush(None)")
     needs = ", ".join(dict.fromkeys([*packages, "onnx"]))
     return ScriptBody(needs, [*lines, *_named(question)])
 
@@ -163,8 +146,10 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
         port: [n if isinstance(n, int) else -1 for n in shape] for port, _, shape in node.ports
     }
     lines = f"""\
+    import openvino as ov
     from openvino.op import Constant, Parameter
     from openvino.utils.node_factory import NodeFactory
+
     print("openvino", ov.get_version())
     ports, parameters = [], []
     for name, shape in {literal(shapes)}.items():
@@ -172,20 +157,26 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
         kind = ov.Type.bf16 if array.dtype == "bfloat16" else ov.Type(array.dtype)
         if name in {literal(constants)}:
             tensor = ov.Tensor(kind, ov.Shape(array.shape))
-            fill(tensor, array)
+            tensor.data.view(array.dtype)[...] = array
             ports.append(Constant(tensor))
         else:
             ports.append(Parameter(kind, ov.PartialShape(shape)))
-            parameters.append(name)
+            parameters.append(array)
     attributes = {literal(json.loads(node.attributes))}
     node = NodeFactory("{node.opset}").create("{node.kind}", ports, attributes)
     model = ov.Model(node.outputs(), ports[: len(parameters)], "gru")
-    request = request_of(ov.Core(), model, {literal(posing.properties)})
-    outputs = infer(request, [inputs[name] for name in parameters])
+    compiled = ov.Core().compile_model(model, "CPU", {literal(posing.properties)})
+    request = compiled.create_infer_request()
+    for index, array in enumerate(parameters):
+        tensor = request.get_input_tensor(index)
+        if tuple(tensor.shape) != array.shape:
+            tensor.shape = array.shape  # of a dynamic model
+        tensor.data.view(array.dtype)[...] = array
+    request.infer()
+    outputs = [tensor.data.copy() for tensor in request.output_tensors]
     names = {literal([t.name for t in operator.outputs])}
     """
-    whole = [*take("openvino", _OPENVINO_NAMES), *_FILL, *dedent(lines).splitlines()]
-    return ScriptBody("openvino", [*whole, *_named(question)])
+    return ScriptBody("openvino", [*dedent(lines).splitlines(), *_named(question)])
 
 
 def _program_body(question: Question, name: str) -> ScriptBody:
@@ -203,27 +194,6 @@ def _program_body(question: Question, name: str) -> ScriptBody:
     return ScriptBody("the program", lines)
 
 
-_FUNCTION = """\
-import importlib.util
-from types import SimpleNamespace
-print(NAME)
-sys.path.insert(0, "")
-try:
-    if not importlib.util.find_spec("grucible"):  # its part is played
-        unsupported = type("Unsupported", (Exception,), {})
-        sys.modules["grucible"] = SimpleNamespace(Unsupported=unsupported)
-    run = FOUND
-except BaseException as error:
-    raise ImportError(f"cannot be loaded: {error!r}") from error
-question = SimpleNamespace(
-    FIELDS
-)
-wanted = dict(question.outputs)
-question.buffers = lambda: {n: np.full(of.shape, np.nan, of.dtype) for n, of in wanted.items()}
-return run(question)
-"""
-
-
 def _function_body(question: Question, name: str) -> ScriptBody:
     """Return the body that calls a function with an object that stands for the question.
 
@@ -235,20 +205,35 @@ def _function_body(question: Question, name: str) -> ScriptBody:
     found = f"importlib.import_module({literal(place)}).{attribute}"
     if place.endswith(".py"):
         found = f"__import__('runpy').run_path({literal(place)})[{literal(attribute)}]"
-    words = ("id", "operator", "dtype", "theme")
-    fields = {word: literal(getattr(question, word)) for word in words}
-    fields |= {word: literal(dict(getattr(question, word))) for word in ("given", "attributes")}
-    forms = {
-        key: f"SimpleNamespace(shape={of.shape}, dtype=np.dtype({dtype_text(of.dtype)}))"
+    words = ("id", "operator", "dtype", "theme", "given", "attributes")
+    fields = [f"{word}={literal(getattr(question, word))}," for word in words]
+    forms = [
+        f"{literal(key)}: SimpleNamespace(shape={of.shape}, dtype=np.dtype({dtype_text(of.dtype)}))"
         for key, of in question.outputs.items()
-    }
-    outputs = ", ".join(f"{literal(key)}: {form}" for key, form in forms.items())
-    fields |= {"inputs": "inputs", "outputs": f"{{{outputs}}}"}
-    text = "\n    ".join(f"{word}={value}," for word, value in fields.items())
-    whole = (
-        _FUNCTION.replace("FOUND", found).replace("FIELDS", text).replace("NAME", literal(name), 1)
-    )
-    return ScriptBody(f"what {place} imports", whole.splitlines())
+    ]
+    lines = f"""\
+import importlib.util
+from types import SimpleNamespace
+
+print({literal(name)})
+sys.path.insert(0, "")
+try:
+    if not importlib.util.find_spec("grucible"):  # its part is played
+        unsupported = type("Unsupported", (Exception,), {{}})
+        sys.modules["grucible"] = SimpleNamespace(Unsupported=unsupported)
+    run = {found}
+except BaseException as error:
+    raise ImportError(f"cannot be loaded: {{error!r}}") from error
+wanted = {{{", ".join(forms)}}}
+question = SimpleNamespace(
+    {(chr(10) + "    ").join(fields)}
+    inputs=inputs,
+    outputs=wanted,
+    buffers=lambda: {{n: np.full(of.shape, np.nan, of.dtype) for n, of in wanted.items()}},
+)
+return run(question)
+"""
+    return ScriptBody(f"what {place} imports", lines.splitlines())
 
 
 def _folder_body(case: Case, question: Question) -> ScriptBody:

@@ -22,6 +22,7 @@ from ...cases.question import Question
 from ...gen.formula import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
 from ..observed.isolated import IsolatedRuntime
+from ..observed.source import check_reply
 from ..runtimes.posed import ONNX_FILES, OPENVINO, decline, openvino_operator
 from ..runtimes.runtime import Unsupported, registered_runtime
 from . import standalone
@@ -90,19 +91,15 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     posed = pose(case, name)
     body = body_of(case, posed.question, name)
     imports = ["from __future__ import annotations\n\nimport sys"]
-    parts = ["\n".join(_data(posed, judged=body.judge))]
+    parts = ["\n".join(_data(posed, judged=body.judge)), "\n".join(body.lines)]
     if body.judge:
         imports += ["import traceback", "from typing import Any"]
         names = ["judge", "differing_forms", "compare"]
         names += ["answer_of", "lines_of"] if "answer_of(" in body.lines[-1] else []
-        parts += [inspect.getsource(getattr(standalone, one)) for one in names]
-        parts.append("\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)]))
-        numbers = range(len(posed.accepted))
-        pairs = [f"({_number('expected', n)}, {_number('tolerance', n)})" for n in numbers]
-        signed = case.tier == "nonportable"
-        parts.append(f"sys.exit(judge(ask, [{', '.join(pairs)}], signed_zero={signed}))")
-    else:
-        parts.append("\n".join(body.lines))
+        judging = [inspect.getsource(getattr(standalone, one)) for one in names]
+        asking = "\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)])
+        ending = f"sys.exit(judge(ask, accepted, signed_zero={case.tier == 'nonportable'}))"
+        parts = [parts[0], *judging, asking, ending]
     imports += ["\nimport numpy as np", *["import ml_dtypes"] * (case.dtype == "bfloat16")]
     program = "\n\n\n".join(part.strip("\n") for part in parts)
     head = "\n".join(f"# {line}".rstrip() for line in _head(posed, body, observed, made_by))
@@ -157,19 +154,18 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
 
 
 def _data(posed: PosedCase, *, judged: bool) -> Iterator[str]:
-    """Yield the inputs, and what is accepted."""
+    """Yield the inputs, and what is accepted; nothing but the stored answer where it is not `judged`."""
     yield "nan, inf = np.nan, np.inf"
     yield from _dict("inputs", posed.question.inputs)
-    for place, (reading, (outputs, tolerances)) in enumerate(posed.accepted.items()):
+    if not judged:
+        yield from _dict("expected", posed.accepted[STORED][0])
+        return
+    yield "accepted = []"
+    for reading, (outputs, tolerances) in posed.accepted.items():
         if reading != STORED:
             yield f"# also accepted: {escape(about(reading))}"
-        yield from _dict(_number("expected", place), outputs)
-        if judged:
-            yield from _dict(_number("tolerance", place), tolerances)
-
-
-def _number(word: str, place: int) -> str:
-    return f"{word}_{place + 1}" if place else word
+        yield from (*_dict("expected", outputs), *_dict("tolerance", tolerances))
+        yield "accepted.append((expected, tolerance))"
 
 
 def _dict(name: str, arrays: Mapping[str, Array]) -> Iterator[str]:
@@ -201,27 +197,19 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
     not asked of it.
     """
     pose(case, name)
-
-    def lines(text: str) -> list[str]:
-        return _wrap(text, more="  ")
-
     try:
         with contextlib.closing(IsolatedRuntime(name, timeout)) as runtime:
             runtime.ready()
-            reply = runtime.answer(case.question)
+            reply = check_reply(case.question.outputs, runtime.answer(case.question))
     except RuntimeNotUsable as error:
-        return lines(f"Not observed when this was made: {error}")
+        return _wrap(f"Not observed when this was made: {error}", more="  ")
     who = f"{runtime.name} {runtime.hello.version}".strip()
     if reply.status != "ok":
-        return lines(f"{who} gave no outputs when this was made: {reply.status}, {reply.message}")
+        why = f"{who} gave no outputs when this was made: {reply.status}, {reply.message}"
+        return _wrap(why, more="  ")
     accepted = [(a.outputs, a.tolerances[REQUIRED[case.dtype]]) for a in case.answers.values()]
-    if other := standalone.differing_forms(accepted[0][0], reply.outputs):
-        return lines(f"{who} gave other outputs when this was made: {other}")
     signed = case.tier == "nonportable"
     wrong, worst = min(standalone.compare(*pair, reply.outputs, signed) for pair in accepted)
-    found = lines(
-        f"{who} gave this when the script was made, {'wrong' if wrong else 'right'}: {worst}"
-    )
-    for key, array in reply.outputs.items():
-        found += lines(f"{key}: {' '.join(map(str, array.ravel()))}")
-    return found
+    found = [f"{who} gave this when the script was made, {'wrong' if wrong else 'right'}: {worst}"]
+    found += [f"{key}: {' '.join(map(str, array.ravel()))}" for key, array in reply.outputs.items()]
+    return [line for text in found for line in _wrap(text, more="  ")]
