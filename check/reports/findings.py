@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...cases.console import format_command
 from ...cases.operators import OPERATORS
@@ -13,10 +13,11 @@ from ..judging.case_result import CaseResult
 from ..judging.expectations import Use, find_globs
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
-from .text import SHOWN, fit, group, list_some, mask, plural, width, wrap
+from .text import fit, group, list_some, mask, plural, width, wrap
 
 _IN_HEADLINE = 2
 """Maximum findings in the first line."""
+_ALL = "more; --report json=FILE has all of them"
 _NARROWER = 3
 """Maximum globs that are proposed in place of one that is too broad."""
 _ACCEPTED: dict[Outcome, str] = {
@@ -87,9 +88,8 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield what explains the failures, what explains others as well, and what is left."""
     if not diagnosis.failed:
         return
-    yield ""
     several = ", of which one may count under several findings" * (len(diagnosis.findings) > 1)
-    yield f"diagnosis of {plural(diagnosis.failed, 'failure')}{several}:"
+    yield from ["", f"diagnosis of {plural(diagnosis.failed, 'failure')}{several}:"]
     for finding in diagnosis.findings:
         yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
         for note in notes(finding):
@@ -97,12 +97,9 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
-        hints = list(diagnosis.hints)
         if diagnosis.not_tried:
-            hints.insert(
-                0, f"{diagnosis.not_tried} of them too large to be explained, or not looked at"
-            )
-        for hint in hints:
+            yield f"        {diagnosis.not_tried} of them too large to be explained, or not looked at"
+        for hint in diagnosis.hints:
             yield from wrap(hint, 8)
 
 
@@ -123,29 +120,36 @@ def notes(finding: Finding) -> Iterator[str]:
 def failure_lines(report: Report) -> Iterator[str]:
     """Yield failures, errors, what must be supported and is not, and what is missing."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
-    if failed:
-        ids = report.diagnosis.unexplained_ids
-        unexplained = [r for r in failed if r.id in ids]
-        first = "what nothing explains, and " * (0 < len(unexplained) < len(failed))
-        yield from ["", f"failed ({first}the plainest of each dtype first):"]
-        order = plainest(unexplained) + plainest([r for r in failed if r.id not in ids])
-        yield from list_some(
-            [[id_line(r.id, 2), *wrap(how_far_off(r), 4)] for r in order],
-            "more; --report json=FILE has all of them",
-        )
+    ids = report.diagnosis.unexplained_ids
+    first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
+    order = sorted(plainest(failed), key=lambda r: r.id not in ids)
+    lines = [[id_line(r.id, 2), *wrap(how_far_off(r), 4)] for r in order]
+    yield from _section(f"failed ({first}the plainest of each dtype first):", lines, _ALL)
     errors = [r for r in report.unexpected if r.verdict == "error"]
-    more = "other messages; --report json=FILE has all of them"
+    missing = [r for r in report.results if r.decides and r.verdict == "missing"]
     for title, results in (
         ("errors:", errors),
         ("unsupported, but --require names them:", report.refused),
+        ("missing:", missing),
     ):
-        yield from _by_words(title, results, lambda r: r.message, more)
-    missing = [r for r in report.results if r.decides and r.verdict == "missing"]
-    if missing:
-        yield from ["", "missing:"]
-        yield from list_some([[id_line(r.id, 2)] for r in missing])
-        for message, count in Counter(r.message for r in missing).most_common(SHOWN):
-            yield from wrap(f"{count:8}  {fit(message, 8 * width())}", 0, 10, cut=False)
+        yield from _section(title, _by_words(results, lambda r: r.message), _ALL)
+
+
+def _section(title: str, groups: Sequence[Iterable[str]], more: str = "more") -> Iterator[str]:
+    """Yield the first of some groups of lines below a title; nothing where there is none."""
+    yield from ["", title] if groups else []
+    yield from list_some(groups, more)
+
+
+def _by_words(results: Sequence[CaseResult], words: Callable[[CaseResult], str]) -> list[list[str]]:
+    """Return the lines of cases; those whose words differ in numbers and dtypes alone are one, most first."""
+    groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
+    lines = []
+    for cases in groups:
+        rest = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
+        text = fit(words(cases[0]), 3 * width())
+        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest)])
+    return lines
 
 
 def first_to_look_at(report: Report) -> Iterator[str]:
@@ -172,60 +176,30 @@ def id_line(case_id: str, indent: int, more: str = "") -> str:
     return " " * indent + fit(case_id, width() - indent - len(more)) + more
 
 
-def _by_words(
-    title: str, results: Sequence[CaseResult], words: Callable[[CaseResult], str], more: str
-) -> Iterator[str]:
-    """Yield cases whose words differ in numbers and dtypes alone together, most first."""
-    if not results:
-        return
-    yield from ["", title]
-    groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
-    lines = []
-    for cases in groups:
-        rest = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
-        text = fit(words(cases[0]), 3 * width())
-        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest)])
-    yield from list_some(lines, more)
-
-
 def expected_lines(report: Report) -> Iterator[str]:
     """Yield what each expectation excuses, and which ones to change."""
     otherwise = [r for r in report.unexpected if r.instead]
-    title = "wrong in another way than expected:"
-    yield from _by_words(title, otherwise, _instead_in_words, "other ways")
+    instead = _by_words(otherwise, lambda r: r.instead.in_words if r.instead else "")
+    yield from _section("wrong in another way than expected:", instead, "other ways")
     in_use = [use for use in report.uses if not use.stale and not use.not_judged]
-    if in_use:
-        yield from ["", "expected findings:"]
+    yield from ["", "expected findings:"] if in_use else []
     reasons = group(in_use, lambda use: (use.expectation.reason, use.expectation.link))
     for (reason, link), uses in reasons.items():
         yield from list_some([[_excused(use)] for use in uses], "more entries", indent=9)
-        yield from wrap(reason, 9)
-        yield from [f"         {link}"] if link else []
+        yield from [*wrap(reason, 9), *([f"         {link}"] if link else [])]
     passed = report.unexpected_passes
     yield from list_some([[id_line(f"passed unexpectedly: {r.id}", 2)] for r in passed])
     if idle := sum(use.not_judged for use in report.uses):
         name = "expectation names" if idle == 1 else "expectations name"
         yield from wrap(f"{idle} {name} cases that were not judged here, not all of them", 2)
-    broad = [use for use in report.uses if use.too_broad]
-    if broad:
-        yield from ["", "could excuse more than fails today:"]
-    yield from list_some(
-        [
-            _use_lines(use, f"names {len(use.passed)} that pass; {_narrower(use, report)}")
-            for use in broad
-        ]
-    )
+    broad = [_use_lines(use, f" {_narrower(use, report)}") for use in report.uses if use.too_broad]
+    yield from _section("could excuse more than fails today:", broad)
     if count := sum(bool(use.failed) and not use.expectation.says_how for use in in_use):
         excuse = f"{count} of them {'excuses' if count == 1 else 'excuse'} any failure"
         yield from wrap(f"{excuse}: say what is expected, by observed, message or diagnosis", 2)
-    if report.stale:
-        status = "" if report.allow_stale else "; exit status 1 without --allow-stale"
-        yield from ["", f"stale expectations, to be taken out{status}:"]
-        yield from list_some([_use_lines(use, use.stale, ": ") for use in report.stale])
-
-
-def _instead_in_words(result: CaseResult) -> str:
-    return result.instead.in_words if result.instead else ""
+    status = "" if report.allow_stale else "; exit status 1 without --allow-stale"
+    stale = [_use_lines(use, f": {use.stale}") for use in report.stale]
+    yield from _section(f"stale expectations, to be taken out{status}:", stale)
 
 
 def _excused(use: Use) -> str:
@@ -234,24 +208,19 @@ def _excused(use: Use) -> str:
     return f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {use.expectation.cases}"
 
 
-def _use_lines(use: Use, text: str, between: str = " ") -> list[str]:
+def _use_lines(use: Use, text: str) -> list[str]:
     place = f"{use.expectation.place}: " if use.expectation.place else ""
-    return wrap(f"{place}{use.expectation.cases}{between}{text}", 2, 4, cut=False)
+    return wrap(f"{place}{use.expectation.cases}{text}", 2, 4, cut=False)
 
 
 def _narrower(use: Use, report: Report) -> str:
-    """Return how to name what fails, and nothing else that fails or passes."""
-    mine = set(use.failed)
-    others = [
-        r.id
-        for r in report.results
-        if r.decides and r.verdict != "unsupported" and r.id not in mine
-    ]
+    """Return how many cases pass, and how to name what fails and nothing else that fails or passes."""
+    failed, judged = {*use.failed}, [r for r in report.results if r.verdict != "unsupported"]
+    others = [r.id for r in judged if r.decides and r.id not in failed]
     globs, left = find_globs(use.failed, others, _NARROWER)
     named = [*globs, *left]
-    if len(named) <= _NARROWER:
-        return f"narrower: {' and '.join(named)}"
-    return f"nothing short tells them apart, and what it expects holds them: {use.expectation.in_words}"
+    narrower = f"; narrower: {' and '.join(named)}" if len(named) <= _NARROWER else ""
+    return f"names {len(use.passed)} that pass{narrower}"
 
 
 def how_many_refused(refusals: Sequence[Refusal]) -> str:
@@ -274,8 +243,7 @@ def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
         return
     found = counts(refusals)
     others = "".join(f", {found[word]} {text}" for word, text in _ACCEPTED.items() if found[word])
-    yield ""
-    yield from wrap(f"{how_many_refused(refusals)}{others}{':' if others else ''}", 0, 2)
+    yield from ["", *wrap(f"{how_many_refused(refusals)}{others}{':' if others else ''}", 0, 2)]
     accepted = [one for one in refusals if one.accepted and not one.expected]
     alike = group(accepted, lambda one: (one.operator, one.defect, one.outcome))
     for (operator, defect, outcome), members in alike.items():
@@ -285,7 +253,6 @@ def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
         yield from wrap(f"{first.about} (cases/{first.ledger}){leaves}; {dtypes}", 11, cut=False)
         yield from wrap(fit(first.message, 3 * width()), 11)
     unasked = Counter(one.message for one in refusals if one.outcome == "unasked")
-    if unasked:
-        yield "  not asked, for the valid question is not answered either:"
+    yield from ["  not asked, as the valid question is not answered either:"] if unasked else []
     for message, count in unasked.most_common():
         yield from wrap(f"{count:6}  {fit(message, 2 * width())}", 0, 8)

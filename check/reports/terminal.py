@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
@@ -24,10 +23,8 @@ from .findings import (
     refusals_in_short,
     sentence,
 )
-from .text import group, wrap
+from .text import group, list_some, wrap
 
-_LAST_WORD = re.compile(r" (?=[^ (]*(?:\([^()]*\))?$)")
-"""The space before a text's last word; what it has in brackets belongs to it: scaled-tanh(1.25, 0.75)."""
 _BASIS = {
     "text": "the specification's text",
     "owner": "the owner's runtime, or the one that all test against",
@@ -43,16 +40,13 @@ def report_text(report: Report) -> str:
 def report_lines(report: Report) -> Iterator[str]:
     """Yield the lines of the report."""
     yield from wrap(headline(report), 0, 4, cut=False)
-    if report.counts["unsupported"]:
-        for words in in_words(report.reach):
-            yield from wrap(words, 2, 4)
+    for words in in_words(report.reach) if report.counts["unsupported"] else ():
+        yield from wrap(words, 2, 4)
     yield from wrap(_judged(report), 0, 4, cut=False)
     if report.vectors == CORE:
         yield f"  in {CORE_DIRECTORY}"
     yield from diagnosis_lines(report.diagnosis)
-    if header_and_rows := list(table_rows(report)):
-        header, *rows = header_and_rows
-        yield from ["", *format_table(header, rows, right=range(1, 7)).splitlines()]
+    yield from _table(list(table_rows(report)), range(1, 7))
     yield from _arithmetic(report)
     yield from _readings(report)
     yield from failure_lines(report)
@@ -62,10 +56,15 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from first_to_look_at(report)
 
 
+def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
+    """Yield a header and rows of cells; nothing where there is only a header."""
+    if len(rows) > 1:
+        yield from ["", *format_table(rows[0], rows[1:], right).splitlines()]
+
+
 def quiet_lines(report: Report) -> Iterator[str]:
     """Yield the report in five lines at most, for a log."""
-    yield headline(report)
-    yield _judged(report)
+    yield from (headline(report), _judged(report))
     if report.counts["unsupported"]:
         yield "; ".join(in_words(report.reach))
     for finding in report.diagnosis.findings[:1]:
@@ -75,17 +74,19 @@ def quiet_lines(report: Report) -> Iterator[str]:
 
 def _judged(report: Report) -> str:
     """Return what was judged, by how many vector files, and where these come from."""
-    version = f" {report.runtime_version}" if report.runtime_version else ""
-    total, count = len(report.results), len(report.origins)
+    origins, count = Counter(report.origins.values()), len(report.origins)
     files = f"{'file' if count == 1 else 'files'} of {report.vectors}"
-    origins = Counter(report.origins.values())
+    kinds = [f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one]]
     if origins["published"] == count:
         origin = f"{count} published {files}"
     else:
-        kinds = [f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one]]
         origin = f"{count} {files}: {', '.join(kinds)}"
-    anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
-    return f"{report.runtime}{version}: {total} cases, {origin}{anew if report.recomputed else ''}"
+    judged = f"{f'{report.runtime} {report.runtime_version}'.rstrip()}: {len(report.results)} cases, {origin}"
+    if not report.recomputed:
+        return judged
+    return (
+        f"{judged}; {report.recomputed} of {len(report.results)} answers recomputed, all as stored"
+    )
 
 
 def headline(report: Report) -> str:
@@ -117,13 +118,13 @@ def headline(report: Report) -> str:
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield titles, then how many cases of each dtype have each verdict; last, what does not decide."""
+    verdicts = ("passed", "failed", "error", "missing", "unsupported")
+    yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
     groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
-    if groups:
-        yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
     for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
         c = Counter(result.verdict for result in results)
-        counts = (c[v] for v in ("passed", "failed", "error", "missing", "unsupported"))
-        yield (name, str(len(results)), *map(str, counts), "not counted" * undeciding)
+        counts = (str(c[verdict]) for verdict in verdicts)
+        yield (name, str(len(results)), *counts, "not counted" * undeciding)
 
 
 def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
@@ -142,21 +143,15 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
 
 def _arithmetic(report: Report) -> Iterator[str]:
     """Yield the arithmetic that each dtype requires and holds, and what of it decides nothing."""
-    rows = arithmetic_rows(report)
-    if not rows:
-        return
     header = ("arithmetic", "required", "observed", "worst error/tolerance")
-    yield from ["", *format_table(header, rows, right=[3]).splitlines()]
+    yield from _table([header, *arithmetic_rows(report)], [3])
     for grade in report.grades.values():
         if count := grade.undeciding.total():
             files = [name for name, cases in grade.undeciding.items() if cases]
             named = ", ".join(files[:4]) + f" and {len(files) - 4} more" * (len(files) > 4)
-            yield from wrap(
-                f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing: "
-                f"{grade.required!s} admits more than the value for over half of the elements, "
-                f"in {named}",
-                2,
-            )
+            what = f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing"
+            why = f"{grade.required!s} admits more than the value for over half of the elements"
+            yield from wrap(f"{what}: {why}, in {named}", 2)
 
 
 def _short(ratio: float) -> str:
@@ -187,16 +182,8 @@ def _reading(names: ReadingNames, ledger: str) -> str:
 
 
 def _unsupported(report: Report) -> Iterator[str]:
-    """Yield the reasons for being unsupported; those that differ in their last word alone are one."""
+    """Yield the reasons for being unsupported, the most frequent first."""
     reasons = Counter(r.message for r in report.results if r.decides and r.verdict == "unsupported")
-    if not reasons:
-        return
-    yield from ["", "declared unsupported by the runtime:"]
-    most = [reason for reason, _ in reasons.most_common()]
-    alike = group(most, lambda reason: " ".join(_LAST_WORD.split(reason, maxsplit=1)[:-1]))
-    totals = {head: sum(map(reasons.__getitem__, members)) for head, members in alike.items()}
-    for head, members in sorted(alike.items(), key=lambda one: -totals[one[0]]):
-        words = [_LAST_WORD.split(one, maxsplit=1)[-1] for one in members]
-        yield from wrap(
-            f"{totals[head]:6}  {f'{head} '.lstrip()}{', '.join(words)}", 0, 10, cut=False
-        )
+    yield from ["", "declared unsupported by the runtime:"] if reasons else []
+    some = [wrap(f"{n:6}  {one}", 0, 10, cut=False) for one, n in reasons.most_common()]
+    yield from list_some(some, "more reasons; --report json=FILE has all of them")

@@ -197,22 +197,6 @@ def test_elsewhere_github_needs_a_file(
     assert len(ended.out.splitlines()) <= 5
 
 
-def test_reasons_that_differ_in_their_last_word_are_told_together(report: Report) -> None:
-    reasons = ["no activations elu(0.5)", "no activations scaled-tanh(1, 0.5)", "no activations softsign",
-               "no more than (one, or two)", "asleep", "no activations scaled-tanh(1, 0.5)"]  # fmt: skip
-    some = [r for r in report.results if r.decides]
-    results = [
-        replace(r, verdict="unsupported", message=m) for r, m in zip(some, reasons, strict=False)
-    ]
-    text = "\n".join(report_lines(replace(report, results=results)))
-    told = text.partition("declared unsupported by the runtime:\n")[2].splitlines()
-    assert told[:3] == [
-        "     4  no activations scaled-tanh(1, 0.5), elu(0.5), softsign",
-        "     1  no more than (one, or two)",
-        "     1  asleep",
-    ]
-
-
 def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
     lines = list(quiet_lines(report))
     assert len(lines) <= 5
