@@ -10,6 +10,7 @@ from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
+from ..judging.case_result import CaseVerdict
 from ..observed.observations import ORIGINS
 from ..report import CORE, Report, in_words
 from .findings import (
@@ -118,7 +119,7 @@ def headline(report: Report) -> str:
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield titles, then how many cases of each dtype have each verdict; last, what does not decide."""
-    verdicts = ("passed", "failed", "error", "missing", "unsupported")
+    verdicts: list[CaseVerdict] = ["passed", "failed", "error", "missing", "unsupported"]
     yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
     groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
     for (undeciding, name), results in sorted(groups.items(), key=lambda one: one[0][0]):
