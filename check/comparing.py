@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..cases.errors import GrucibleError
 from ..cases.files import read_limited
@@ -15,7 +15,8 @@ from ..cases.operators.values import FIRST_WRONG
 from ..cases.strict_json import strict_json
 from ..gen.tolerances.classes import CHAINS
 from ..vectors.block import TIERS
-from .judging.case_result import DECIDING
+from .judging.case_result import DECIDING, CaseVerdict
+from .refusals import Outcome
 from .reports.text import list_some, plural, wrap
 
 MAX_BYTES = 48 << 20
@@ -50,20 +51,11 @@ class _Stored(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
 
 
-class _StoredRuntime(_Stored):
-    name: Text
-    version: Text
-
-
-class _StoredWorst(_Stored):
-    ratio: Number
-
-
 class _StoredGrade(_Stored):
     required: Text | Annotated[dict[Text, float | None], FewKeys]
     observed: Text | None
     compared: Count
-    worst: _StoredWorst
+    ratio: Number = Field(validation_alias=AliasPath("worst", "ratio"))
 
     @property
     def demand(self) -> str:
@@ -90,13 +82,13 @@ class _StoredFinding(_Stored):
 class _StoredCase(_Stored):
     id: Annotated[Text, Field(min_length=1)]
     tier: Literal[TIERS]  # type: ignore[valid-type]
-    verdict: Literal["passed", "failed", "unsupported", "missing", "error"]
+    verdict: CaseVerdict
     message: str = ""
 
 
 class _StoredRefusal(_Stored):
     id: Text
-    outcome: Literal["refused", "obvious", "garbage", "crash", "unasked"]
+    outcome: Outcome
     decides: bool
 
 
@@ -106,7 +98,7 @@ class StoredReport(_Stored):
     grucible_report: Literal[2, 3]
     verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
     interrupted: bool
-    runtime: _StoredRuntime
+    runtime: Annotated[dict[Text, Text], FewKeys]
     arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
     diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
     unexplained: Count
@@ -116,9 +108,8 @@ class StoredReport(_Stored):
     @property
     def side(self) -> dict[str, Any]:
         """What a comparison says of the report itself."""
-        return self.model_dump(include={"runtime", "verdict", "interrupted"}) | {
-            "cases": len(self.cases)
-        }
+        about = self.model_dump(include={"runtime", "verdict", "interrupted"})
+        return about | {"cases": len(self.cases)}
 
 
 def read_report(path: Path) -> StoredReport:
@@ -148,45 +139,56 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     no invalid question that was asked is in both.
     """
     old, new = ({one.id: one for one in report.cases} for report in (before, after))
-    shared = not old.keys().isdisjoint(new)
-    was_asked, now_asked = (
+    was_accepted, now_accepted = (
         {one.id: one.decides and one.outcome != "refused" for one in report.refusals
          if one.outcome != "unasked"} for report in (before, after)
     )  # fmt: skip
-    asked = [one for one in now_asked if one in was_asked]
-    if not (shared or asked):
+    both = [(old[one], new[one]) for one in new if one in old]
+    asked = [one for one in now_accepted if one in was_accepted]
+    if not (both or asked):
         raise GrucibleError(
             "the reports have no case or invalid question in common; compare reports on the same vectors"
         )
-    changed = [(old[one], new[one]) for one in new if one in old]
-    changed = [(was, now) for was, now in changed if was.verdict != now.verdict]
-    decided = [both for both in changed if all(one.tier in DECIDING for one in both)]
+    changed = [(was, now) for was, now in both if was.verdict != now.verdict]
     changes = [
         {"kind": _name_change(was.verdict, now.verdict), "id": now.id, "before": was.verdict,
-         "after": now.verdict, "message": now.message} for was, now in decided
+         "after": now.verdict, "message": now.message}
+        for was, now in changed if {was.tier, now.tier} <= {*DECIDING}
     ]  # fmt: skip
-    found: dict[str, Any] = {
+    grades = list(_compare_grades(before, after)) if both else []
+    findings = _compare_findings(before, after, shared=bool(both))
+    moved = {
+        word: [one for one in asked if now_accepted[one] is accepted is not was_accepted[one]]
+        for word, accepted in (("accepted", True), ("refused", False))
+    }
+    known = {name for one in before.diagnosis for name in chain(one.names, *one.alternatives)}
+    worse = [
+        *_summarize(changes, WORSE),
+        *(_name_grades(one) for one in grades if one["worse"]),
+        *_count_questions(moved["accepted"], "no longer refused"),
+        *(f"new finding: {o['about']}" for o in findings["new"] if not known >= {*o["names"]}),
+    ]
+    better = [
+        *_summarize(changes, (BETTER,)),
+        *(_name_grades(one) for one in grades if one["better"]),
+        *_count_questions(moved["refused"], "refused now"),
+        *(f"gone finding: {one['about']}" for one in findings["gone"]),
+    ]
+    return {
+        "grucible_compare": 1,
+        "outcome": "worse" if worse else "better" if better else "same",
+        "worse": worse,
+        "better": better,
         "before": before.side,
         "after": after.side,
         "changes": sorted(changes, key=lambda one: KINDS.index(one["kind"])),
-        "arithmetic": _compare_grades(before, after) if shared else [],
-        "diagnosis": _compare_findings(before, after, shared=shared),
-        "refusals": {
-            "accepted": [one for one in asked if now_asked[one] and not was_asked[one]],
-            "refused": [one for one in asked if was_asked[one] and not now_asked[one]],
-        },
-        "undecided": len(changed) - len(decided),
+        "arithmetic": grades,
+        "diagnosis": findings,
+        "refusals": moved,
+        "undecided": len(changed) - len(changes),
         "new_cases": [one for one in new if one not in old],
         "gone_cases": [one for one in old if one not in new],
     }
-    worse = _summarize(found, WORSE, "worse", "accepted", "no longer refused")
-    better = _summarize(found, (BETTER,), "better", "refused", "refused now")
-    known = {name for one in before.diagnosis for name in chain(one.names, *one.alternatives)}
-    new_findings = (one for one in found["diagnosis"]["new"] if not known.issuperset(one["names"]))
-    worse += [f"new finding: {one['about']}" for one in new_findings]
-    better += [f"gone finding: {one['about']}" for one in found["diagnosis"]["gone"]]
-    outcome = "worse" if worse else "better" if better else "same"
-    return {"grucible_compare": 1, "outcome": outcome, "worse": worse, "better": better} | found
 
 
 def _name_change(was: str, now: str) -> str:
@@ -199,23 +201,34 @@ def _name_change(was: str, now: str) -> str:
     return BETTER if now == "passed" else _WRONG.get(now, "newly unsupported")
 
 
-def _compare_grades(before: StoredReport, after: StoredReport) -> list[dict[str, Any]]:
-    found = []
+def _summarize(changes: Sequence[dict[str, str]], kinds: Sequence[str]) -> Iterator[str]:
+    for kind in kinds:
+        if count := sum(one["kind"] == kind for one in changes):
+            yield f"{plural(count, 'case')} {kind}"
+
+
+def _count_questions(moved: Sequence[str], about: str) -> list[str]:
+    return [f"{plural(len(moved), 'invalid question')} {about}"] if moved else []
+
+
+def _name_grades(one: dict[str, Any]) -> str:
+    was, now = (name or "no class" for name in one["observed"])
+    return f"{one['dtype']} in {was} → {now}"
+
+
+def _compare_grades(before: StoredReport, after: StoredReport) -> Iterator[dict[str, Any]]:
     for dtype, now in after.arithmetic.items():
         was = before.arithmetic.get(dtype)
         if was and was.compared and now.compared:
             observed = (was.observed or "", now.observed or "")
-            found.append(
-                {
-                    "dtype": dtype,
-                    "observed": observed,
-                    "ratio": (was.worst.ratio, now.worst.ratio),
-                    "worse": _is_coarser(dtype, *observed),
-                    "better": _is_coarser(dtype, *reversed(observed)),
-                    "required": (was.demand, now.demand),
-                }
-            )
-    return found
+            yield {
+                "dtype": dtype,
+                "observed": observed,
+                "ratio": (was.ratio, now.ratio),
+                "worse": _is_coarser(dtype, *observed),
+                "better": _is_coarser(dtype, *reversed(observed)),
+                "required": (was.demand, now.demand),
+            }
 
 
 def _is_coarser(dtype: str, was: str, now: str) -> bool:
@@ -246,23 +259,9 @@ def _compare_findings(
     }  # fmt: skip
 
 
-def _summarize(
-    found: dict[str, Any], kinds: Sequence[str], grade: str, refusal: str, about: str
-) -> list[str]:
-    """Summarize what is worse, or what is better, in cases, arithmetic and invalid questions."""
-    counts = {kind: sum(one["kind"] == kind for one in found["changes"]) for kind in kinds}
-    lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
-    for one in (one for one in found["arithmetic"] if one[grade]):
-        was, now = (name or "no class" for name in one["observed"])
-        lines.append(f"{one['dtype']} in {was} → {now}")
-    questions = len(found["refusals"][refusal])
-    return lines + [f"{plural(questions, 'invalid question')} {about}"] * bool(questions)
-
-
 def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield a comparison for the terminal: the outcome first, then what changed."""
-    diagnosis, refusals = found["diagnosis"], found["refusals"]
-    new, gone = found["new_cases"], found["gone_cases"]
+    diagnosis, refusals, new = found["diagnosis"], found["refusals"], found["new_cases"]
     both = found["after"]["cases"] - len(new)
     yield from wrap(_headline(found, both), 0, 2)
     for word in ("before", "after"):
@@ -271,37 +270,36 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
         interrupted = ", interrupted" if side["interrupted"] else ""
         judged = f"{word}: {name}: {side['verdict']}, {side['cases']} cases{interrupted}"
         yield from wrap(judged, 2, 4)
-    if new or gone:
-        yield f"  {both} cases in both, {len(new)} new, {len(gone)} gone"
+    if new or found["gone_cases"]:
+        yield f"  {both} cases in both, {len(new)} new, {len(found['gone_cases'])} gone"
+    if found["undecided"]:
+        yield f"  {found['undecided']} that decide nothing have another verdict"
     for kind in KINDS:
         changes = [one for one in found["changes"] if one["kind"] == kind]
         yield from _section(kind, [f"{one['id']}\n{_change(one)}" for one in changes])
-    if found["undecided"]:
-        yield from ("", f"{found['undecided']} more that decide nothing have another verdict")
     yield from _section("arithmetic", [*filter(None, map(_grade, found["arithmetic"]))])
-    explained = [
-        f"{word}: {one['about'][:_MAX_TEXT]}, {one['explains']} cases"
-        for word in ("new", "gone") for one in diagnosis[word]
-    ]  # fmt: skip
     was, now = diagnosis["unexplained"]
     moved = [*diagnosis["other"], {"about": "unexplained", "before": was, "after": now}]
-    explained += [
-        f"{one['about']}: {one['before']} → {one['after']} cases" for one in moved
-        if one["before"] != one["after"]
+    explained = [
+        *(f"{word}: {one['about'][:_MAX_TEXT]}, {one['explains']} cases"
+          for word in ("new", "gone") for one in diagnosis[word]),
+        *(f"{one['about']}: {one['before']} → {one['after']} cases"
+          for one in moved if one["before"] != one["after"]),
     ]  # fmt: skip
     yield from _section("diagnosis", explained)
     yield from _section("invalid questions that are no longer refused", refusals["accepted"])
     yield from _section("invalid questions that are refused now", refusals["refused"])
     yield from _section("new cases", new)
-    yield from _section("gone cases", gone)
+    yield from _section("gone cases", found["gone_cases"])
 
 
 def _headline(found: dict[str, Any], both: int) -> str:
     changed = []
     for word in ("worse", "better"):
-        if names := found[word]:
-            more = f", and {len(names) - _MAX_IN_HEADLINE} more" * (len(names) > _MAX_IN_HEADLINE)
-            changed.append(f"{word}: {', '.join(names[:_MAX_IN_HEADLINE])}{more}")
+        names = found[word][:_MAX_IN_HEADLINE]
+        left = len(found[word]) - len(names)
+        shown = [*names, f"and {left} more"] if left else names
+        changed += [f"{word}: {', '.join(shown)}"] if names else []
     cut = [f"`{side}`" for side in ("before", "after") if found[side]["interrupted"]]
     interrupted = f"; {' and '.join(cut)} was interrupted" if cut else ""
     same = f"same: nothing is worse or better in the {both} cases of both{interrupted}"
