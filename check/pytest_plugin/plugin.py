@@ -11,31 +11,18 @@ from . import NAME
 
 _DECIDED = "grucible_decided"
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--grucible": {
-        "metavar": "PATH",
-        "help": "A test for each case of these vectors: a file, a directory, or core for those that come "
-        "with grucible. Without paths of your own, nothing else is run.",
-    },
-    "--grucible-runtime": {
-        "metavar": "NAME",
-        "help": "The runtime they ask: package.module:function, ./file.py:function, a name from `grucible "
-        "runtimes`, or 'exec: COMMAND'.",
-    },
-    "--grucible-select": {
-        "metavar": "GLOB",
-        "action": "append",
-        "help": "Only cases whose id matches. Repeatable.",
-    },
-    "--grucible-expect": {
-        "metavar": "FILE",
-        "help": "Cases that may fail, as for `grucible check --expect`: strict xfails.",
-    },
-    "--grucible-isolated": {
-        "action": "store_true",
-        "help": "Run the runtime in a process of its own: a crash or a hang is one case's failure. A "
-        "program always is.",
-    },
-}
+    "--grucible": {"metavar": "PATH", "help": "A test for each case of these vectors: a file, a directory, "
+                   "or core for those that come with grucible. Without paths of your own, nothing else is "
+                   "run."},
+    "--grucible-runtime": {"metavar": "NAME", "help": "The runtime they ask: package.module:function, "
+                           "./file.py:function, a name from `grucible runtimes`, or 'exec: COMMAND'."},
+    "--grucible-select": {"metavar": "GLOB", "action": "append",
+                          "help": "Only cases whose id matches. Repeatable."},
+    "--grucible-expect": {"metavar": "FILE", "help": "Cases that may fail, as for `grucible check --expect`: "
+                          "strict xfails."},
+    "--grucible-isolated": {"action": "store_true", "help": "Run the runtime in a process of its own: a "
+                            "crash or a hang is one case's failure. A program always is."},
+}  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,10 +75,21 @@ class SessionVerdict:
         self._asked, self._decided, self._incomplete = False, False, False
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """End the runtime after the last test that asks it."""
+        done = yield
+        end = getattr(item, "end", None)
+        if end and not hasattr(nextitem, "end"):
+            end()
+        return done
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Tell the report, which xdist may make in another process, whether a case has decided so far."""
+        """Tell the report, which xdist may make in another process, whether the case decides."""
         report = yield
         setattr(report, _DECIDED, getattr(item, "decided", False))
         return report

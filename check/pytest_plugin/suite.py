@@ -73,8 +73,7 @@ class Judge:
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
-        self.case = case
-        self.block = block_of(case)
+        self.case, self.block = case, block_of(case)
         self.last: Judgment | None = None
         self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show
@@ -91,11 +90,6 @@ class Judge:
 
     def __repr__(self) -> str:
         return f"<Judge of {self.case.id}>"
-
-    @property
-    def decides(self) -> bool:
-        """Whether it says anything that the case passes: by its tier, and by its tolerances."""
-        return self.case.tier in DECIDING and not find_undeciding(self.block, self.criterion).any()
 
 
 def load(
@@ -134,8 +128,6 @@ class Vectors:
         self._set, self._criteria, self._known = opened, criteria, known
         self.ids = opened.ids
         """The ids of the cases, in order."""
-        self.decided = False
-        """Whether a case that decides has passed so far, or failed as expected."""
         if not self.ids:
             raise nothing_selected(opened.select)
 
@@ -213,9 +205,7 @@ class Vectors:
             raise
         if not {"judge", "case"} & asked.keys():
             self.settle(judge, judge(outputs))
-        elif outputs is None:
-            self.decided = self.decided or judge.decides
-        else:  # a coroutine or a generator, too, of which no line has run
+        elif outputs is not None:  # a coroutine or a generator, too, of which no line has run
             raise Unjudged(
                 f"the test returned a {type(outputs).__name__}, which nobody looks at: a test that takes "
                 "judge or case asserts by itself, and returns nothing",
@@ -225,11 +215,9 @@ class Vectors:
     def settle(self, judge: Judge, found: Judgment, traceback: Sequence[str] = ()) -> None:
         """Raise what pytest is to report of a judgment; a runtime's `traceback` is shown."""
         __tracebackhide__ = True
-        if found.passed:
-            self.decided = self.decided or judge.decides  # one case says it for all
-        elif found.verdict == "unsupported":
+        if found.verdict == "unsupported":
             _skip(found.message)
-        else:
+        if not found.passed:
             instead = self._excuse(judge, found.result, None)
             lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]
             lines += [*wrap(instead, indent=0), *traceback]
@@ -247,7 +235,6 @@ class Vectors:
             with np.errstate(all="ignore"):  # what the user set is not for what judges
                 instead = apply_expectation(result, expected, Diagnosis(), failing).instead
             if not instead:
-                self.decided |= judge.case.tier in DECIDING
                 raise AsExpected(escape(how_far_off(result)), pytrace=False) from error
         if judge.case.tier not in DECIDING:
             about = f"the tier {judge.case.tier} does not decide: {how_far_off(result)}"
@@ -305,10 +292,11 @@ def _plain() -> None:
 
 
 class _CaseTest(pytest.Function):
-    """A test of a case, whose place is no file."""
+    """A test of a case, whose place is no file; `decided` says whether it passed, or failed as expected."""
 
     vectors: Vectors
     asked: FromRuntime | RuntimePool
+    decided = False
 
     def runtest(self) -> None:
         """Ask the runtime, and judge what it says."""
@@ -317,13 +305,20 @@ class _CaseTest(pytest.Function):
         [reply] = self.asked.answer([judge.case.question])
         lines = reply.fault.traceback if reply.fault else ()
         ours = [place for place, line in enumerate(lines) if source.__file__ in line]
-        theirs = lines[ours[-1] + 2 :] if ours else lines
-        self.vectors.settle(judge, judge.see(reply), theirs)
+        decides = judge.case.tier in DECIDING
+        try:
+            self.vectors.settle(judge, judge.see(reply), lines[ours[-1] + 2 :] if ours else lines)
+        except AsExpected:
+            self.decided = decides
+            raise
+        self.decided = decides and not find_undeciding(judge.block, judge.criterion).any()
 
-    @property
-    def decided(self) -> bool:
-        """Whether a case that decides has passed so far, in this process, or failed as expected."""
-        return self.vectors.decided
+    def end(self) -> None:
+        """End the runtime after the last case; what goes wrong then is an error there."""
+        __tracebackhide__ = is_users
+        if reply := self.asked.finish():
+            lines = wrap(reply.message, indent=0)
+            pytest.fail("\n".join(map(escape, lines)), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
