@@ -19,7 +19,7 @@ from .judging.judge import judge_one
 from .observed.pool import RuntimePool
 from .observed.source import FromRuntime, Source, observe_block
 from .refusals import Refusal, refusals
-from .report import Report, report_broken_diagnosis
+from .report import Report
 from .verdict import Demand, judge
 
 Status = Literal["right", "wrong", "refused", "crashed", "malformed", "missing"]
@@ -86,7 +86,6 @@ def profile(
     """
     opened = open_set(vectors, select)
     report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
-    report_broken_diagnosis(report.diagnosis)
 
     def order(one: CaseResult) -> tuple[Any, ...]:
         return one.operator, OPERATORS[one.operator].dtypes().index(one.dtype), one.plainness

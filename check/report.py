@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..cases.console import escape, say
+from ..cases.console import escape
 from ..cases.operators.readings import ReadingNames
 from ..cases.process import INTERRUPTED
 from .diagnosis.failing import FailingBlock
@@ -169,9 +169,3 @@ class Report:
             return 1
         expected = self.expected_failures or any(one.wrong for one in self.refusals)
         return 0 if expected or not self._nothing else 1
-
-
-def report_broken_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print a line on standard error where an error of our own ended the diagnosis."""
-    if diagnosis.broke_off:
-        say(f"grucible: {diagnosis.broke_off}", err=True)

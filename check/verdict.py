@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cases.console import format_own_error
+from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
 from ..cases.selection import Ids, nothing_selected, selected
 from ..vectors.vector_set import VectorSet, open_set
@@ -162,6 +162,7 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
         ids = [case_id for part in failing.parts for case_id in part.block.ids]
         ids += [case_id for _, case_id in failing.left_out]
         why = f"the diagnosis broke off, and the verdict stands: {format_own_error(error)}"
+        say(f"grucible: {why}", err=True)
         return Diagnosis((), len(ids), frozenset(ids), (why,), broke_off=why)
 
 

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ...cases.console import SUMMARY, put, say
 from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
 from ...cases.process import ignoring_interrupts, interruption_status
+from ...vectors.vector_set import open_set
+from ..expecting import apply_expectations, load_expectations
+from ..judging.criterion import chosen_criteria
+from ..judging.expectations import Expectation
+from ..listing import FindingList, read_list, write_list
+from ..report import Report
+from ..reports.formats import FORMATS, Format, report_json, summary, workflow_commands
+from ..reports.terminal import quiet_lines, report_lines
+from ..verdict import Demand, judge
 from . import options
-
-if TYPE_CHECKING:
-    from ...vectors.vector_set import VectorSet
-    from ..judging.expectations import Expectation
-    from ..listing import FindingList
-    from ..observed.source import Source
-    from ..report import Report
-    from ..reports.formats import Format
 
 ON_GITHUB = "github"
 """The format that needs no file in a run of GitHub Actions."""
@@ -67,15 +66,20 @@ def check_command(
     runtimes: tuple[str, ...],
     outputs: Path | None,
     select: tuple[str, ...],
+    require: tuple[str, ...],
+    strict: bool,
     expect: Path | None,
     write_expect: Path | None,
+    allow_stale: bool,
     reports: tuple[str, ...],
     quiet: bool,
     as_json: bool,
+    no_diagnose: bool,
+    recompute: float | None,
     timeout: float,
     memory: int | None,
     jobs: int | None,
-    **demanded: Any,
+    **criteria: Any,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
@@ -88,18 +92,33 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    to = _Reporting(reports, quiet=quiet, as_json=as_json)
-    to.check(len(runtimes), write_expect)
-    expected, listed = _expected(expect, write_expect, len(runtimes), demanded["no_diagnose"])
+    files = _parse_reports(reports, write_expect)
+    alone = [f"--report {form.name}" for form, _ in files if not form.side_by_side]
+    alone += ["--json"] * as_json + [f"--report {ON_GITHUB}"] * (ON_GITHUB in reports)
+    if len(runtimes) > 1 and alone:
+        raise click.UsageError(f"{alone[0]} is of one runtime; give --runtime once")
+    if len(runtimes) > 1 and (expect or write_expect):
+        raise click.UsageError("--expect and --write-expect go with one --runtime")
+    expectations, listed = _read_expectations(expect, write_expect, undiagnosed=no_diagnose)
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    if outputs and demanded["strict"]:
+    if outputs and strict:
         raise click.UsageError("--strict goes with --runtime: outputs are only read")
+    demand = Demand(
+        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
+        recompute or 0.0,
+    )  # fmt: skip
     found: list[Report] = []
     try:
         for runtime in runtimes or (None,):
-            with options.started(runtime, outputs, timeout, memory, jobs) as source:
-                report = _judge(vectors, select, source, expected, **demanded)
+            with options.started(runtime, outputs, timeout, memory, jobs) as start:
+                opened = open_set(vectors, select)
+                source = start(opened)
+                assert source
+                with options.progress_over_cases("checking", opened) as progress:
+                    report = judge(
+                        opened, source, demand, interruptible=True, advance=progress.advance
+                    )
                 found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
@@ -107,48 +126,37 @@ def check_command(
                 raise SystemExit(interruption_status())
     finally:  # also after an error: what was judged is reported
         if found:
-            to.report(found)
+            _report(found, files, annotate=ON_GITHUB in reports, quiet=quiet, as_json=as_json)
     raise SystemExit(max(report.exit_status for report in found))
 
 
-def _judge(
-    vectors: Path | None,
-    select: tuple[str, ...],
-    started: Callable[[VectorSet], Source | None],
-    expectations: Sequence[Expectation],
-    *,
-    no_diagnose: bool,
-    recompute: float | None,
-    require: tuple[str, ...],
-    strict: bool,
-    allow_stale: bool,
-    **criteria: Any,
-) -> Report:
-    """Judge the started runtime, or outputs, as the options demand."""
-    from ...vectors.vector_set import open_set
-    from ..judging.criterion import chosen_criteria
-    from ..verdict import Demand, judge  # takes as long to import as the runtime to start
-
-    opened = open_set(vectors, select)
-    demand = Demand(
-        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
-        recompute or 0.0,
-    )  # fmt: skip
-    with options.progress_over_cases("checking", opened) as progress:
-        source = started(opened)
-        assert source
-        return judge(opened, source, demand, interruptible=True, advance=progress.advance)
+def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tuple[Format, Path]]:
+    """Parse the values of `--report`, and check that their files can be written, each to its place."""
+    files = []
+    for text in reports:
+        name, _, file = text.partition("=")
+        if text == ON_GITHUB and os.environ.get(SUMMARY):
+            continue
+        if text == ON_GITHUB:
+            raise click.UsageError(
+                f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
+                f"write the summary to a file: --report {ON_GITHUB}=FILE"
+            )
+        if name not in FORMATS or not file:
+            expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
+            raise click.UsageError(f"--report {text}: expected {expected}")
+        check_replaceable(Path(file), FORMATS[name].begins)
+        FORMATS[name].check()
+        files.append((FORMATS[name], Path(file)))
+    places = [("--report", file) for _, file in files]
+    check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
+    return files
 
 
-def _expected(
-    expect: Path | None, write_expect: Path | None, runtimes: int, undiagnosed: bool
+def _read_expectations(
+    expect: Path | None, write_expect: Path | None, *, undiagnosed: bool
 ) -> tuple[Sequence[Expectation], FindingList | None]:
-    """Load a list of expectations, or the one that is to be written."""
-    from ..expecting import load_expectations
-    from ..listing import read_list
-
-    if runtimes > 1 and (expect or write_expect):
-        raise click.UsageError("--expect and --write-expect go with one --runtime")
+    """Read a list of expectations, or the one to write."""
     if write_expect is None:
         return (load_expectations(expect) if expect else []), None
     if expect:
@@ -162,9 +170,6 @@ def _write_list(
     listed: FindingList, report: Report, vectors: Path | None, select: Sequence[str]
 ) -> Report:
     """Write the list of what fails in a report, and expect it there."""
-    from ..expecting import apply_expectations
-    from ..listing import write_list
-
     if report.interrupted or report.diagnosis.broke_off:
         why = "check was interrupted" if report.interrupted else "diagnosis broke off"
         say(f"{listed.path}: not written, for the {why}", err=True)
@@ -174,91 +179,36 @@ def _write_list(
     return apply_expectations(report, entries, vectors, select)
 
 
-class _Reporting:
-    """Where a report goes: the values of `--report`, each FORMAT=FILE or `github` alone, and the terminal.
-
-    Raises click.UsageError for what is none, and GrucibleError for a file that holds something else.
-    """
-
-    def __init__(self, reports: Sequence[str], *, quiet: bool, as_json: bool) -> None:
-        self._quiet, self._as_json = quiet, as_json
-        self._annotate = ON_GITHUB in reports
-        if self._annotate and not os.environ.get(SUMMARY):
-            raise click.UsageError(
-                f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
-                f"write the summary to a file: --report {ON_GITHUB}=FILE"
-            )
-        self._files = [self._file(text) for text in reports if text != ON_GITHUB]
-
-    def _file(self, text: str) -> tuple[Format, Path]:
-        """Split `FORMAT=FILE`, and check that the file can be written."""
-        from ..reports.formats import FORMATS
-
-        name, _, file = text.partition("=")
-        if name not in FORMATS or not file:
-            expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
-            raise click.UsageError(f"--report {text}: expected {expected}")
-        check_replaceable(Path(file), FORMATS[name].begins)
-        FORMATS[name].check()
-        return FORMATS[name], Path(file)
-
-    def check(self, runtimes: int, write_expect: Path | None) -> None:
-        """Raise an error where a format is of one runtime, or where two files have one place."""
-        places = [("--report", file) for _, file in self._files]
-        check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
-        one = [f"--report {form.name}" for form, _ in self._files if not form.side_by_side]
-        one += ["--json"] * self._as_json + [f"--report {ON_GITHUB}"] * self._annotate
-        if one and runtimes > 1:
-            raise click.UsageError(f"{one[0]} is of one runtime; give --runtime once")
-
-    def report(self, reports: Sequence[Report]) -> None:
-        """Print reports and write them to files; an error of one form leaves the others."""
-        with contextlib.ExitStack() as stack:
-            stack.callback(self._write, reports)
-            if self._annotate:
-                stack.callback(_annotate, reports[0])
-            for number, report in enumerate(reports):
-                if number:
-                    say("")
-                self._print(report)
-
-    def _write(self, reports: Sequence[Report]) -> None:
-        def write(form: Format, file: Path) -> None:
-            write_whole(file, form.write(reports), mark=form.begins)
-
-        with ignoring_interrupts(), contextlib.ExitStack() as stack:
-            for form, file in reversed(self._files):
-                stack.callback(partial(write, form, file))
-
-    def _print(self, report: Report) -> None:
-        from ..report import report_broken_diagnosis
-        from ..reports.formats import report_json
-        from ..reports.terminal import quiet_lines, report_lines
-
-        report_broken_diagnosis(report.diagnosis)
-        if self._as_json:
-            put(report_json(report))
+def _report(
+    reports: Sequence[Report],
+    files: Sequence[tuple[Format, Path]],
+    *,
+    annotate: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print reports, then write them to files; an error of one form leaves the others."""
+    with contextlib.ExitStack() as stack:
+        for form, file in reversed(files):
+            stack.callback(_write, form, file, reports)
+        if annotate:
+            stack.callback(_annotate, reports[0])
+        if as_json:
+            put(report_json(*reports))
             return
-        with _no_commands() if self._annotate else contextlib.nullcontext():
-            for line in quiet_lines(report) if self._quiet else report_lines(report):
+        for number, report in enumerate(reports):
+            lines = quiet_lines(report) if quiet else report_lines(report)
+            for line in ["", *lines][number == 0 :]:
                 say(line)
 
 
-@contextlib.contextmanager
-def _no_commands() -> Iterator[None]:
-    """Let GitHub Actions read no commands in what is printed, up to a word that nobody can guess."""
-    word = secrets.token_hex(16)
-    put(f"::stop-commands::{word}\n")
-    try:
-        yield
-    finally:
-        put(f"::{word}::\n")
+def _write(form: Format, file: Path, reports: Sequence[Report]) -> None:
+    with ignoring_interrupts():
+        write_whole(file, form.write(reports), mark=form.begins)
 
 
 def _annotate(report: Report) -> None:
     """Annotate the run, on standard error, and add to its job summary."""
-    from ..reports.formats import summary, workflow_commands
-
     for line in workflow_commands(report):
         put(f"{line}\n", err=True)
     place = Path(os.environ[SUMMARY])

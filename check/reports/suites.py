@@ -16,7 +16,7 @@ from ...vectors.case import REQUIRED
 from ...vectors.exchange.rtol_atol import Pair, by_pair
 from ...vectors.vector_set import open_set
 from ..observed.outputs_file import FromOutputs
-from ..report import Report, report_broken_diagnosis
+from ..report import Report
 from ..score import ENOUGH, Score, score
 from ..verdict import Demand, judge
 from .terminal import headline
@@ -159,7 +159,6 @@ def audit(suite: Suite) -> Audited:
     if outputs.exists():
         vectors = open_set(suite.vectors)
         report = judge(vectors, FromOutputs(outputs, vectors), Demand())
-        report_broken_diagnosis(report.diagnosis)
     return Audited(suite, score(open_set(suite.vectors), limits=limits), report)
 
 
