@@ -115,9 +115,9 @@ def judge(
     vectors: VectorSet,
     source: Source,
     demand: Demand,
+    advance: Callable[[int], None] = lambda _: None,
     *,
     interruptible: bool = False,
-    advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Judge what `source` answers to the cases of `vectors`; `advance(n)` as cases are judged.
 

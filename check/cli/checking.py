@@ -14,7 +14,6 @@ import click
 from ...cases.console import SUMMARY, put, say
 from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
 from ...cases.process import ignoring_interrupts, interruption_status
-from ...vectors.vector_set import open_set
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
@@ -93,40 +92,35 @@ def check_command(
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
     files = _parse_reports(reports, write_expect)
-    alone = [f"--report {form.name}" for form, _ in files if not form.side_by_side]
-    alone += ["--json"] * as_json + [f"--report {ON_GITHUB}"] * (ON_GITHUB in reports)
-    if len(runtimes) > 1 and alone:
-        raise click.UsageError(f"{alone[0]} is of one runtime; give --runtime once")
-    if len(runtimes) > 1 and (expect or write_expect):
-        raise click.UsageError("--expect and --write-expect go with one --runtime")
+    alone = {f"--report {ON_GITHUB}": ON_GITHUB in reports, "--json": as_json,
+             "--expect": bool(expect), "--write-expect": bool(write_expect)}  # fmt: skip
+    alone |= {f"--report {form.name}": not form.side_by_side for form, _ in files}
+    if len(runtimes) > 1 and any(alone.values()):
+        raise click.UsageError(
+            f"{next(filter(alone.get, alone))} is of one runtime; give --runtime once"
+        )
     expectations, listed = _read_expectations(expect, write_expect, undiagnosed=no_diagnose)
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
     if outputs and strict:
         raise click.UsageError("--strict goes with --runtime: outputs are only read")
-    demand = Demand(
-        chosen_criteria(**criteria), expectations, require, not no_diagnose, strict, allow_stale,
-        recompute or 0.0,
-    )  # fmt: skip
+    demands = not no_diagnose, strict, allow_stale, recompute or 0.0
+    demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
     try:
         for runtime in runtimes or (None,):
-            with options.started(runtime, outputs, timeout, memory, jobs) as start:
-                opened = open_set(vectors, select)
-                source = start(opened)
-                assert source
-                with options.progress_over_cases("checking", opened) as progress:
-                    report = judge(
-                        opened, source, demand, interruptible=True, advance=progress.advance
-                    )
-                found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
+            with (
+                options.started(runtime, outputs or Path(), timeout, memory, jobs) as start,
+                options.opened_with_progress("checking", vectors, select) as (opened, progress),
+            ):
+                report = judge(opened, start(opened), demand, progress.advance, interruptible=True)
+            found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
             if report.interrupted:
                 raise SystemExit(interruption_status())
     finally:  # also after an error: what was judged is reported
-        if found:
-            _report(found, files, annotate=ON_GITHUB in reports, quiet=quiet, as_json=as_json)
+        _report(found, files, annotate=ON_GITHUB in reports, quiet=quiet, as_json=as_json)
     raise SystemExit(max(report.exit_status for report in found))
 
 
@@ -188,6 +182,8 @@ def _report(
     as_json: bool,
 ) -> None:
     """Print reports, then write them to files; an error of one form leaves the others."""
+    if not reports:
+        return
     with contextlib.ExitStack() as stack:
         for form, file in reversed(files):
             stack.callback(_write, form, file, reports)

@@ -110,11 +110,12 @@ def trace_command(
         check_replaceable(npz, MARK)
     block, file = find_case(vectors, wanted)
     opened, part = open_set(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
-    with options.started(runtime, against, timeout, memory, 1 if runtime else None) as source:
+    limits = timeout, memory, 1 if runtime else None
+    with options.started(runtime, against or Path(), *limits) as start:
         exact = trace(block.case(0))
         part.check(exact.directions)
-        asked = source(opened)
-        traced = traced_against(exact, opened, asked) if asked else Traced(exact)
+        asked = runtime is not None or against is not None
+        traced = traced_against(exact, opened, start(opened)) if asked else Traced(exact)
     if npz:
         write_whole(npz, trace_npz(traced), mark=MARK)
         say(f"{npz}: written", err=as_json)

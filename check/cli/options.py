@@ -6,7 +6,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -125,36 +125,29 @@ def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
 
 @contextlib.contextmanager
 def started(
-    runtime: str | None, outputs: Path | None, timeout: float, memory: int | None, jobs: int | None
-) -> Iterator[Callable[[VectorSet], Source | None]]:
-    """Start a runtime, which loads meanwhile, or open outputs for vectors; None without either."""
+    runtime: str | None, outputs: Path, timeout: float, memory: int | None, jobs: int | None
+) -> Iterator[Callable[[VectorSet], Source]]:
+    """Start a runtime, which loads meanwhile; or open outputs, when their vectors are known."""
     from ..observed.exchange import outputs_at
     from ..observed.pool import RuntimePool
 
-    for option, value in {"--jobs": jobs, "--memory": memory}.items():
-        if runtime is None and value is not None:
-            raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
-    if runtime is None:
-        yield lambda vectors: outputs_at(outputs, vectors) if outputs else None
+    if runtime is not None:
+        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
+            yield lambda _: pool
         return
-    with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
-        yield lambda _: pool
-
-
-@contextlib.contextmanager
-def progress_over_cases(what: str, vectors: VectorSet) -> Iterator[Progress]:
-    """Show the progress over the selected cases of a set, which are counted where it is drawn."""
-    with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
-        yield progress
+    for option, value in {"--jobs": jobs, "--memory": memory}.items():
+        if value is not None:
+            raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
+    yield partial(outputs_at, outputs)
 
 
 @contextlib.contextmanager
 def opened_with_progress(
     what: str, path: Path | None, select: tuple[str, ...]
 ) -> Iterator[tuple[VectorSet, Progress]]:
-    """Open a set of vectors, and show the progress over its selected cases."""
+    """Open a set of vectors, and show the progress over its selected cases, counted if it is drawn."""
     from ...vectors.vector_set import open_set
 
     vectors = open_set(path, select)
-    with progress_over_cases(what, vectors) as progress:
+    with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield vectors, progress

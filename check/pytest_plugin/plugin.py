@@ -75,17 +75,6 @@ class SessionVerdict:
         self._asked, self._decided, self._incomplete = False, False, False
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, object, object]:
-        """End the runtime after the last test that asks it."""
-        done = yield
-        end = getattr(item, "end", None)
-        if end and not hasattr(nextitem, "end"):
-            end()
-        return done
-
-    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:

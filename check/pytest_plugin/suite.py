@@ -313,13 +313,6 @@ class _CaseTest(pytest.Function):
             raise
         self.decided = decides and not find_undeciding(judge.block, judge.criterion).any()
 
-    def end(self) -> None:
-        """End the runtime after the last case; what goes wrong then is an error there."""
-        __tracebackhide__ = is_users
-        if reply := self.asked.finish():
-            lines = wrap(reply.message, indent=0)
-            pytest.fail("\n".join(map(escape, lines)), pytrace=False)
-
     def reportinfo(self) -> tuple[Path, int, str]:
         """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
         return self.config.rootpath / NAME, 0, f"case {self.name}"
