@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,13 +92,9 @@ def check_command(
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
     files = _parse_reports(reports, write_expect)
-    alone = {f"--report {ON_GITHUB}": ON_GITHUB in reports, "--json": as_json,
-             "--expect": bool(expect), "--write-expect": bool(write_expect)}  # fmt: skip
-    alone |= {f"--report {form.name}": not form.side_by_side for form, _ in files}
-    if len(runtimes) > 1 and any(alone.values()):
-        raise click.UsageError(
-            f"{next(filter(alone.get, alone))} is of one runtime; give --runtime once"
-        )
+    if len(runtimes) > 1:
+        given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
+        _check_side_by_side(reports, given)
     expectations, listed = _read_expectations(expect, write_expect, undiagnosed=no_diagnose)
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
@@ -145,6 +141,15 @@ def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tu
     places = [("--report", file) for _, file in files]
     check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
     return files
+
+
+def _check_side_by_side(reports: Sequence[str], given: Mapping[str, object]) -> None:
+    """Raise click.UsageError for what is of one runtime: options that were `given`, and formats."""
+    of_one = [option for option, value in given.items() if value]
+    names = (text.partition("=")[0] for text in reports)
+    of_one += [f"--report {name}" for name in names if not FORMATS[name].side_by_side]
+    if of_one:
+        raise click.UsageError(f"{of_one[0]} is of one runtime; give --runtime once")
 
 
 def _read_expectations(
