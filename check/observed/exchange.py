@@ -1,7 +1,7 @@
 """Messages in files, where no pipe leads to a program: `grucible ask` writes questions, it writes answers.
 
-An answer need not name its question. So the questions stand beside the answers, and each is compared with
-what the vectors ask before its answer is judged. Nothing of a file is kept but the message at hand.
+An answer need not name its question. So the questions stand beside the answers, in the order of the vectors,
+and are compared with what the vectors ask. Nothing of a file is kept but the message at hand.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import contextlib
 import filecmp
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ...cases.console import join_lines
 from ...cases.errors import GrucibleError, VectorFileError
@@ -23,17 +23,13 @@ from ...vectors.reader import VectorFile
 from ...vectors.vector_set import VectorSet
 from ..protocol.header import (
     MOST_LINE_BYTES,
-    Hello,
     OtherQuestion,
     ProtocolError,
     answer_head,
     array_of,
-    check_hello,
     header_lines,
     hello_lines,
     hello_of,
-    parsed,
-    question_of,
     question_parts,
 )
 from .outputs_file import FromFiles, FromOutputs
@@ -107,171 +103,82 @@ def _check_answers(files: Exchange, new: Path) -> None:
         )
 
 
-class _CutShort(ProtocolError):
-    """The file ends in the middle of a message."""
+class _Answers:
+    """An open file of answers, which are followed one after another.
 
-
-class _Messages:
-    """An open file of messages; VectorFileError for what is no regular file, such as a pipe."""
+    Raises VectorFileError for a file without a hello, and for one that says that it has no answers.
+    """
 
     def __init__(self, path: Path, stack: contextlib.ExitStack) -> None:
-        if not path.is_file():
-            raise VectorFileError(f"{path}: is no regular file; expected one of messages")
-        self.path, self.file = path, stack.enter_context(path.open("rb"))
-        self._size = os.fstat(self.file.fileno()).st_size
+        self._path, self._file = path, _open_regular(path, stack)
+        self._size = os.fstat(self._file.fileno()).st_size
+        self._count, self._lost = 0, ""
+        try:
+            self.hello = hello_of(self._lines())
+        except ProtocolError as error:
+            raise VectorFileError(f"{path}: {join_lines(str(error))}") from None
+        if self.hello.unusable:
+            raise VectorFileError(f"{path}: {join_lines(self.hello.unusable)}")
 
-    def left(self) -> int:
-        """How many bytes are left."""
-        return self._size - self.file.tell()
-
-    def lines(self) -> list[str]:
-        """Read the lines of a header, without its `end`. Raises ProtocolError."""
+    def _lines(self) -> list[str]:
         return header_lines(self._line)
 
     def _line(self) -> bytes:
-        line = self.file.readline(MOST_LINE_BYTES + 1)
+        line = self._file.readline(MOST_LINE_BYTES + 1)
         if line.endswith(b"\n"):
             return line[:-1]
         if len(line) > MOST_LINE_BYTES:
             raise ProtocolError(f"a line is longer than {MOST_LINE_BYTES} bytes")
-        raise _CutShort
+        raise ProtocolError("the file ends in the middle of a message")
 
-    def skip(self, count: int) -> None:
-        """Pass over `count` bytes; _CutShort where there are fewer."""
-        if count > self.left():
-            raise _CutShort
-        self.file.seek(count, os.SEEK_CUR)
+    def follow(self, question: Question) -> int | Reply:
+        """Pass over the next answer, which is to `question`; give its place, or why there is none.
 
-
-class _Questions:
-    """The questions of a file, in order and without their inputs, and the bytes that each is.
-
-    Raises VectorFileError for what is no such file, and for a question that the vectors lack.
-    """
-
-    def __init__(self, messages: _Messages, vectors: VectorFile) -> None:
-        self._messages = messages
-        self.questions: list[Question] = []
-        self._places: dict[str, tuple[int, int, int]] = {}
-        """By id, the number of a question, and the first and the last of its bytes."""
-        known = {case_id for ids in vectors.ids().values() for case_id in ids}
-        try:
-            check_hello(parsed(messages.lines()))
-            while messages.left():
-                start = messages.file.tell()
-                question, inputs = question_of(messages.lines())
-                messages.skip(sum(one.bytes for one in inputs))
-                if question.id not in known:
-                    raise self._refuse(f"{question.id} is not a case of the vectors")
-                if question.id in self._places:
-                    raise self._refuse(f"asks {question.id} twice")
-                place = len(self.questions), start, messages.file.tell()
-                self._places[question.id] = place
-                self.questions.append(question)
-        except _CutShort:
-            raise self._refuse("is cut short") from None
-        except (ProtocolError, KeyError, ValueError):
-            raise self._refuse("is no file of questions") from None
-
-    def _refuse(self, why: str) -> VectorFileError:
-        return VectorFileError(f"{self._messages.path}: {why}; {_AGAIN}")
-
-    def number(self, question: Question) -> int | None:
-        """Find the number of a question of the vectors, from 0; None where it is not asked.
-
-        Raises VectorFileError where it is asked, and not in the bytes that would be written today.
+        After an answer that breaks the protocol, nobody knows where the next begins. Raises VectorFileError
+        where the answer names another question.
         """
-        if question.id not in self._places:
-            return None
-        number, start, stop = self._places[question.id]
-        wanted = b"".join(question_parts(question))
-        self._messages.file.seek(start)
-        if len(wanted) != stop - start or self._messages.file.read(len(wanted)) != wanted:
-            raise self._refuse(f"{question.id} is not asked as the vectors ask it")
-        return number
-
-
-class _Answers:
-    """The answers of a file to `questions`, as far as they can be followed."""
-
-    def __init__(self, messages: _Messages, questions: Sequence[Question]) -> None:
-        self._messages, self._path = messages, messages.path
-        self._starts: list[int] = []
-        self._broken, self._absent = "", ""
-        self.hello = self._read_hello()
-        self._follow(questions)
-
-    def _read_hello(self) -> Hello:
+        place = self._file.tell()
+        if not self._lost and place == self._size:
+            self._lost = f"{self._path} ends after {self._count} answers"
+        if self._lost:
+            return Reply("missing", {}, self._lost)
+        self._count += 1
+        which = f"(number {self._count} in {self._path.name})"
         try:
-            hello = hello_of(self._messages.lines())
+            end = answer_head(self._lines(), question).bytes + self._file.tell()
+            if end > self._size:
+                raise ProtocolError("the file ends in the middle of a message")
+        except OtherQuestion as error:
+            why = f"is not made for these questions: {join_lines(str(error))}"
+            raise VectorFileError(f"{self._path}: {why} {which}") from None
         except ProtocolError as error:
-            cut = "ends before its hello does; expected the line `grucible 1` first"
-            why = cut if isinstance(error, _CutShort) else join_lines(str(error))
-            raise VectorFileError(f"{self._path}: {why}") from None
-        if hello.unusable:
-            raise VectorFileError(f"{self._path}: {join_lines(hello.unusable)}")
-        return hello
+            done = self._count - 1
+            self._lost = f"{self._path} cannot be followed after {done} answers: see {question.id}"
+            why = f"the answers break the protocol: {join_lines(str(error))} {which}"
+            return Reply("error", {}, why, Fault("malformed"))
+        self._file.seek(end)
+        return place
 
-    def _follow(self, questions: Sequence[Question]) -> None:
-        """Find where each answer begins; stop where nobody can know any more."""
-        for number, question in enumerate(questions):
-            start, whole = self._messages.file.tell(), f"{number} of {len(questions)} answers"
-            if not self._messages.left():
-                self._absent = f"{self._path} ends after {whole}"
-                return
-            which = f"(number {number + 1} in {self._path.name})"
-            try:
-                self._messages.skip(answer_head(self._messages.lines(), question).bytes)
-            except _CutShort:
-                self._broken = f"the answers end in the middle of this one {which}"
-            except OtherQuestion as error:
-                why = f"is not made for these questions: {join_lines(str(error))}"
-                raise VectorFileError(f"{self._path}: {why} {which}") from None
-            except ProtocolError as error:
-                self._broken = f"the answers break the protocol: {join_lines(str(error))} {which}"
-            if self._broken:
-                self._absent = f"{self._path} cannot be followed after {whole}: see {question.id}"
-                return
-            self._starts.append(start)
-        if self._messages.left():
+    def check_end(self) -> None:
+        """Raise VectorFileError where more stands after the last answer."""
+        if not self._lost and self._file.tell() < self._size:
             raise VectorFileError(
-                f"{self._path}: more stands after the answers to all {len(questions)} questions; were they "
-                "made for others?"
+                f"{self._path}: more stands after the answers to all {self._count} questions; were they made "
+                "for others?"
             )
 
-    def reply(self, number: int, question: Question) -> Reply:
-        """Read the answer to the question of this number, or why there is none."""
-        if number >= len(self._starts):
-            if self._broken and number == len(self._starts):
-                return Reply("error", {}, self._broken, Fault("malformed"))
-            return Reply("missing", {}, self._absent)
-        self._messages.file.seek(self._starts[number])
-        head = answer_head(self._messages.lines(), question)
-        read = self._messages.file.read
-        return make_reply(head, {one.name: array_of(one, read(one.bytes)) for one in head.outputs})
+    def read(self, place: int, question: Question) -> Reply:
+        """Read the answer at a place that `follow` gave."""
+        self._file.seek(place)
+        head = answer_head(self._lines(), question)
+        arrays = {one.name: array_of(one, self._file.read(one.bytes)) for one in head.outputs}
+        return make_reply(head, arrays)
 
 
-class _Opened(NamedTuple):
-    """The exchange of a vector file, and what is in its files, as far as they are there."""
-
-    files: Exchange
-    questions: _Questions | None
-    answers: _Answers | None
-
-    def reply(self, question: Question) -> Reply:
-        """Read the answer to a question, or why there is none."""
-        number = self.questions.number(question) if self.questions else None
-        if self.questions is None:
-            why = f"there is no {self.files.questions}"
-        elif self.answers is None:
-            why = f"there is no {self.files.answers}"
-        elif refused := self.answers.hello.refuses(question):
-            return Reply("unsupported", {}, refused)
-        elif number is None:
-            why = f"is not asked in {self.files.questions}"
-        else:
-            return self.answers.reply(number, question)
-        return Reply("missing", {}, why)
+def _open_regular(path: Path, stack: contextlib.ExitStack) -> BinaryIO:
+    if not path.is_file():
+        raise VectorFileError(f"{path}: is no regular file; expected one of messages")
+    return stack.enter_context(path.open("rb"))
 
 
 class FromAnswers(FromFiles):
@@ -284,34 +191,63 @@ class FromAnswers(FromFiles):
 
     def __init__(self, root: Path, vectors: VectorSet) -> None:
         super().__init__(root)
-        self._of: dict[str, _Opened] = {}
-        """By question, and by operator and theme for what is in no file."""
+        self._found: dict[str, tuple[_Answers, int] | Reply] = {}
+        """By question, where its answer stands, or why there is none."""
         with contextlib.ExitStack() as stack:
             for file, _ in vectors.wanted:
-                opened = self._open(exchange(root, file.relative), file, stack)
-                ids = [one.id for one in opened.questions.questions] if opened.questions else []
-                self._of |= dict.fromkeys([file.prefix, *ids], opened)
+                self._follow(exchange(root, file.relative), file, stack)
             self._stack = stack.pop_all()
 
-    def _open(self, files: Exchange, vectors: VectorFile, stack: contextlib.ExitStack) -> _Opened:
-        if not files.questions.exists():
-            return _Opened(files, None, None)
-        questions = _Questions(_Messages(files.questions, stack), vectors)
-        if not files.answers.exists():
-            return _Opened(files, questions, None)
-        answers = _Answers(_Messages(files.answers, stack), questions.questions)
-        self.see(files.answers, answers.hello.name, answers.hello.version)
-        return _Opened(files, questions, answers)
+    def _follow(self, files: Exchange, vectors: VectorFile, stack: contextlib.ExitStack) -> None:
+        """Go through the questions of a vector file, and find the answer to each that was asked."""
+        questions, answers, why = None, None, f"there is no {files.questions}"
+        if files.questions.exists():
+            questions, why = _open_regular(files.questions, stack), f"there is no {files.answers}"
+            if questions.read(len(hello_lines())) != hello_lines():
+                raise VectorFileError(f"{files.questions}: is no file of questions; {_AGAIN}")
+        if questions and files.answers.exists():
+            answers, why = _Answers(files.answers, stack), f"is not asked in {files.questions}"
+            self.see(files.answers, answers.hello.name, answers.hello.version)
+        for path in vectors.ids():
+            for question in vectors.block(path).questions():
+                found: tuple[_Answers, int] | Reply = Reply("missing", {}, why)
+                if questions and _is_asked(question, questions) and answers:
+                    place = answers.follow(question)
+                    found = place if isinstance(place, Reply) else (answers, place)
+                if answers and (refused := answers.hello.refuses(question)):
+                    found = Reply("unsupported", {}, refused)
+                self._found[question.id] = found
+        if questions and questions.read(1):
+            raise VectorFileError(f"{files.questions}: asks what the vectors do not ask; {_AGAIN}")
+        if answers:
+            answers.check_end()
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield the stored answer to each question."""
         for question in questions:
-            theme = self._of[f"{question.operator}/{question.theme}/"]
-            yield self._of.get(question.id, theme).reply(question)
+            found = self._found[question.id]
+            yield found if isinstance(found, Reply) else found[0].read(found[1], question)
 
     def close(self) -> None:
         """Close the files."""
         self._stack.close()
+
+
+def _is_asked(question: Question, asked: BinaryIO) -> bool:
+    """Tell whether `question` stands next in a file of questions, and pass over it there.
+
+    Raises VectorFileError where it stands there in other bytes than would be written today.
+    """
+    wanted = b"".join(question_parts(question))
+    found = asked.read(len(wanted))
+    if found == wanted:
+        return True
+    if found.startswith(f"question {question.id}\n".encode()):
+        raise VectorFileError(
+            f"{asked.name}: {question.id} is not asked as the vectors ask it; {_AGAIN}"
+        )
+    asked.seek(-len(found), os.SEEK_CUR)
+    return False
 
 
 def outputs_at(path: Path, vectors: VectorSet) -> FromOutputs | FromAnswers:

@@ -150,8 +150,7 @@ def test_what_its_hello_does_not_name_is_unsupported(
     }
 
 
-CUT = "the answers end in the middle of this one (number 3 in cell.answers)"
-BROKEN = "the answers break the protocol: {} (number 3 in cell.answers)"
+CUT = "the file ends in the middle of a message"
 MALFORMED: dict[str, tuple[bytes, str]] = {
     "cut in the bytes": (b"ok\noutput Ho float32 2x2 16\nend\n123456789012345", CUT),
     "cut after the header": (b"ok\noutput Ho float32 2x2 16\nend\n", CUT),
@@ -182,8 +181,8 @@ def test_answers_that_cannot_be_followed(
     """It is the finding of the case at hand; those before count, those after are missing."""
     data, says = MALFORMED[what]
     change(answered, some_vectors, lambda said: said.__setitem__(slice(3, None), [data]))
-    error = ("error", says if says == CUT else BROKEN.format(says))
-    place = f"{answered / 'cell.answers'} cannot be followed after 2 of 5 answers"
+    error = ("error", f"the answers break the protocol: {says} (number 3 in cell.answers)")
+    place = f"{answered / 'cell.answers'} cannot be followed after 2 answers"
     missing = ("missing", f"{place}: see openvino.GRUCell-3/made/float32/b-bad")
     assert found(command, some_vectors, answered) == {
         "d-bfloat16": ("passed", ""),
@@ -206,16 +205,16 @@ REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
     "an answer to another": ("answers", lambda b: b.replace(b"ok\n", b"ok\nquestion x/y\n", 1), "is not made for these questions: it answered 'x/y'; the question is 'openvino.GRUCell-3/made/bfloat16/d-bfloat16' (number 1 in cell.answers)\n"),
     "no hello": ("answers", lambda b: b.removeprefix(HELLO), "its hello begins with 'ok'; expected the line `grucible 1`\n"),
-    "nothing": ("answers", lambda _: b"", "ends before its hello does; expected the line `grucible 1` first\n"),
+    "nothing": ("answers", lambda _: b"", "the file ends in the middle of a message\n"),
     "unusable": ("answers", lambda _: b"unusable no\x1b licence\nend\n", "no\\x1b licence\n"),
     "an input changed": ("questions", lambda b: b[:-1] + b"\x11", f"n-bad is not asked as the vectors ask it{ANEW}"),
     "an attribute changed": ("questions", lambda b: b.replace(b"float 0.5", b"float 0.7", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
     "a line more": ("questions", lambda b: b.replace(b"\nend", b"\nmood 1\nend").replace(b"\nmood 1", b"", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
-    "cut short": ("questions", lambda b: b[:-1], f"is cut short{ANEW}"),
-    "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\nhm\nend\n", f"is no file of questions{ANEW}"),
+    "cut short": ("questions", lambda b: b[:-1], f"n-bad is not asked as the vectors ask it{ANEW}"),
+    "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\n", f"is no file of questions{ANEW}"),
     "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
-    "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"c-evil is not a case of the vectors{ANEW}"),
-    "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks openvino.GRUCell-3/made/float32/a-good twice{ANEW}"),
+    "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"asks what the vectors do not ask{ANEW}"),
+    "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks what the vectors do not ask{ANEW}"),
 }  # fmt: skip
 
 
