@@ -25,7 +25,7 @@ from ...vectors.block import attributes_from_json, canonical_json
 from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.reader import open_vectors
 from ...vectors.writer import prepare_place
-from ..observed.outputs_file import new_outputs_file
+from ..observed.outputs_file import new_outputs_file, write_outputs
 from ..observed.source import Reply, stack_replies
 
 SECONDS = 600
@@ -172,16 +172,13 @@ def _write(
     expected: dict[str, Arrays] = {case["id"]: case["expected"] for case in cases}
     if not any(expected.values()):
         return Made(written, None)
-    with new_outputs_file(outputs, about, "") as writer:
+    with new_outputs_file(outputs, about, "") as file:
         for stored in open_vectors(path).blocks():
-            writer.write(
-                stored.path,
-                stored.ids,
-                [
-                    stack_replies(block, [Reply("ok", expected[one]) for one in block.ids])
-                    for _, block in stored.selected()
-                ],
-            )
+            slices = [
+                stack_replies(block, [Reply("ok", expected[one]) for one in block.ids])
+                for _, block in stored.selected()
+            ]
+            write_outputs(file, stored.path, stored.ids, slices)
     return Made(written, outputs)
 
 

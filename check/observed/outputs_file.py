@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from ...cases.console import shorten
-from ...cases.dtypes import FLOAT_TYPES, Arrays
+from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import VectorFileError
 from ...cases.files import is_forced
 from ...cases.question import Question
@@ -47,13 +47,10 @@ class FromFiles:
         if not name:
             return
         if self._first and (name, version) != (self.name, self.version):
-            here, there = (
-                shorten(" ".join(who).rstrip(), 60)
-                for who in ((name, version), (self.name, self.version))
-            )
+            here, there = f"{name} {version}".rstrip(), f"{self.name} {self.version}".rstrip()
             raise VectorFileError(
-                f"{file}: has outputs of {here}, and {self._first} of {there}; judge them apart, with "
-                "--select or from directories of their own"
+                f"{file}: has outputs of {shorten(here, 60)}, and {self._first} of {shorten(there, 60)}; "
+                "judge them apart, with --select or from directories of their own"
             )
         self.name, self.version, self._first = name, version, self._first or file
 
@@ -66,17 +63,13 @@ class FromOutputs(FromFiles):
     """
 
     def __init__(self, path: Path, vectors: VectorSet) -> None:
-        if not path.exists():
-            raise VectorFileError(f"{path}: no such file or directory; expected outputs")
         if not path.is_file() and not path.is_dir():
-            raise VectorFileError(f"{path}: is no regular file; expected outputs")
+            raise VectorFileError(f"{path}: is no file or directory; expected outputs")
         super().__init__(path)
+        self._path = path
         self._places: dict[str, tuple[_StoredOutputs, int]] = {}
-        self._files: dict[str, Path] = {}
-        """By operator and theme, the outputs file of the vectors."""
         for file, blocks in vectors.wanted:
             place = path if path.is_file() else path / file.relative
-            self._files[file.prefix] = place
             if not place.exists():
                 continue
             root = open_file(place, OUTPUTS)
@@ -91,14 +84,12 @@ class FromOutputs(FromFiles):
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield what is stored for each question."""
-        return map(self._answer, questions)
-
-    def _answer(self, question: Question) -> Reply:
-        if question.id in self._places:
-            stored, row = self._places[question.id]
-            return stored.reply(row, question)
-        file = self._files[f"{question.operator}/{question.theme}/"]
-        return Reply("missing", {}, f"{'not in' if file.exists() else 'there is no'} {file}")
+        for question in questions:
+            if question.id in self._places:
+                stored, row = self._places[question.id]
+                yield stored.reply(row, question)
+            else:
+                yield Reply("missing", {}, f"has no outputs in {self._path}")
 
 
 class _StoredOutputs:
@@ -110,45 +101,40 @@ class _StoredOutputs:
     def __init__(self, group: Folder, known: Iterable[str]) -> None:
         self._group = group
         self.ids = group.dataset("id").texts()
+        self._status, self._message = self._texts("status", "ok"), self._texts("message", "")
         if len(set(self.ids)) != len(self.ids):
             raise VectorFileError(f"{group.where}/id: names a case twice")
         if unknown := sorted(set(self.ids) - set(known)):
             raise VectorFileError(
                 f"{group.where}/id: {unknown[0]!r} is not a case of the vectors' block"
             )
-        self._status = self._texts("status") if "status" in group else None
-        self._message = self._texts("message") if self._status and "message" in group else None
-        if wrong := sorted(set(self._status or ()) - set(get_args(Status))):
+        if wrong := sorted(set(self._status) - set(get_args(Status))):
             raise VectorFileError(
                 f"{group.where}/status: {wrong[0]!r}; expected one of {', '.join(get_args(Status))}"
             )
-        self._arrays: Arrays = {}
 
-    def _texts(self, name: str) -> list[str]:
-        stored, total = self._group.dataset(name), len(self.ids)
-        if stored.shape != (total,):
-            raise VectorFileError(f"{stored.where}: is {stored.shape}; expected ({total},), as id")
-        return stored.texts()
+    def _texts(self, name: str, default: str) -> list[str]:
+        if name not in self._group:
+            return [default] * len(self.ids)
+        texts = self._group.dataset(name).texts()
+        if len(texts) != len(self.ids):
+            raise VectorFileError(f"{self._group.where}/{name}: has other rows than id")
+        return texts
 
     def reply(self, row: int, question: Question) -> Reply:
-        """Give the outputs of a row, or why there are none.
-
-        Raises VectorFileError unless the block's arrays are what its cases ask for.
-        """
-        if not self._arrays:
-            outputs, total = self._group.group("outputs"), len(self.ids)
+        """Give the outputs of a row, or why there are none; VectorFileError for others than asked for."""
+        status, arrays = cast("Status", self._status[row]), {}
+        if status == "ok":
+            outputs = self._group.group("outputs")
             for name, wanted in question.outputs.items():
-                stored, shape = outputs.dataset(name), (total, *wanted.shape)
+                stored, shape = outputs.dataset(name), (len(self.ids), *wanted.shape)
                 if stored.shape != shape or stored.dtype != question.dtype:
                     raise VectorFileError(
                         f"{stored.where}: is {stored.dtype} {stored.shape}; "
                         f"expected {question.dtype} {shape}"
                     )
-                self._arrays[name] = stored.array
-        status = cast("Status", self._status[row]) if self._status else "ok"
-        message = self._message[row] if self._message else ""
-        arrays = self._arrays if status == "ok" else {}
-        return Reply(status, {name: array[row] for name, array in arrays.items()}, message)
+                arrays[name] = stored.array[row]
+        return Reply(status, arrays, self._message[row])
 
 
 def _stored_blocks(root: Folder) -> dict[str, Folder]:
@@ -178,12 +164,12 @@ def record(
     found = observe(vectors, source, advance)
     for path, asked in places:
         counts: Counter[str] = Counter()
-        with new_outputs_file(path, source.name, source.version) as writer:
+        with new_outputs_file(path, source.name, source.version) as file:
             parts = _take(found, len(asked))
             for block, some in groupby(parts, key=lambda part: part.stored.path):
                 slices = list(some)
                 ids = [case_id for one in slices for case_id in one.block.ids]
-                writer.write(block, ids, [one.observed for one in slices])
+                write_outputs(file, block, ids, [one.observed for one in slices])
                 counts.update(status for one in slices for status in one.observed.status)
         yield str(path), counts
 
@@ -234,29 +220,23 @@ def _check_lost(path: Path, asked: set[str]) -> None:
         )
 
 
-class OutputsWriter:
-    """An open, unfinished outputs file. Make one with `new_outputs_file`."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, path: str, ids: list[str], slices: Sequence[Observed]) -> None:
-        """Write a block: `ids` of all its rows, and what was observed of each slice."""
-        group = self._file.create_group(path)
-        write_texts(group, "id", ids)
-        write_texts(group, "status", [status for one in slices for status in one.status])
-        write_texts(group, "message", [message for one in slices for message in one.messages])
-        start = 0
-        for one in slices:
-            for name, array in one.outputs.items():
-                write_array(group.require_group("outputs"), name, start, array, len(ids))
-            start += len(one.status)
-
-
 @contextlib.contextmanager
-def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[OutputsWriter]:
-    """Write an outputs file; it appears at `path`, whole, when the block ends without error."""
+def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[Any]:
+    """Open a new outputs file for `write_outputs`; it appears whole, if the block does not raise."""
     with new_file(path, OUTPUTS) as file:
         write_text_attribute(file, "runtime", runtime)
         write_text_attribute(file, "runtime_version", version)
-        yield OutputsWriter(file)
+        yield file
+
+
+def write_outputs(file: Any, path: str, ids: list[str], slices: Sequence[Observed]) -> None:
+    """Write a block: `ids` of all its rows, and what was observed of each slice."""
+    group = file.create_group(path)
+    write_texts(group, "id", ids)
+    write_texts(group, "status", [status for one in slices for status in one.status])
+    write_texts(group, "message", [message for one in slices for message in one.messages])
+    start = 0
+    for one in slices:
+        for name, array in one.outputs.items():
+            write_array(group.require_group("outputs"), name, start, array, len(ids))
+        start += len(one.status)
