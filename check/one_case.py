@@ -17,7 +17,8 @@ from ..vectors.case import Answer, Case
 from .judging.case_result import CaseResult, CaseVerdict
 from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.judge import judge_one
-from .observed.source import Reply, ask_runtime, stack_replies
+from .observed.source import ask_runtime, stack_replies
+from .protocol.header import Reply
 from .reports.findings import how_far_off
 from .reports.text import wrap
 from .runtimes.runtime import Runtime

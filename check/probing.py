@@ -19,8 +19,8 @@ from ..vectors.vector_set import open_set
 from .cli.options import Seconds
 from .observed.child import END_SECONDS, Child
 from .observed.isolated import EXEC, IsolatedRuntime
-from .observed.source import Reply, check_reply
-from .protocol.header import VERSION, answer_parts, question_parts
+from .observed.source import check_reply
+from .protocol.header import VERSION, Reply, answer_parts, question_parts
 from .reports.text import wrap
 
 MOST_TRIED = 8
@@ -185,7 +185,7 @@ def _judge(question: Question, reply: Reply, came: bytes) -> ProbeStep:
     elif found.fault is None or found.fault.kind == "raised":
         why = f"it answered {found.status} {found.message}"
     else:
-        header = answer_parts("ok", question.buffers())[0].decode().splitlines()
+        header = answer_parts(Reply("ok", question.buffers()))[0].decode().splitlines()
         total = sum(wanted.nbytes for wanted in question.outputs.values())
         expected = [*header, f"then {total} bytes: {', '.join(question.outputs)}"]
         return ProbeStep(name, f"{found.message} ({question.id})", question, True, came, expected)

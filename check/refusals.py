@@ -16,7 +16,8 @@ from ..vectors.case import REQUIRED
 from .judging.criterion import Demanded
 from .judging.expectations import Expectation
 from .judging.judge import judge_one
-from .observed.source import Reply, Source, check_reply, stack_replies
+from .observed.source import Source, check_reply, stack_replies
+from .protocol.header import Reply
 
 Outcome = Literal["refused", "obvious", "garbage", "crash", "unasked"]
 ACCEPTED: tuple[Outcome, ...] = ("obvious", "garbage", "crash")

@@ -26,7 +26,8 @@ from .deviation import Deviation, find_deviation, nearest_reading
 from .judging.criterion import Demanded
 from .judging.judge import judge_one
 from .observed.observations import observe
-from .observed.source import Observed, Reply, Source, stack_replies
+from .observed.source import Observed, Source, stack_replies
+from .protocol.header import Reply
 
 VERSION = 1
 FIRST = "grucible_trace"

@@ -10,7 +10,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.readings import STORED
 from ...cases.question import Question
 from ...vectors.case import difference
-from ..observed.source import Reply
+from ..protocol.header import Reply
 from .failing import FailingBlock, by_part
 
 ASKED = 3

@@ -26,7 +26,8 @@ from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.reader import open_vectors
 from ...vectors.writer import prepare_place
 from ..observed.outputs_file import new_outputs_file, write_outputs
-from ..observed.source import Reply, stack_replies
+from ..observed.source import stack_replies
+from ..protocol.header import Reply
 
 SECONDS = 600
 """Maximum CPU time to read a suite; an export of all shipped cases takes a tenth of it."""

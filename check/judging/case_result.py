@@ -13,7 +13,7 @@ from ...cases.operators.readings import ReadingNames
 from ...cases.operators.signature import Operator
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...vectors.block import Block
-from ..observed.source import Fault
+from ..protocol.header import Fault
 from .expectations import Expectation, Instead
 
 Traits = Mapping[str, str]

@@ -23,17 +23,18 @@ from ...vectors.reader import VectorFile
 from ...vectors.vector_set import VectorSet
 from ..protocol.header import (
     MOST_LINE_BYTES,
+    Fault,
     OtherQuestion,
     ProtocolError,
+    Reply,
     answer_head,
-    array_of,
     header_lines,
     hello_lines,
     hello_of,
     question_parts,
+    read_answer,
 )
 from .outputs_file import FromFiles, FromOutputs
-from .source import Fault, Reply, make_reply
 
 QUESTIONS, ANSWERS = ".questions", ".answers"
 _BEGINS = re.compile(rb"grucible \d")
@@ -145,7 +146,8 @@ class _Answers:
         self._count += 1
         which = f"(number {self._count} in {self._path.name})"
         try:
-            end = answer_head(self._lines(), question).bytes + self._file.tell()
+            _, outputs = answer_head(self._lines(), question)
+            end = self._file.tell() + sum(one.bytes for one in outputs)
             if end > self._size:
                 raise ProtocolError("the file ends in the middle of a message")
         except OtherQuestion as error:
@@ -170,9 +172,7 @@ class _Answers:
     def read(self, place: int, question: Question) -> Reply:
         """Read the answer at a place that `follow` gave."""
         self._file.seek(place)
-        head = answer_head(self._lines(), question)
-        arrays = {one.name: array_of(one, self._file.read(one.bytes)) for one in head.outputs}
-        return make_reply(head, arrays)
+        return read_answer(self._lines(), question, self._file.read)
 
 
 def _open_regular(path: Path, stack: contextlib.ExitStack) -> BinaryIO:

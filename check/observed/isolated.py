@@ -23,18 +23,18 @@ from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
 from ..protocol.header import (
+    Fault,
     Hello,
     ProtocolError,
-    answer_head,
-    array_of,
+    Reply,
     hello_lines,
     hello_of,
     question_parts,
+    read_answer,
 )
 from ..runtimes.runtime import RuntimeNotInstalled, registered_runtimes
 from .child import Child, ClosedError, LateError
 from .serve import COMMAND
-from .source import Fault, Reply, make_reply
 
 START_SECONDS = 300.0
 """Maximum time in which a runtime loads."""
@@ -167,9 +167,8 @@ class IsolatedRuntime:
         self._deaths += 1  # unless it answers
         try:
             child.send(question_parts(question), deadline)
-            head = answer_head(child.header(deadline), question)
-            outputs = {one.name: array_of(one, child.data(one.bytes, deadline))
-                       for one in head.outputs}  # fmt: skip
+            lines = child.header(deadline)
+            reply = read_answer(lines, question, lambda count: child.data(count, deadline))
             if surplus := child.surplus():
                 raise ProtocolError(f"after its answer it wrote {surplus[:40]!r}")
         except ClosedError as error:
@@ -182,7 +181,7 @@ class IsolatedRuntime:
             wrong = Reply("error", {}, why, Fault("malformed"))
         else:
             self._deaths, self._answered = 0, True
-            return make_reply(head, outputs)
+            return reply
         self._drop()
         return wrong
 

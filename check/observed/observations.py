@@ -19,7 +19,8 @@ from ...vectors.block import Block
 from ...vectors.digest import GENERATOR, published_pairs
 from ...vectors.reader import VectorFile
 from ...vectors.vector_set import Rows, VectorSet
-from .source import Observed, Reply, Source, stack_replies
+from ..protocol.header import Reply
+from .source import Observed, Source, stack_replies
 
 Origin = Literal["published", "this version", "unknown"]
 ORIGINS: dict[Origin, str] = {

@@ -28,8 +28,9 @@ from ...vectors.writer import (
     write_text_attribute,
     write_texts,
 )
+from ..protocol.header import Reply, Status
 from .observations import Slice, observe
-from .source import Observed, Reply, Source, Status
+from .source import Observed, Source
 
 
 class FromFiles:

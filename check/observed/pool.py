@@ -15,8 +15,8 @@ from queue import LifoQueue
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
+from ..protocol.header import Reply
 from .isolated import USUAL, IsolatedRuntime, Patience
-from .source import Reply
 
 RUN = 32
 """Maximum questions of a run; the last runs should end at about the same time."""

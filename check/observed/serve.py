@@ -5,21 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from functools import partial
 from typing import BinaryIO
 
 from threadpoolctl import threadpool_limits
 
 from ...cases.console import format_error
 from ...cases.errors import GrucibleError
-from ...cases.question import Question
-from ..protocol.header import (
-    END,
-    answer_parts,
-    array_of,
-    hello_lines,
-    question_of,
-)
-from ..runtimes.runtime import Runtime, RuntimeNotInstalled, load_runtime, raised_at
+from ..protocol.header import answer_parts, header_lines, hello_lines, read_question
+from ..runtimes.runtime import RuntimeNotInstalled, load_runtime, raised_at
 from .source import ask_runtime, check_reply
 
 COMMAND = (
@@ -48,10 +42,13 @@ def serve(name: str) -> None:
     hello += [("parallel", "yes")] * runtime.parallel
     _send(answers, hello_lines(hello))
     threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
-    _read_header(asked)  # the judge's hello
-    with contextlib.suppress(BrokenPipeError):  # the parent has ended
-        while lines := _read_header(asked):
-            _answer(runtime, _read_question(lines, asked), answers)
+    with contextlib.suppress(BrokenPipeError, EOFError):  # the parent has ended, or asks no more
+        header_lines(partial(_read_line, asked))  # the judge's hello
+        while True:
+            question = read_question(header_lines(partial(_read_line, asked)), asked.read)
+            wanted = dict(question.outputs)  # the runtime may change those of the question
+            reply = check_reply(wanted, ask_runtime(runtime, question))
+            _send(answers, *answer_parts(reply))
 
 
 def _open_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -63,32 +60,10 @@ def _open_pipes() -> tuple[BinaryIO, BinaryIO]:
     return asked, answers
 
 
-def _read_header(asked: BinaryIO) -> list[str]:
-    """Read the lines of the next header, without its `end`; none where there is no more."""
-    lines: list[str] = []
-    for line in asked:
-        text = line.decode().removesuffix("\n")
-        if text == END:
-            return lines
-        lines.append(text)
-    return []
-
-
-def _read_question(lines: list[str], asked: BinaryIO) -> Question:
-    """Make the question with this header, and read its inputs, which follow."""
-    question, inputs = question_of(lines)
-    for one in inputs:
-        question.inputs[one.name] = array_of(one, asked.read(one.bytes))  # type: ignore[index]
-    return question
-
-
-def _answer(runtime: Runtime, question: Question, answers: BinaryIO) -> None:
-    wanted = dict(question.outputs)  # the runtime may change those of the question
-    reply = check_reply(wanted, ask_runtime(runtime, question))
-    more: list[tuple[str, str]] = []
-    if reply.fault:
-        more = [("fault", reply.fault.kind), *(("traceback", s) for s in reply.fault.traceback)]
-    _send(answers, *answer_parts(reply.status, reply.outputs, reply.message, more))
+def _read_line(asked: BinaryIO) -> bytes:
+    if line := asked.readline():
+        return line[:-1]
+    raise EOFError
 
 
 def _send(answers: BinaryIO, *parts: bytes) -> None:

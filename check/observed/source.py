@@ -6,42 +6,18 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, format_error, format_message, shorten
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
-from ..protocol.header import AnswerHead
+from ..protocol.header import Fault, Reply, Status
 from ..runtimes.runtime import Runtime, Unsupported, raised_at, traceback_lines
 
 if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
     from ...vectors.block import Block
-
-Status = Literal["ok", "unsupported", "error", "missing"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What kind of error a case gave, with the lines of its traceback, as far as they are known.
-
-    The runtime `raised` it; or it `crashed` or did not answer; or its answer was `malformed`: outputs of
-    other names, shapes or dtypes, or no answer by the protocol.
-    """
-
-    kind: Literal["raised", "crashed", "malformed"]
-    traceback: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a runtime answers to one question: its outputs where `status` is ok, else why there are none."""
-
-    status: Status
-    outputs: Arrays
-    message: str = ""
-    fault: Fault | None = None
 
 
 @dataclass(frozen=True)
@@ -155,13 +131,6 @@ def _copy_array(given: Any) -> Array:
     """
     array = np.array(np.asarray(given))
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def make_reply(head: AnswerHead, outputs: Arrays) -> Reply:
-    """Make the reply that an answer by the protocol is."""
-    kind: Literal["malformed", "raised"] = "malformed" if head.malformed else "raised"
-    fault = Fault(kind, head.traceback) if head.status == "error" else None
-    return Reply(head.status, outputs, head.message, fault)
 
 
 def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:

@@ -25,19 +25,17 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, join_lines, shorten
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name, numpy_dtype
-from ...cases.operators import OPERATORS
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.question import Question, TensorType
 from ..runtimes.runtime import last_frames
 
 VERSION = 1
-END = "end"
 MOST_LINE_BYTES = 8 << 10
 """Maximum bytes of a line: an id, or a message of some thousand characters."""
 MOST_HEADER_BYTES = 64 << 10
@@ -48,11 +46,10 @@ MOST_ELEMENTS = 1 << 59
 """Maximum elements of a tensor; numpy refuses a shape of 2^63 bytes, even where an axis is 0."""
 SPARE_BYTES = 16 << 20
 """Maximum bytes beyond those asked for that are read, so that a wrong answer is reported and not fatal."""
-MOST_NAMED = 5
-"""Maximum names of a hello in a message; grucible knows few operators and dtypes."""
 
-AnswerStatus = Literal["ok", "unsupported", "error"]
-_STATUSES: dict[str, AnswerStatus] = {"ok": "ok", "unsupported": "unsupported", "error": "error"}
+Status = Literal["ok", "unsupported", "error", "missing"]
+_STATUSES = ("ok", "unsupported", "error")
+"""What an answer begins with."""
 _DTYPES = (*FLOAT_TYPES, *INTEGER_TYPES)
 _TENSOR = re.compile(
     rf"(?P<name>\S+) (?P<dtype>{'|'.join(_DTYPES)}) "
@@ -77,6 +74,28 @@ class OtherQuestion(ProtocolError):
     """An answer names another question than the one that was asked."""
 
 
+@dataclass(frozen=True)
+class Fault:
+    """What kind of error a case gave, with the lines of its traceback, as far as they are known.
+
+    The runtime `raised` it; or it `crashed` or did not answer; or its answer was `malformed`: outputs of
+    other names, shapes or dtypes, or no answer by the protocol.
+    """
+
+    kind: Literal["raised", "crashed", "malformed"]
+    traceback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a runtime answers to one question: its outputs where `status` is ok, else why there are none."""
+
+    status: Status
+    outputs: Arrays
+    message: str = ""
+    fault: Fault | None = None
+
+
 class Announced(NamedTuple):
     """A tensor that a header announces: `bytes` of it follow."""
 
@@ -85,25 +104,18 @@ class Announced(NamedTuple):
     bytes: int
 
 
+# writing
+
+
 def join_header(lines: Iterable[tuple[str, str]]) -> bytes:
     """Make a header of lines, each a keyword and the rest."""
     text = [" ".join(f"{keyword} {rest}".splitlines()).rstrip() for keyword, rest in lines]
-    return "\n".join([*text, END, ""]).encode("utf-8", "backslashreplace")
+    return "\n".join([*text, "end", ""]).encode("utf-8", "backslashreplace")
 
 
 def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
     """Make the first message of either side, with more lines of keyword and rest."""
     return join_header([("grucible", str(VERSION)), *lines])
-
-
-def check_hello(lines: Sequence[tuple[str, str]]) -> None:
-    """Raise ProtocolError unless these are the lines of a hello: one says a version, whichever."""
-    versions = [rest for keyword, rest in lines if keyword == "grucible"]
-    if len(versions) != 1 or not re.fullmatch("[0-9]{1,18}", versions[0]):
-        first = repr(" ".join(lines[0]).strip()[:80]) if lines else "nothing"
-        raise ProtocolError(
-            f"its hello begins with {first}; expected the line `grucible {VERSION}`"
-        )
 
 
 def question_parts(question: Question) -> list[bytes]:
@@ -112,30 +124,23 @@ def question_parts(question: Question) -> list[bytes]:
         ("question", question.id),
         ("operator", question.operator),
         ("dtype", question.dtype),
-        *(
-            (
-                "attribute",
-                f"{name} {'given' if name in question.given else 'default'} {_value(value)}",
-            )
-            for name, value in question.attributes.items()
-        ),
     ]
+    for name, value in question.attributes.items():
+        whose = "given" if name in question.given else "default"
+        lines.append(("attribute", f"{name} {whose} {_value(value)}"))
     wanted = [("output", _tensor(name, of)) for name, of in question.outputs.items()]
     return _with_arrays(lines, "input", question.inputs, wanted)
 
 
-def answer_parts(
-    status: str,
-    outputs: Mapping[str, Array],
-    message: str = "",
-    more: Iterable[tuple[str, str]] = (),
-) -> list[bytes]:
-    """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message.
-
-    `more` are other lines of its header, keyword and rest.
-    """
-    text = message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
-    return _with_arrays([(status, text.decode("utf-8", "ignore"))], "output", outputs, more)
+def answer_parts(reply: Reply) -> list[bytes]:
+    """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message."""
+    text = reply.message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
+    more: list[tuple[str, str]] = []
+    if reply.fault:
+        traceback = (("traceback", line) for line in reply.fault.traceback)
+        more = [("fault", reply.fault.kind), *traceback]
+    first = [(reply.status, text.decode("utf-8", "ignore"))]
+    return _with_arrays(first, "output", reply.outputs, more)
 
 
 def _with_arrays(
@@ -156,16 +161,14 @@ def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         kind = _TYPES[type(value[0])] if value else "text"
         return " ".join([f"{kind}s", *(_value(one).partition(" ")[2] for one in value)])
-    word = (
-        repr(value)
-        if isinstance(value, float)
-        else str(int(value) if isinstance(value, bool) else value)
-    )
-    return f"{_TYPES[type(value)]} {word}"
+    return f"{_TYPES[type(value)]} {int(value) if isinstance(value, bool) else value}"
 
 
 def _tensor(name: str, of: TensorType) -> str:
     return f"{name} {dtype_name(of.dtype)} {'x'.join(map(str, of.shape)) or 'scalar'} {of.nbytes}"
+
+
+# reading
 
 
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:
@@ -175,17 +178,15 @@ def header_lines(next_line: Callable[[], bytes]) -> list[str]:
     """
     found: list[str] = []
     size = 0
-    while True:
-        line = next_line().decode("utf-8", "backslashreplace").removesuffix("\r")
+    while (line := next_line().decode("utf-8", "backslashreplace").removesuffix("\r")) != "end":
         size += len(line) + 1
-        if line == END:
-            return found
         if size > MOST_HEADER_BYTES:
             raise ProtocolError(f"a header is longer than {MOST_HEADER_BYTES} bytes")
         found.append(line)
+    return found
 
 
-def parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
+def _parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
     """Split each line into its keyword and the rest."""
     return [(keyword, rest) for keyword, _, rest in (line.partition(" ") for line in lines)]
 
@@ -205,22 +206,26 @@ def announced(rest: str) -> Announced:
     )
 
 
-def array_of(one: Announced, data: bytes) -> Array:
-    """Make the announced tensor of the bytes that came."""
-    array = np.frombuffer(data, one.type.dtype).reshape(one.type.shape)
-    return array.byteswap() if sys.byteorder == "big" else array.copy()
+def _read_arrays(tensors: Iterable[Announced], read: Callable[[int], bytes]) -> Arrays:
+    """Read the bytes of announced tensors, in their order."""
+    found = {}
+    for one in tensors:
+        array = np.frombuffer(read(one.bytes), one.type.dtype).reshape(one.type.shape)
+        found[one.name] = array.byteswap() if sys.byteorder == "big" else array.copy()
+    return found
 
 
-def question_of(lines: Sequence[str]) -> tuple[Question, list[Announced]]:
-    """Read the question of a header, whose inputs are still to come, and what is announced of them."""
+def read_question(lines: Sequence[str], read: Callable[[int], bytes]) -> Question:
+    """Make the question of a header; `read` gives the bytes of its inputs, which follow."""
     rests: dict[str, str] = {}
     given: dict[str, Any] = {}
     inputs, outputs = [], {}
-    for keyword, rest in parsed(lines):
+    for keyword, rest in _parsed(lines):
         if keyword == "attribute":
             name, whose, kind, *words = rest.split(" ")
             if whose == "given":
-                given[name] = _read(kind, words)
+                values = [_READ[kind.removesuffix("s")](word) for word in words]
+                given[name] = values if kind.endswith("s") else values[0]
         elif keyword == "input":
             inputs.append(announced(rest))
         elif keyword == "output":
@@ -228,17 +233,8 @@ def question_of(lines: Sequence[str]) -> tuple[Question, list[Announced]]:
             outputs[one.name] = one.type
         else:
             rests[keyword] = rest
-    if rests.get("operator") not in OPERATORS:
-        raise ProtocolError(f"operator is {rests.get('operator')!r}; expected one that is known")
-    question = Question(rests["question"], rests["operator"], rests["dtype"], given, {}, outputs)
-    return question, inputs
-
-
-def _read(kind: str, words: Sequence[str]) -> Any:
-    if kind.endswith("s"):
-        return [_READ[kind[:-1]](word) for word in words]
-    [word] = words
-    return _READ[kind](word)
+    arrays = _read_arrays(inputs, read)
+    return Question(rests["question"], rests["operator"], rests["dtype"], given, arrays, outputs)
 
 
 @dataclass(frozen=True)
@@ -262,19 +258,22 @@ class Hello:
         """Say why the program need not be asked; "" if it must."""
         for asked, known in ((question.operator, self.operators), (question.dtype, self.dtypes)):
             if known and asked not in known:
-                names = [shorten(name, 60) for name in sorted(known)[:MOST_NAMED]]
-                more = f", and {len(known) - MOST_NAMED} more" * (len(known) > MOST_NAMED)
-                return f"no {asked}: its hello names {', '.join(names)}{more}"
+                return f"no {asked}: its hello names {shorten(', '.join(sorted(known)))}"
         return ""
 
 
 def hello_of(lines: Sequence[str]) -> Hello:
-    """Read the hello of a header's lines; ProtocolError where it is none."""
-    pairs = parsed(lines)
+    """Read the hello of a header's lines; ProtocolError unless one of them says a version, whichever."""
+    pairs = _parsed(lines)
     last = dict(pairs)
     if "unusable" in last:
         return Hello(unusable=last["unusable"], installed=last.get("installed") != "no")
-    check_hello(pairs)
+    versions = [rest for keyword, rest in pairs if keyword == "grucible"]
+    if len(versions) != 1 or not re.fullmatch("[0-9]{1,18}", versions[0]):
+        first = repr(lines[0].strip()[:80]) if lines else "nothing"
+        raise ProtocolError(
+            f"its hello begins with {first}; expected the line `grucible {VERSION}`"
+        )
     return Hello(
         name=join_lines(last.get("name", "")),
         version=join_lines(last.get("version", "")),
@@ -285,42 +284,26 @@ def hello_of(lines: Sequence[str]) -> Hello:
     )
 
 
-class AnswerHead(NamedTuple):
-    """The header of an answer: why there are no outputs, or which ones follow."""
-
-    status: AnswerStatus
-    message: str
-    outputs: list[Announced]
-    malformed: bool = False
-    traceback: tuple[str, ...] = ()
-
-    @property
-    def bytes(self) -> int:
-        """How many bytes follow."""
-        return sum(one.bytes for one in self.outputs)
-
-
-def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
-    """Read the header of an answer to `question`.
+def answer_head(lines: Sequence[str], question: Question) -> tuple[Reply, list[Announced]]:
+    """Read the header of an answer to `question`: the reply, and its outputs, which follow.
 
     Raises OtherQuestion where it names another, and ProtocolError where it is no answer, or announces an
     output twice or far too many bytes.
     """
-    keyword, _, message = lines[0].partition(" ") if lines else ("", "", "")
-    if keyword not in _STATUSES:
+    status, _, message = lines[0].partition(" ") if lines else ("", "", "")
+    if status not in _STATUSES:
         first = lines[0][:80] if lines else ""
         raise ProtocolError(f"it wrote {first!r}; expected ok, unsupported or error")
-    pairs = parsed(lines[1:])
+    pairs = _parsed(lines[1:])
     for word in (word for word, _ in pairs if word in _STATUSES):
-        raise ProtocolError(f"it wrote {keyword} and {word} to one question; expected one of them")
+        raise ProtocolError(f"it wrote {status} and {word} to one question; expected one of them")
     for other in (rest for word, rest in pairs if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
-    if keyword != "ok":
-        lines_of = last_frames(rest for word, rest in pairs if word == "traceback")
-        malformed = ("fault", "malformed") in pairs
-        return AnswerHead(
-            _STATUSES[keyword], shorten(message, MOST_MESSAGE), [], malformed, lines_of
-        )
+    if status != "ok":
+        traceback = last_frames(rest for word, rest in pairs if word == "traceback")
+        fault = Fault("malformed" if ("fault", "malformed") in pairs else "raised", traceback)
+        text = shorten(message, MOST_MESSAGE)
+        return Reply(cast("Status", status), {}, text, fault if status == "error" else None), []
     outputs = [announced(rest) for word, rest in pairs if word == "output"]
     names = [one.name for one in outputs]
     if len(set(names)) < len(names):
@@ -329,4 +312,13 @@ def answer_head(lines: Sequence[str], question: Question) -> AnswerHead:
     given = sum(one.bytes for one in outputs)
     if given > wanted + SPARE_BYTES:
         raise ProtocolError(f"it announced {given} bytes; expected {wanted}")
-    return AnswerHead("ok", "", outputs)
+    return Reply("ok", {}), outputs
+
+
+def read_answer(lines: Sequence[str], question: Question, read: Callable[[int], bytes]) -> Reply:
+    """Make the reply that is an answer to `question`; `read` gives the bytes of its outputs.
+
+    Raises as `answer_head` does. Outputs need not be what was asked for.
+    """
+    reply, outputs = answer_head(lines, question)
+    return replace(reply, outputs=_read_arrays(outputs, read))

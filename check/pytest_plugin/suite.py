@@ -39,8 +39,9 @@ from ..judging.grade import find_undeciding
 from ..observed import source
 from ..observed.isolated import EXEC
 from ..observed.pool import RuntimePool
-from ..observed.source import Fault, FromRuntime, Reply, ask_runtime, copy_question
+from ..observed.source import FromRuntime, ask_runtime, copy_question
 from ..one_case import Judgment, judged_reply
+from ..protocol.header import Fault, Reply
 from ..reports.findings import how_far_off
 from ..reports.text import wrap
 from ..runtimes.runtime import Runtime, Unsupported, load_runtime

@@ -10,7 +10,7 @@ from judged import judge_source
 
 from grucible import Question, Report
 from grucible.check.judging.expectations import Expectation
-from grucible.check.observed.source import Reply, Status
+from grucible.check.protocol.header import Reply, Status
 
 from .made import make_block, name_of, write_vectors
 from .numpy_gru import run

@@ -12,8 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 
-ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int32": 4, "int64": 8}
 Lines = list[str]
+Program = Callable[[Lines], None]
 
 
 def header() -> Lines:
@@ -122,51 +122,40 @@ WORDS: dict[str, str | bytes] = {
     "not_utf8": b"error \xff\xfe\x80\nend\n",
     "escape": "error \x1b[2J\x1b[1;32mconforms: 9 of 9\nend\n",
 }
-SHORT: dict[str, str] = {
-    "half_a_line": "o",
-    "half_a_header": f"ok\n{HO}\n",
-    "half_the_bytes": f"ok\n{HO}\nend\n" + "\0" * 8,
+SHORT = {"half_a_header": f"ok\n{HO}\n", "half_the_bytes": f"ok\n{HO}\nend\n" + "\0" * 8}
+ACTIONS = (
+    close_and_sleep, close_output_and_sleep, crash_after_fork, flood, flood_of_empty_lines, flood_of_bytes,
+    flood_of_complaints, real_time_signal, stop, shout_and_die,
+)  # fmt: skip
+AFTERWARDS: dict[str, Callable[[], object]] = {"gone": lambda: os._exit(0), "asleep": forever}
+
+
+def writes(words: str | bytes, afterwards: Callable[[], object] = lambda: None) -> Program:
+    def answer(_: Lines) -> None:
+        say(words)
+        afterwards()
+
+    return answer
+
+
+PROGRAMS: dict[str, Program] = {
+    **{name: writes(words) for name, words in WORDS.items()},
+    **{
+        f"{name}_and_{end}": writes(words, then)
+        for name, words in SHORT.items()
+        for end, then in AFTERWARDS.items()
+    },
+    **{action.__name__: action for action in ACTIONS},
 }
 
 
-def told(words: str | bytes) -> Callable[[Lines], None]:
-    return lambda _: say(words)
+def main() -> None:
+    header()
+    say("grucible 1\nsomething of a later version\nend\n")
+    while True:
+        lines = question()
+        PROGRAMS.get(lines[0].rpartition("bad-")[2], zeros)(lines)
 
-
-def told_and_gone(words: str) -> Callable[[Lines], None]:
-    def tell(_: Lines) -> None:
-        say(words)
-        os._exit(0)
-
-    return tell
-
-
-def told_and_asleep(words: str) -> Callable[[Lines], None]:
-    def tell(_: Lines) -> None:
-        say(words)
-        forever()
-
-    return tell
-
-
-PROGRAMS: dict[str, Callable[[Lines], None]] = {
-    **{name: told(words) for name, words in WORDS.items()},
-    **{f"{name}_and_gone": told_and_gone(words) for name, words in SHORT.items()},
-    **{f"{name}_and_asleep": told_and_asleep(words) for name, words in SHORT.items()},
-    **{
-        f.__name__: f
-        for f in (
-            close_and_sleep, close_output_and_sleep, crash_after_fork, flood, flood_of_empty_lines,
-            flood_of_bytes, flood_of_complaints, real_time_signal, stop, shout_and_die,
-        )
-    },
-}  # fmt: skip
 
 if __name__ == "__main__":
-    header()
-    say("grucible 1\nname programs\nsomething of a later version\nend\n")
-    while True:
-        asked = question()
-        [name] = [line for line in asked if line.startswith("question ")]
-        misbehaves = PROGRAMS.get(name.rpartition("bad-")[2]) if "bad-" in name else None
-        (misbehaves or zeros)(asked)
+    main()

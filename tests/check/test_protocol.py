@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,112 +16,102 @@ from hypothesis import strategies as st
 from shipped import core_cases
 
 from grucible import Question
-from grucible.cases.dtypes import numpy_dtype
+from grucible.cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, numpy_dtype
 from grucible.cases.question import TensorType
 from grucible.check.observed import isolated
 from grucible.check.observed.isolated import IsolatedRuntime
-from grucible.check.observed.source import Reply
 from grucible.check.protocol.header import (
-    END,
     Announced,
-    OtherQuestion,
+    Fault,
     ProtocolError,
+    Reply,
     announced,
     answer_head,
     answer_parts,
-    array_of,
-    question_of,
+    header_lines,
     question_parts,
+    read_answer,
+    read_question,
 )
 
 from .programs import PROGRAMS
 
 HERE = Path(__file__).parent
-HARMLESS = ("flood_of_complaints",)
-"""They answer, whatever else they do."""
 
 
-def core_questions() -> list[Question]:
-    return [case.question for case in core_cases()]
+def taken(messages: bytes) -> tuple[list[str], Callable[[int], bytes]]:
+    """The lines of a header, and what reads the bytes after it."""
+    file = io.BytesIO(messages)
+    return header_lines(lambda: file.readline()[:-1]), file.read
 
 
 def test_every_core_question_crosses_whole() -> None:
     """With its attributes' types, the sign of a zero, infinities, bfloat16 and lengths."""
-    for question in core_questions():
-        head, *data = question_parts(question)
-        *lines, last = head.decode().removesuffix("\n").split("\n")
-        assert last == END
-        found, inputs = question_of(lines)
-        assert (found.id, found.operator, found.dtype) == (
-            question.id, question.operator, question.dtype,
-        )  # fmt: skip
-        assert {name: repr(value) for name, value in found.given.items()} == {
-            name: repr(value)
-            for name, value in question.given.items()  # 1 is not True, nor 1.0
-        }
-        assert found.outputs == question.outputs
-        assert [one.name for one in inputs] == list(question.inputs)
-        for one, part in zip(inputs, data, strict=True):
-            array = array_of(one, part)
-            wanted = question.inputs[one.name]
+    for asked in (case.question for case in core_cases()):
+        found = read_question(*taken(b"".join(question_parts(asked))))
+        for name in ("id", "operator", "dtype", "outputs"):
+            assert getattr(found, name) == getattr(asked, name)
+        assert sorted(map(repr, found.given.items())) == sorted(map(repr, asked.given.items()))
+        assert list(found.inputs) == list(asked.inputs)
+        for name, array in found.inputs.items():
+            wanted = asked.inputs[name]
             assert (array.dtype, array.shape) == (wanted.dtype, wanted.shape)
             assert array.tobytes() == wanted.tobytes()
             assert array.flags.writeable
 
 
 def test_an_answer_is_text_and_bytes() -> None:
-    ho = np.arange(6, dtype=">f4").astype("f4").reshape(2, 3)
-    assert b"".join(answer_parts("ok", {"Ho": ho})) == (
-        b"ok\noutput Ho float32 2x3 24\nend\n" + ho.astype("<f4").tobytes()
-    )
-    assert answer_parts("unsupported", {}, "no float16") == [b"unsupported no float16\nend\n"]
-    assert answer_parts("error", {}, "two\nlines") == [b"error two lines\nend\n"]
-    assert len(answer_parts("error", {}, "é" * 100_000)[0]) < 8192
-
-
-@pytest.mark.parametrize("second", ["ok", "unsupported too", "error"])
-def test_an_answer_is_of_one_kind(second: str) -> None:
+    ho = np.arange(6, dtype="f4").reshape(2, 3)
+    sent = b"".join(answer_parts(Reply("ok", {"Ho": ho})))
+    assert sent == b"ok\noutput Ho float32 2x3 24\nend\n" + ho.astype("<f4").tobytes()
     question = core_cases()[0].question
-    with pytest.raises(ProtocolError, match="to one question; expected one of them"):
-        answer_head(["ok", "output Ho float32 1", second], question)
+    assert (
+        read_answer(*taken(sent)[:1], question, taken(sent)[1]).outputs["Ho"].tolist()
+        == ho.tolist()
+    )
+    fault = Fault("malformed", ("line 1", "line 2"))
+    for reply in (Reply("unsupported", {}, "no float16"), Reply("error", {}, "why", fault)):
+        lines, read = taken(b"".join(answer_parts(reply)))
+        assert read_answer(lines, question, read) == reply
+    assert answer_parts(Reply("error", {}, "two\nlines")) == [b"error two lines\nend\n"]
+    assert len(answer_parts(Reply("error", {}, "é" * 100_000))[0]) < 8192
 
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
-BYTES = dict(zip(DTYPES, (2, 2, 4, 8, 4, 8), strict=True))
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        ("ok", "to one question"),
+        ("error", "to one question"),
+        ("question x", "it answered 'x'; the"),
+    ],
+)
+def test_an_answer_is_one_and_to_this_question(second: str, says: str) -> None:
+    with pytest.raises(ProtocolError, match=says):
+        answer_head(["unsupported", second], core_cases()[0].question)
 
 
-@given(st.sampled_from(DTYPES), st.lists(st.integers(0, 99), max_size=8))
-def test_a_tensor_is_what_its_line_announces(dtype: str, shape: list[int]) -> None:
-    size = math.prod(shape) * BYTES[dtype]
-    line = f"Ho {dtype} {'x'.join(map(str, shape)) or 'scalar'} {size}"
-    found = announced(line)
-    assert found == Announced("Ho", TensorType(tuple(shape), numpy_dtype(dtype)), size)
-    for other in (f"{line}0", f"{line} ", line.replace("Ho ", "Ho  "), line.replace("x", "x0")):
-        if other != line:
-            with pytest.raises(ProtocolError, match="expected NAME DTYPE SHAPE BYTES"):
-                announced(other)
-
-
-@given(st.text(max_size=40))
-def test_a_line_announces_a_tensor_or_is_refused(line: str) -> None:
-    for one in (line, f"Ho float32 {line} 16", f"Ho float32 2x2 {line}"):
+@given(
+    st.sampled_from([*FLOAT_TYPES, *INTEGER_TYPES]),
+    st.lists(st.integers(0, 99), max_size=8),
+    st.text(max_size=40),
+)
+def test_a_line_announces_a_tensor_or_is_refused(dtype: str, shape: list[int], text: str) -> None:
+    wanted = TensorType(tuple(shape), numpy_dtype(dtype))
+    line = f"Ho {dtype} {'x'.join(map(str, shape)) or 'scalar'} {wanted.nbytes}"
+    assert announced(line) == Announced("Ho", wanted, wanted.nbytes)
+    others = (f"{line}0", f"{line} ", line.replace("Ho ", "Ho  "), line.replace("x", "x0"))
+    for one in (*others, text, f"Ho float32 {text} 16", f"Ho float32 2x2 {text}"):
         with contextlib.suppress(ProtocolError):
-            name, (shape, dtype), size = announced(one)
-            assert one == f"{name} {dtype} {'x'.join(map(str, shape)) or 'scalar'} {size}"
-            assert size == math.prod(shape) * dtype.itemsize
+            name, (axes, kind), size = announced(one)
+            assert one == f"{name} {kind} {'x'.join(map(str, axes)) or 'scalar'} {size}"
+            assert size == math.prod(axes) * kind.itemsize
 
 
-@pytest.mark.parametrize("line", ["2_0 80", "²x2 16", "+2x3 24", "2e0x2 16", f"{'9' * 5000} 16",
-                                  "02x3 24", "x 4", "2x 8", "1x1x1x1x1x1x1x1x1 4"])  # fmt: skip
+@pytest.mark.parametrize("line", ["2_0 80", "²x2 16", "+2x3 24", f"{'9' * 5000} 16", "02x3 24", "x 4",
+                                  "2x 8", "1x1x1x1x1x1x1x1x1 4"])  # fmt: skip
 def test_what_int_takes_for_a_number_is_none(line: str) -> None:
     with pytest.raises(ProtocolError, match="expected NAME DTYPE SHAPE BYTES"):
         announced(f"Ho float32 {line}")
-
-
-def test_an_answer_to_another_question_is_refused() -> None:
-    question = core_cases()[0].question
-    with pytest.raises(OtherQuestion, match="it answered 'x'; the question is"):
-        answer_head(["unsupported", "question x"], question)
 
 
 def question_called(name: str) -> Question:
@@ -145,6 +135,20 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedRuntime]:
     made.close()
 
 
+SAYS = {
+    "prose": "the protocol: it wrote 'Hello, world'; expected ok, unsupported or error",
+    "huge": "announced 4000000000000000 bytes; expected 16",
+    "half_the_bytes_and_gone": "the runtime ended its process (exit status 0)",
+    "half_the_bytes_and_asleep": "no answer in 1.5 s; stopped",
+    "crash_after_fork": "the runtime crashed (SIGABRT)",
+    "real_time_signal": "the runtime crashed (signal 39)",
+    "close_and_sleep": "the runtime closed its connection, and was stopped",
+    "more_bytes": "after its answer it wrote",
+    "flood_of_empty_lines": "a header is longer than 65536 bytes",
+    "shout_and_die": "out of cheese",
+}
+
+
 def good(reply: Reply) -> bool:
     return reply.status == "ok" and list(reply.outputs) == ["Ho"]
 
@@ -153,38 +157,18 @@ def good(reply: Reply) -> bool:
 def test_nothing_that_a_program_does_breaks_the_judge(
     name: str, program: IsolatedRuntime, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In time, in one printable line, and the next question is answered."""
+    """It is a finding in one printable line, and the next question is answered."""
     assert good(program.answer(question_called("first")))
-    start = time.monotonic()
     bad = program.answer(question_called(f"bad-{name}"))
-    assert time.monotonic() - start < 12
     assert good(program.answer(question_called("last")))
-    if name in HARMLESS:
+    if name == "flood_of_complaints":  # it answers, too
         assert good(bad)
-    elif bad.status == "ok":  # what is announced well is held to what was asked for later
-        assert {(n, a.dtype, a.shape) for n, a in bad.outputs.items()} != {
-            ("Ho", np.dtype("f4"), (2, 2))
-        }
+    elif bad.status == "ok":  # what is announced well is compared with what was asked for later
+        found = {(n, a.dtype, a.shape) for n, a in bad.outputs.items()}
+        assert found != {("Ho", np.dtype("f4"), (2, 2))}
     else:
         assert bad.status in ("error", "unsupported")
         assert bad.message == " ".join(bad.message.split())
         assert 0 < len(bad.message) < 5000
+        assert SAYS.get(name, "") in bad.message
     assert len(capfd.readouterr().err) < 40_000
-
-
-def test_what_it_did_is_named(program: IsolatedRuntime) -> None:
-    def said(name: str) -> str:
-        return program.answer(question_called(f"bad-{name}")).message
-
-    assert said("prose") == (
-        "the runtime broke the protocol: it wrote 'Hello, world'; expected ok, unsupported or error"
-    )
-    assert said("huge").endswith("announced 4000000000000000 bytes; expected 16")
-    assert said("half_the_bytes_and_gone") == "the runtime ended its process (exit status 0)"
-    assert said("half_the_bytes_and_asleep") == "no answer in 1.5 s; stopped"
-    assert said("crash_after_fork") == "the runtime crashed (SIGABRT)"
-    assert said("real_time_signal") == "the runtime crashed (signal 39)"
-    assert said("close_and_sleep") == "the runtime closed its connection, and was stopped"
-    assert "after its answer it wrote" in said("more_bytes")
-    assert said("flood_of_empty_lines").endswith("a header is longer than 65536 bytes")
-    assert "out of cheese" in said("shout_and_die")

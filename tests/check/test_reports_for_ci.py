@@ -10,7 +10,7 @@ import pytest
 
 from grucible import Report
 from grucible.cases.console import escape, escape_commands
-from grucible.check.observed.source import Fault
+from grucible.check.protocol.header import Fault
 from grucible.check.reports.formats import report_junit, summary, workflow_commands
 from grucible.check.reports.terminal import quiet_lines, report_lines
 

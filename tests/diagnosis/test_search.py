@@ -20,7 +20,7 @@ from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.proof import Proof
 from grucible.check.diagnosis.repeated import answered_otherwise
 from grucible.check.judging.criterion import Demanded, chosen_criteria
-from grucible.check.observed.source import Reply
+from grucible.check.protocol.header import Reply
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.hdf5 import CORE
 
