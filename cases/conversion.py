@@ -27,8 +27,7 @@ from .operators.layout import (
 )
 from .operators.semantics import Semantics, semantics
 from .operators.signature import Attribute, Operator
-from .pose import pose
-from .question import Question
+from .question import Question, pose
 
 
 class NotExpressible(Exception):

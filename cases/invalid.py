@@ -18,8 +18,7 @@ from .defects import SIZES, Defect, defects, written
 from .dtypes import Array, Arrays, numpy_dtype
 from .operators import OPERATORS
 from .operators.signature import Operator, Tensor
-from .pose import pose
-from .question import INVALID, Question
+from .question import INVALID, Question, pose
 from .selection import may_select, selected
 
 

@@ -15,8 +15,7 @@ from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_inputs
-from ..cases.pose import pose, sizes_of
-from ..cases.question import Question
+from ..cases.question import Question, pose, sizes_of
 from ..gen.posed import answered_block
 from ..gen.variants.known import variant_called
 from ..gen.variants.variant import Variant

@@ -19,8 +19,7 @@ from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, Asks, touched_by
-from ..cases.pose import sizes_of
-from ..cases.question import Question, case_bytes, too_large
+from ..cases.question import Question, case_bytes, sizes_of, too_large
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import Case, difference
 from ..vectors.digest import GENERATOR

@@ -14,7 +14,7 @@ from grucible.cases.dtypes import FLOAT_TYPES, Array, numpy_dtype
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.activations import FUNCTIONS
 from grucible.cases.operators.signature import Attribute, Operator
-from grucible.cases.pose import pose
+from grucible.cases.question import pose
 from grucible.gen.posed import block_key
 
 CLIPS = (0.25, 0.75, 1.5)

@@ -11,8 +11,7 @@ from ..cases.dtypes import Array, Arrays
 from ..cases.errors import VectorFileError
 from ..cases.operators.readings import READINGS, STORED, ReadingNames
 from ..cases.operators.signature import Operator
-from ..cases.pose import QuestionError, pose, sizes_of
-from ..cases.question import Question, TensorType, why_no_id
+from ..cases.question import Question, QuestionError, TensorType, pose, sizes_of, why_no_id
 from .block import TIERS, TOGETHER, Block, attributes_from_json
 from .case import Answer, rows_of
 from .hdf5 import Folder

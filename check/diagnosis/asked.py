@@ -10,7 +10,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import semantics
-from ...cases.pose import sizes_of
+from ...cases.question import sizes_of
 from ...vectors.block import Block
 from .apart import Feature, Words, conditions, conditions_together
 

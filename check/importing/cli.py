@@ -120,7 +120,7 @@ def answer_command(
     from ...cases.apart import NotParsed, parse_apart
     from ...cases.files import check_replaceable, write_whole
     from ...cases.operators import operator_named
-    from ...cases.pose import QuestionError, pose
+    from ...cases.question import QuestionError, pose
     from ...gen.posed import answer
     from ...vectors.exchange.export import arrays_of
     from ...vectors.exchange.manifest import stored_arrays

@@ -24,8 +24,7 @@ from ...cases.files import files_below
 from ...cases.operators import operator_named
 from ...cases.operators.onnx import GRU
 from ...cases.operators.signature import Operator
-from ...cases.pose import pose
-from ...cases.question import MOST_CASE_BYTES
+from ...cases.question import MOST_CASE_BYTES, pose
 from ...cases.strict_json import strict_json
 from ...vectors.block import attributes_from_json
 from ...vectors.exchange.export import open_export

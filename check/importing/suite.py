@@ -18,8 +18,7 @@ from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files import files_below, writing_to
 from ...cases.operators import OPERATORS
-from ...cases.pose import QuestionError, pose
-from ...cases.question import Question, why_no_theme
+from ...cases.question import Question, QuestionError, pose, why_no_theme
 from ...gen.posed import Imported, Posed, write_answered
 from ...vectors.block import attributes_from_json, canonical_json
 from ...vectors.hdf5 import OUTPUTS, VECTORS

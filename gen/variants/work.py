@@ -7,8 +7,7 @@ too long, and gets the same on every machine.
 from __future__ import annotations
 
 from ...cases.operators import OPERATORS
-from ...cases.pose import sizes_of
-from ...cases.question import Question
+from ...cases.question import Question, sizes_of
 
 MOST_WORK = 1 << 25
 """A case of more work than this is computed under no variants: the whole catalogue of it would take longer

@@ -13,7 +13,7 @@ from grucible.cases.defects import defects
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.invalid import InvalidQuestion, baseline, invalid_questions
 from grucible.cases.operators import OPERATORS
-from grucible.cases.pose import QuestionError, pose
+from grucible.cases.question import QuestionError, pose
 
 ROOT = Path(__file__).parents[2]
 EVERY = {one.id: one for one in invalid_questions()}

@@ -19,7 +19,7 @@ import numpy as np
 from grucible import Question, Unsupported
 from grucible.cases.invalid import invalid_questions
 from grucible.cases.operators import OPERATORS
-from grucible.cases.pose import QuestionError, pose
+from grucible.cases.question import QuestionError, pose
 
 sys.path.insert(0, str(Path(__file__).parent))
 from numpy_gru import run as answer  # type: ignore[import-not-found]

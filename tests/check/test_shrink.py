@@ -11,7 +11,7 @@ from shipped import core_cases
 
 from grucible import GrucibleError, Question, Unsupported, load_vectors
 from grucible.cases.dtypes import Arrays
-from grucible.cases.pose import sizes_of
+from grucible.cases.question import sizes_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime

@@ -10,7 +10,7 @@ import pytest
 from diagnosis.blocks import core_blocks, names, report_on, variants_run
 
 from grucible.cases.operators import OPERATORS
-from grucible.cases.pose import pose
+from grucible.cases.question import pose
 from grucible.check.diagnosis import failing, search
 from grucible.gen.variants import work
 from grucible.gen.variants.catalogue import CATALOGUE

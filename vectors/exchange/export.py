@@ -26,8 +26,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.errors import needing
 from ...cases.files import writing_to
 from ...cases.operators import OPERATORS
-from ...cases.pose import QuestionError, pose
-from ...cases.question import Question
+from ...cases.question import Question, QuestionError, pose
 from ...cases.selection import nothing_selected
 from ..block import arrays_by_path, attributes_from_json, canonical_json
 from ..case import Case

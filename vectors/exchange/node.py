@@ -13,7 +13,7 @@ import numpy as np
 
 from ...cases.operators import OPERATORS
 from ...cases.operators.onnx import GRU
-from ...cases.pose import sizes_of
+from ...cases.question import sizes_of
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Arrays
