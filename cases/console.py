@@ -186,27 +186,10 @@ def show_progress(what: str, cases: int) -> Iterator[Progress]:
         yield Progress()
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        Task,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn
     from rich.progress import Progress as Bar
-    from rich.text import Text
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed or 0.0:.3g} cases/s")
-
-    columns = (
-        "{task.description}",
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-    )
+    columns = (*Bar.get_default_columns(), MofNCompleteColumn())
     bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=False)
     bar.add_task(what, total=cases)
     with bar:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,7 @@ _AXES = {
     "ho": ("direction", "batch", "hidden"),
 }
 
-
-_ONE = "1"
+"""The axes of the shared layout, by role."""
 
 
 @dataclass(frozen=True)
@@ -140,45 +138,31 @@ def shared_outputs(
 
 def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the tensor's axes in the shared vocabulary, in the operator's order."""
-    form = tensor.form(attributes)
-    return tuple(
-        "gates" if "*" in axis else _ONE if axis == _ONE else operator.sizes[axis]
-        for axis in form.axes
-    )
+    axes = tensor.form(attributes).axes
+    return tuple("gates" if "*" in axis else operator.sizes.get(axis, axis) for axis in axes)
 
 
 def _ordered(
     operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
 ) -> Array:
-    """Give `array` the axes of the shared layout, in its order; insert missing ones."""
+    """Put `array` in the shared layout."""
     have = _axes_of(operator, tensor, attributes)
-    stack = array.ndim - len(have)
-    array = array.squeeze(tuple(stack + i for i, axis in enumerate(have) if axis == _ONE))
-    have = tuple(axis for axis in have if axis != _ONE)
-    order, inserted = _layout(have, _AXES[tensor.role_in(attributes)])
-    array = array.transpose(*range(stack), *(stack + axis for axis in order))
-    return np.asarray(array[(..., *inserted)])
-
-
-@cache
-def _layout(
-    have: tuple[str, ...], shared: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[slice | None, ...]]:
-    """Which of the axes `have` comes first, second … in `shared`, and where one is inserted (None)."""
-    order = tuple(have.index(axis) for axis in shared if axis in have)
-    return order, tuple(slice(None) if axis in have else None for axis in shared)
+    return _rearranged(array, have, _AXES[tensor.role_in(attributes)])
 
 
 def _reordered(
     operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
 ) -> Array:
-    """Undo `_ordered`."""
-    axes = _axes_of(operator, tensor, attributes)
-    want = [axis for axis in axes if axis != _ONE]
-    shared = _AXES[tensor.role_in(attributes)]
-    stack = array.ndim - len(shared)
-    array = array.squeeze(tuple(stack + i for i, axis in enumerate(shared) if axis not in want))
-    have = [axis for axis in shared if axis in want]
-    array = array.transpose(*range(stack), *(stack + have.index(axis) for axis in want))
-    ones = tuple(stack + i for i, axis in enumerate(axes) if axis == _ONE)
-    return np.ascontiguousarray(np.expand_dims(array, ones))
+    """Put `array` in the operator's layout; undoes `_ordered`."""
+    want = _axes_of(operator, tensor, attributes)
+    return np.ascontiguousarray(_rearranged(array, _AXES[tensor.role_in(attributes)], want))
+
+
+def _rearranged(array: Array, have: tuple[str, ...], want: tuple[str, ...]) -> Array:
+    """Give the last axes, which are `have`, the order of `want`; one that either lacks has length 1."""
+    stack = array.ndim - len(have)
+    stay = [axis for axis in have if axis in want]
+    order = (stack + stay.index(axis) for axis in want if axis in stay)
+    gone = tuple(stack + place for place, axis in enumerate(have) if axis not in want)
+    array = array.squeeze(gone).transpose(*range(stack), *order)
+    return np.asarray(array[(..., *(slice(None) if axis in have else None for axis in want))])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -89,18 +89,7 @@ def stack(members: Sequence[Semantics]) -> StackedSemantics:
 
 def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
     """Take some rows of stacked cases."""
-    at = rows.tolist()
-
-    def each(parts: tuple[tuple[Any, ...], ...]) -> Any:
-        return tuple(tuple(part[row] for row in at) for part in parts)
-
-    return replace(
-        stacked,
-        f=each(stacked.f),
-        g=each(stacked.g),
-        directions=each(stacked.directions),
-        clip=stacked.clip[rows],
-    )
+    return stack([one_of(stacked, row) for row in rows.tolist()])
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:

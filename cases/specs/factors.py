@@ -84,7 +84,7 @@ def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
     return tuple(LENGTHS[pattern](batch, time, ragged))
 
 
-PRESENT, ZEROS, DRAWN = "present", "zeros", "drawn"
+PRESENT, ZEROS = "present", "zeros"
 NEEDED = object()
 """The `default` of a factor that every case must name."""
 
