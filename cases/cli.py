@@ -51,7 +51,7 @@ def cases_command(
         raise click.UsageError(f"{options} do not go together; give one of them")
     [mode] = given or [""]
     if mode == "schema":
-        from .specs.spec_model import spec_schema
+        from .specs.spec_file import spec_schema
 
         put(spec_schema())
         return

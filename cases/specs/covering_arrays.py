@@ -19,8 +19,7 @@ from ..console import format_command, shorten
 from ..errors import SpecError
 from ..files import write_whole
 from .factors import key
-from .spec_file import CaseSpecFile
-from .spec_model import Assignment, Covering
+from .spec_file import Assignment, CaseSpecFile, Covering
 from .yaml_source import Location, parse
 
 Pair = tuple[str, str, str, str]

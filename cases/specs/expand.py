@@ -16,8 +16,7 @@ from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
 from .covering_arrays import Excluded, rows_of
 from .factors import DRAWS, NEEDED, PRESENT, ZEROS, factors, lengths
-from .spec_file import CaseSpecFile
-from .spec_model import Assignment, Covering, Listing, Product
+from .spec_file import Assignment, CaseSpecFile, Covering, Listing, Product
 
 MOST_CASES = 30_000
 """Maximum cases of one spec; all that are shipped are 19,605, and a second makes some 18,000."""

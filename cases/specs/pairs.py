@@ -14,7 +14,7 @@ from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute
 from .expand import CaseSpec, case_of
 from .factors import factors, key
-from .spec_model import Assignment
+from .spec_file import Assignment
 
 _Value = tuple[str, str]
 """A counted value: the name of what has the value, and the value as `factors.key` writes it."""

@@ -15,8 +15,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import CaseSpec, expand, expand_all
 from grucible.cases.specs.factors import LENGTHS, lengths
 from grucible.cases.specs.pairs import pair_coverage
-from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
-from grucible.cases.specs.spec_model import spec_schema
+from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec, spec_schema
 from grucible.gen.files import plan_files
 
 ONNX = """\
@@ -140,7 +139,7 @@ BAD = {
     "a number for a boolean": (HEAD + LIST % "{linear_before_reset: 2}", r"expected true or false"),
     "a number for a boolean that has no other spelling": (BNNS % "{activation: tanh, recurrentActivation: sigmoid, outputSequence: 1, applyResetGateAfterMatMul: true, direction: forward}",
         r"outputSequence: 1; expected true or false"),
-    "one boolean written twice": (HEAD + "cases: [{product: {linear_before_reset: [true, 1]}}]\n", r"True is listed twice"),
+    "one boolean written twice": (HEAD + "cases: [{product: {linear_before_reset: [true, 1]}}]\n", r"true is listed twice"),
     "size 0": (HEAD + LIST % "{hidden_size: 0}", r"hidden_size: 0; expected an integer from 1"),
     "no direction": (HEAD + LIST % "{clip: 0.5}", r"cases.0: direction is needed"),
     "direction absent": (HEAD + LIST % "{direction: absent}", r"direction: 'absent'; expected one of"),

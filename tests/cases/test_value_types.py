@@ -16,8 +16,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import Attribute
 from grucible.cases.operators.values import type_of_values
 from grucible.cases.specs.factors import factors
-from grucible.cases.specs.spec_file import SHIPPED
-from grucible.cases.specs.spec_model import Listing, spec_model, spec_schema
+from grucible.cases.specs.spec_file import SHIPPED, Listing, spec_model, spec_schema
 from grucible.cases.specs.yaml_source import parse
 
 SCHEMA = json.loads(spec_schema())
