@@ -108,21 +108,23 @@ class Factor:
 def factors(operator_name: str) -> dict[str, Factor]:
     """List the factors of an operator, by name, in the order in which ids name them."""
     operator = OPERATORS[operator_name]
+    attributes = {attribute.name: attribute for attribute in operator.attributes}
     found = [
-        *(_attribute(operator.attribute(name)) for name in operator.id_order),
+        *(_attribute(attributes[name]) for name in operator.id_order),
         *_tensors(operator),
         *(_size(symbol, axis) for symbol, axis in operator.sizes.items() if axis != "direction"),
-        *_types(operator),
     ]
+    for variable, (first, *others) in operator.types.items():
+        if others and operator.types[variable] != operator.dtypes():
+            found.append(_choice(variable, first, {dtype: dtype for dtype in others}))
     if lengths := operator.tensor("lengths"):
         found.append(_lengths(lengths.name, optional=not lengths.required))
-    usual, *others = DRAWS
-    found.append(_choice("draw", usual, {draw: draw for draw in others}))
+    usual, *drawn = DRAWS
+    found.append(_choice("draw", usual, {draw: draw for draw in drawn}))
     return {factor.name: factor for factor in found}
 
 
-def _attribute(attribute: Attribute | None) -> Factor:
-    assert attribute
+def _attribute(attribute: Attribute) -> Factor:
     written = written_type(attribute)
     values: Any = written.annotation
     expected = written.expected
@@ -144,9 +146,10 @@ def _attribute(attribute: Attribute | None) -> Factor:
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
     """List what may be left out, or be zeros: inputs, outputs, an attribute that is a size too."""
-    tensors = [t for t in (*operator.inputs, *operator.outputs) if t.role != "lengths"]
-    for tensor in tensors:
+    for tensor in (*operator.inputs, *operator.outputs):
         zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
+        if tensor.role == "lengths":
+            continue
         if not tensor.required:
             yield _choice(tensor.name, PRESENT, zero | {ABSENT: f"no{tensor.name}"})
         elif tensor.fills:
@@ -159,16 +162,8 @@ def _tensors(operator: Operator) -> Iterable[Factor]:
 def _size(symbol: str, axis: str) -> Factor:
     letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[axis]
     title = f"an integer from 1 to {MOST_SIZE}"
-    bounds = Field(ge=1, le=MOST_SIZE, title=title)
-    values = ValueType(Annotated[int, Strict(), bounds], title)
+    values = ValueType(Annotated[int, Strict(), Field(ge=1, le=MOST_SIZE, title=title)], title)
     return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
-
-
-def _types(operator: Operator) -> Iterable[Factor]:
-    """List the type variables whose type does not follow from the case's dtype."""
-    for variable, dtypes in operator.types.items():
-        if len(dtypes) > 1 and dtypes != operator.dtypes():
-            yield _choice(variable, dtypes[0], {dtype: dtype for dtype in dtypes[1:]})
 
 
 def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
@@ -179,10 +174,9 @@ def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
 
 def _lengths(name: str, *, optional: bool) -> Factor:
     words = [*LENGTHS, ABSENT] if optional else list(LENGTHS)
-    length = Annotated[int, Strict(), Field(ge=0)]
     title = "a list of lengths, one per row"
-    rows = Field(min_length=1, title=title)
-    listed: Any = Annotated[list_of(length), rows]
+    entries = list_of(Annotated[int, Strict(), Field(ge=0)])
+    listed: Any = Annotated[entries, Field(min_length=1, title=title)]
 
     def token(value: Any) -> str:
         if isinstance(value, list):
@@ -195,9 +189,4 @@ def _lengths(name: str, *, optional: bool) -> Factor:
 
 def key(value: Any) -> str:
     """Make a hashable form of a factor's value, which tells 1 from true."""
-    return json.dumps(value) if isinstance(value, list) else _key(value)
-
-
-@functools.lru_cache(maxsize=None, typed=True)
-def _key(value: Any) -> str:
     return json.dumps(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,28 +45,21 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
     found = []
     for operator in sorted({case.operator for case in cases}):
         mine = [case for case in cases if case.operator == operator and case.tier != "nonportable"]
-        assignments = list({id(case.factors): case.factors for case in mine}.values())
-        counted = {id(assignment): _counted(operator, assignment) for assignment in assignments}
+        assignments = {id(case.factors): case.factors for case in mine}
+        counted = {which: _counted(operator, one) for which, one in assignments.items()}
         covered: dict[str, set[_Pair]] = {dtype: set() for dtype in FLOAT_TYPES}
         for dtype, values in {(case.dtype, counted[id(case.factors)]) for case in mine}:
             covered[dtype].update(itertools.combinations(values, 2))
         total = set().union(*covered.values())
-        total |= _that_could_be(operator, assignments, _pairs_of_all(counted.values()) - total)
+        columns = [sorted(set(column)) for column in zip(*counted.values(), strict=True)]
+        both = itertools.combinations(columns, 2)
+        every = {pair for left, right in both for pair in itertools.product(left, right)}
+        total |= _that_could_be(operator, [*assignments.values()], every - total)
         for dtype, pairs in covered.items():
             if pairs:
                 missing = [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(total - pairs)]
                 found.append(PairCoverage(operator, dtype, len(pairs), len(total), missing))
     return found
-
-
-def _pairs_of_all(counted: Iterable[tuple[_Value, ...]]) -> set[_Pair]:
-    """Pair every counted value with every counted value of another name."""
-    by_name = [sorted(set(column)) for column in zip(*counted, strict=True)]
-    return {
-        pair
-        for left, right in itertools.combinations(by_name, 2)
-        for pair in itertools.product(left, right)
-    }
 
 
 def _that_could_be(
@@ -78,7 +71,7 @@ def _that_could_be(
     for name in _counting(operator):
         values = {key(one[name]): one[name] for one in assignments}.values()
         choices = [(value, _values(operator, name, value)) for value in values]
-        if any(v in wanted for _, counted in choices for v in counted):
+        if any(wanted.intersection(counted) for _, counted in choices):
             offered[name] = choices
     unlike = {key([one[name] for name in offered]): one for one in reversed(assignments)}
     for assignment in unlike.values():
