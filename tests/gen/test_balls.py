@@ -1,4 +1,4 @@
-"""Balls of float64 numbers: what they enclose, that they claim no more, and what they round to."""
+"""Balls of float64 numbers and of Arb: what they enclose, that they claim no more, what they round to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flint import arb, fmpq
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators.activations import FUNCTIONS, Activation
 from grucible.gen.exact.balls import BallArithmetic, Balls, round_balls
-from grucible.gen.exact.enclosures import Enclosures
+from grucible.gen.exact.enclosures import Enclosures, Undecided, round_array, round_ball
 from oracle import round_once
 
 NARROW = ["float16", "bfloat16", "float32"]
@@ -168,36 +168,92 @@ def test_a_sum_that_overflows_on_the_way_is_not_claimed() -> None:
             assert not round_balls(value, FLOAT_TYPES["float64"])[1].any()
 
 
-def _near_something(dtype: str, rng: random.Random) -> tuple[float, float]:
-    """A number near one of the dtype, a tie, a power of two or an end of the range, and a radius."""
+def near(dtype: str, rng: random.Random, nudges: list[float]) -> tuple[Fraction, Fraction]:
+    """A number near one of the dtype, a tie, a power of two or an end of the range; and its spacing."""
     t = FLOAT_TYPES[dtype]
-    top = math.frexp(t.largest)[1]
-    exponent = rng.choice([t.least_exponent, t.least_exponent + t.precision, 0, top - t.precision])
-    n = rng.choice(
-        [0, 1, 2, 2**t.precision - 1, 2 ** (t.precision - 1), rng.getrandbits(t.precision)]
-    )
-    around = rng.choice([0.0, 0.5, 0.25, 2.0**-25, -(2.0**-25)])
-    radius = rng.choice([0.0, 2.0**-40, 2.0**-26, 0.26, 1.0])
-    sign = rng.choice([1, -1])
-    return sign * math.ldexp(n + around, exponent), math.ldexp(radius, exponent)
+    top, least, precision = math.frexp(t.largest)[1], t.least_exponent, t.precision
+    exponent = rng.choice([least, least + 1, least + precision, 0, top - precision])
+    n = rng.choice([0, 1, 2, 2**precision - 1, 2 ** (precision - 1), rng.getrandbits(precision)])
+    around = Fraction(rng.choice([0.0, 0.5, 0.25])) + Fraction(rng.choice(nudges))
+    spacing = Fraction(2) ** exponent
+    return rng.choice([1, -1]) * (n + around) * spacing, spacing
+
+
+def rounded(value: Fraction, dtype: str) -> float:
+    return float(round_once(value, dtype))
 
 
 @pytest.mark.parametrize("dtype", NARROW)
 def test_a_ball_is_decided_only_where_all_of_it_rounds_alike(dtype: str) -> None:
     rng = random.Random(dtype)
-    mids, rads = np.array([_near_something(dtype, rng) for _ in range(1200)]).T
+    drawn = [near(dtype, rng, [0.0, 2.0**-25, -(2.0**-25)]) for _ in range(1200)]
+    mids = np.array([float(value) for value, _ in drawn])
+    widths = [rng.choice([0.0, 2.0**-40, 2.0**-26, 0.26, 1.0]) for _ in drawn]
+    rads = np.array([float(unit) * w for (_, unit), w in zip(drawn, widths, strict=True)])
     with np.errstate(over="ignore", invalid="ignore"):
         values, decided = round_balls(Balls(mids, rads), FLOAT_TYPES[dtype])
     for mid, rad, value, sure in zip(
         *(a.astype(float).tolist() for a in (mids, rads, values, decided)), strict=True
     ):
         middle = Fraction(mid)
-        more = Fraction(1.01 * rad) + abs(middle) * Fraction(2.0**-50)
+        more = Fraction(1.01 * rad) + abs(middle) * Fraction(2.0**-50) + Fraction(1e-322)
         ends, outside = (
-            {float(round_once(middle + sign * way, dtype)) for sign in (-1, 1)}
-            for way in (Fraction(rad), more + Fraction(1e-322))
+            {rounded(middle + sign * way, dtype) for sign in (-1, 1)}
+            for way in (Fraction(rad), more)
         )
         assert not sure or ends == {value}, (mid, rad)
         assert not sure or value or math.copysign(1.0, value) == 1.0
         assert sure or len(outside) == 2 or not all(map(math.isfinite, outside)), (mid, rad)
     assert 200 < decided.sum() < 1100
+
+
+# Arb's balls
+
+
+def ball_between(low: Fraction, high: Fraction) -> arb:
+    with flint.ctx.workprec(4000):
+        ends = [arb(fmpq(end.numerator, end.denominator)) for end in (low, high)]
+    return ends[0] if low == high else ends[0].union(ends[1])
+
+
+@pytest.mark.parametrize("dtype", FLOAT_TYPES)
+def test_an_arb_ball_is_rounded_as_its_ends_where_they_round_alike(dtype: str) -> None:
+    """Alone and in an array; an exact one always, and any that is far enough from a tie."""
+    rng, counts = random.Random(dtype), {"exact": 0, "decided": 0, "undecided": 0}
+    for _ in range(4000):
+        low, unit = near(dtype, rng, [0.0, 2.0**-70, -(2.0**-70), 2.0**-200, -(2.0**-200)])
+        size = rng.choice([unit, abs(low), Fraction(1)])
+        width = rng.choice([0, size / 2 ** rng.choice([3, 60, 100, 1000])])
+        high, far = low + width, 2 * width
+        with flint.ctx.workprec(600):
+            ball = ball_between(low, high)
+            try:
+                found = round_ball(ball, FLOAT_TYPES[dtype])
+            except Undecided:
+                counts["undecided"] += 1
+                assert width
+                assert rounded(low - far, dtype) != rounded(high + far, dtype), (low, high)
+                with pytest.raises(Undecided):
+                    round_array(np.array([ball], object), FLOAT_TYPES[dtype])
+                continue
+            [again] = round_array(np.array([ball], object), FLOAT_TYPES[dtype]).astype(float)
+        counts["decided" if width else "exact"] += 1
+        assert {rounded(low, dtype), rounded(high, dtype), again} == {found}, (low, high)
+        assert math.copysign(1, found) == math.copysign(1, again) == (-1 if found < 0 else 1)
+    assert min(counts.values()) > 300
+
+
+@pytest.mark.parametrize("dtype", FLOAT_TYPES)
+def test_special_values(dtype: str) -> None:
+    t = FLOAT_TYPES[dtype]
+    for ball, expected in (
+        (arb.nan(), math.nan), (arb.pos_inf(), math.inf), (arb.neg_inf(), -math.inf),
+        (arb(2) ** 1024, math.inf), (arb(0, 1e-330), 0.0), (arb(0), 0.0),
+    ):  # fmt: skip
+        [found] = round_array(np.array([ball], object), t).astype(float).tolist()
+        for one in (found, round_ball(ball, t)):
+            np.testing.assert_equal(one, expected)
+            assert math.copysign(1, one) == 1 or expected == -math.inf or math.isnan(expected)
+    for wide in (arb(0, 1), arb(0, math.inf)):
+        with pytest.raises(Undecided):
+            round_ball(wide, t)

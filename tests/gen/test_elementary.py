@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import flint
-import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from flint import arb
@@ -65,13 +64,6 @@ def test_exp_is_within_its_bound_and_the_bound_is_near() -> None:
     found = elementary.exp(x)
     share = worst(found, x, arb.exp, EXP_ERROR * found + TINY)
     assert 0.4 < share < 0.75  # 2.1 of the 3 units were derived
-
-
-def test_exp_against_another_library() -> None:
-    x = -np.random.default_rng(1).uniform(0.0, 20.0, 500)
-    with mpmath.workprec(BITS):
-        for value, at in zip(elementary.exp(x).tolist(), x.tolist(), strict=True):
-            assert abs(mpmath.mpf(value) - mpmath.exp(at)) <= EXP_ERROR * value
 
 
 def test_the_parts_of_the_logarithm_of_two() -> None:

@@ -1,4 +1,7 @@
-"""Making vector files: the same digest however they are made, only what is missing, only whole files."""
+"""Making vector files: the same digest however they are made, only what is missing, only whole files.
+
+Cases that no attempt can draw are all named, and nothing that was good is lost.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -19,9 +20,11 @@ from click.testing import CliRunner, Result
 
 from grucible.cases.errors import GrucibleError
 from grucible.cases.operators.semantics import one_of
-from grucible.cases.specs.spec_file import SHIPPED, find_specs
+from grucible.cases.specs.expand import expand
+from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 from grucible.gen import answering
 from grucible.gen.cli import gen_command
+from grucible.gen.drawing import ORDINARY
 from grucible.gen.stacks import Stack
 from grucible.vectors.digest import file_digest, published_digests
 from grucible.vectors.hdf5 import Folder, tree_of
@@ -98,13 +101,11 @@ def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> 
 def test_what_grucible_did_not_write_is_replaced_with_force_alone(
     spec: Path, tmp_path: Path
 ) -> None:
-    mine = tmp_path / "out" / "theme.h5"
-    mine.parent.mkdir()
+    mine = tmp_path / "theme.h5"
     mine.write_text("mine\n")
-    result = gen(spec, "-o", mine.parent)
-    assert isinstance(result.exception, GrucibleError)
+    assert isinstance(gen(spec, "-o", tmp_path).exception, GrucibleError)
     assert mine.read_text() == "mine\n"
-    assert gen(spec, "-o", mine.parent, "--force").exit_code == 0
+    assert gen(spec, "-o", tmp_path, "--force").exit_code == 0
     assert digest(mine)
 
 
@@ -125,14 +126,14 @@ def test_a_draw_that_cannot_be_kept_is_drawn_again(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gen(spec, "-o", tmp_path / "plain")
-    refused: set[bytes] = set()
+    refused: set[str] = set()
 
     def once(stack: Stack, dtype: str) -> dict[int, str]:
         """Refuse what comes first with its attributes and lengths."""
         found = {}
         for place in range(len(stack)):
-            asked = repr((dtype, one_of(stack.semantics, place))).encode()
-            asked += stack.inputs.lengths[place].tobytes()
+            lengths = stack.inputs.lengths[place].tolist()
+            asked = repr((dtype, one_of(stack.semantics, place), lengths))
             if asked not in refused:
                 refused.add(asked)
                 found[place] = "x"
@@ -171,18 +172,18 @@ def test_ctrl_c_leaves_only_whole_files(tmp_path: Path) -> None:
         digest(file)
 
 
-def _killed(*_: object) -> None:
+def _kill(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_process_that_is_killed_is_named_with_what_to_do(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grucible.gen.files._make", _killed)
+    monkeypatch.setattr("grucible.gen.files._make", _kill)
     result = gen(spec, "-o", tmp_path / "out", jobs=2)
     assert isinstance(result.exception, GrucibleError)
     assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)
-    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert not [*(tmp_path / "out").rglob("*.h5")]
 
 
 def test_nothing_selected_and_unknown_dtype(spec: Path, tmp_path: Path) -> None:
@@ -230,26 +231,6 @@ def out(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def one_more(name: str) -> Callable[[Any], None]:
-    def change(file: Any) -> None:
-        block = next(iter(file["float32"].values()))
-        block[name][...] = block[name][...] + np.float32(1)
-
-    return change
-
-
-def no_digest(file: Any) -> None:
-    file.attrs["content_sha256"] = np.bytes_("0" * 64)
-
-
-SPOILT: dict[str, tuple[Callable[[Any], None], str]] = {
-    "an input": (one_more("inputs/X"), "content_sha256"),
-    "an output": (one_more("outputs/Ho"), "content_sha256"),
-    "a tolerance": (one_more("tolerance/float32/Ho"), "tolerance_sha256"),
-    "the digest": (no_digest, "content_sha256"),
-}
-
-
 def test_a_sound_file_is_left_alone_and_verifies(out: Path, spec: Path) -> None:
     before = (out / CORE).stat().st_mtime_ns
     result = core(out, "--verify")
@@ -264,33 +245,118 @@ def test_a_sound_file_is_left_alone_and_verifies(out: Path, spec: Path) -> None:
     assert "content digests: none is published of these specs" in result.output
 
 
-@pytest.mark.parametrize(("change", "name"), SPOILT.values(), ids=SPOILT.keys())
-def test_bytes_that_are_not_what_a_digest_says(
-    change: Callable[[Any], None], name: str, out: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("inputs/X", "does not match its content_sha256"),
+        ("outputs/Ho", "does not match its content_sha256"),
+        ("tolerance/float32/Ho", "does not match its tolerance_sha256"),
+        ("the digest", "does not match its content_sha256"),
+        ("a tolerance and its digest", f"{CORE}: tolerances differ from the published digest"),
+    ],
+)
+def test_bytes_that_are_not_what_a_digest_says(name: str, says: str, out: Path) -> None:
     """They are computed from the bytes in the file, not read from its attributes."""
     with h5py.File(out / CORE, "r+") as file:
-        change(file)
+        block = next(iter(file["float32"].values()))
+        if name == "the digest":
+            file.attrs["content_sha256"] = np.bytes_("0" * 64)
+        else:
+            array = block[name if name in block else "tolerance/float32/Ho"]
+            array[...] = array[...] + np.float32(1)
+        if name == "a tolerance and its digest":
+            whole, blocks = file_digest(Folder(tree_of(file), ""), "tolerance_sha256")
+            for group, digest in ((file, whole), *((file[at], one) for at, one in blocks.items())):
+                text = np.array(digest.encode(), h5py.string_dtype("utf-8", len(digest)))
+                group.attrs.create("tolerance_sha256", text)
     result = core(out, "--verify")
     assert result.exit_code == 1
-    assert f"{out / CORE}: what " in result.output
-    assert f" does not match its {name}" in result.output
+    assert says in result.output
     assert "all 1 equal" not in result.output
-    assert "made 1 file with 248 cases" in core(out).output
+    again = core(out).output
+    assert "made 1 file with 248 cases" in again
+    assert "all 1 equal the published ones, and so do those of tolerances" in again
     assert core(out, "--verify").exit_code == 0
 
 
-def test_wider_tolerances_with_digests_that_fit_them(out: Path) -> None:
-    with h5py.File(out / CORE, "r+") as file:
-        one_more("tolerance/float32/Ho")(file)
-        whole, blocks = file_digest(Folder(tree_of(file), ""), "tolerance_sha256")
-        for group, found in ((file, whole), *((file[path], one) for path, one in blocks.items())):
-            stored = np.array(found.encode(), h5py.string_dtype("utf-8", len(found)))
-            group.attrs.create("tolerance_sha256", stored)
-    result = core(out, "--verify")
-    assert result.exit_code == 1
-    assert f"{CORE}: tolerances differ from the published digest" in result.output
-    assert "all 1 equal" not in result.output
-    result = core(out)
-    assert "made 1 file with 248 cases" in result.output
-    assert "all 1 equal the published ones, and so do those of tolerances" in result.output
+# cases that cannot be drawn
+
+
+# no float16 number is as large as alpha
+LARGE = """\
+operator: onnx.GRU-14
+about: a large alpha
+dtypes: [float16, float32]
+sizes: {batch_size: 2, seq_length: 1, input_size: 2, hidden_size: 1}
+cases:
+  - product:
+      activations: [[Sigmoid, ScaledTanh]]
+      activation_alpha: [[1.0e+5], [1.0]]
+      activation_beta: [[1.0e-3]]
+      linear_before_reset: [0, 1]
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_are_named_and_the_others_kept(jobs: int, spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(LARGE)
+    made, digests = tmp_path / "out", tmp_path / "digests.txt"
+    asked = (tmp_path / "a.yaml", spec, "-o", made, "--digests", digests)
+    result = gen(*asked, jobs=jobs)
+    lost = [line.partition(": ") for line in result.stderr.splitlines()]
+    start = "onnx.GRU-14/a/float16/nodir-lbr"
+    end = "-Sigmoid_ScaledTanh-alpha100000-beta0.001"
+    assert [name for name, _, _ in lost] == [f"{start}0{end}", f"{start}1{end}"]
+    for _, _, why in lost:
+        assert why.startswith("24 draws with seed 0 failed; the last: an intermediate of 1")
+        assert why.endswith("take smaller sizes, parameters or a smaller draw")
+    assert str(result.exception).startswith(
+        "2 cases could not be drawn (above); the 38 others were"
+    )
+    every = {case.id for case in expand(load_spec(tmp_path / "a.yaml", "a"))}
+    assert {case.id for case in load_vectors(made / "a.h5")} == every - {
+        name for name, _, _ in lost
+    }
+    assert len([*load_vectors(made / "theme.h5")]) == 32
+    assert not digests.exists()
+    again = gen(*asked, jobs=jobs)  # what lacks cases is not taken for what was asked for
+    assert isinstance(again.exception, GrucibleError)
+    assert f"made 1 file with 6 cases in {made}; 1 was up to date" in again.stdout
+
+
+def test_a_whole_file_is_not_replaced_by_one_that_lacks_cases(tmp_path: Path) -> None:
+    """Nor are the digests that stand."""
+    spec, files = tmp_path / "a.yaml", [tmp_path / "out/a.h5", tmp_path / "digests.txt"]
+    asked = (spec, "-o", files[0].parent, "--digests", files[1])
+    spec.write_text(LARGE.replace("1.0e+5", "1.5"))
+    assert gen(*asked).exit_code == 0
+    before = [file.read_bytes() for file in files]
+    spec.write_text(LARGE)
+    result = gen(*asked)
+    assert isinstance(result.exception, GrucibleError)
+    assert f"{files[0]}: stays as it was" in result.stderr
+    assert [file.read_bytes() for file in files] == before
+
+
+MARKED = """\
+operator: openvino.GRUCell-3
+about: one case holds NaN, the others nothing that is nonportable
+tier: nonportable
+dtypes: [float32]
+sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
+cases:
+  - list: [{clip: 0.5}, {draw: nan}, {}]
+"""
+
+
+def test_ordinary_cases_of_tier_nonportable_are_not_made(spec: Path, tmp_path: Path) -> None:
+    """They would decide nothing, and `check --recompute` would call the file a stranger's."""
+    spec.write_text(MARKED)
+    result = gen(spec, "-o", tmp_path)
+    named = dict(line.split(": ", 1) for line in result.stderr.splitlines())
+    start = "openvino.GRUCell-3/theme/float32/noact"
+    assert list(named) == [start, f"{start}-clip0.5"]
+    assert set(named.values()) == {ORDINARY}
+    assert str(result.exception).endswith("2 cases could not be drawn (above); the other was")
+    [only] = load_vectors(tmp_path / "theme.h5")
+    assert (only.id, only.tier) == (f"{start}-nan", "nonportable")
