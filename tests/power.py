@@ -30,7 +30,7 @@ from typing import Any
 AREAS = {
     "exact": "gen/exact: balls elementary round_ball trace exact",
     "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate error_bounds clips exact"
-    " readings trace tolerances oracles format_page",
+    " trace tolerances oracles format_page",
     "reading": "vectors vectors/hdf5: writer reader digest between hostile seal selected each_case_once not_read"
     " format_2 format_page links odd_ids large_files outputs",
     "judging": "check/judging check/judging.py check/verdict.py: compare tolerance holding nonportable"

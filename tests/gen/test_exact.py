@@ -11,12 +11,13 @@ from drawn import drawn_block
 from hypothesis import given, settings
 from oracles import assert_rounds_to, exact_outputs, products
 from posing import questions
-from shipped import specs
+from shipped import core_cases, specs
 
 from grucible import Case, Question
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import gru_inputs, operator_outputs, shared_outputs
+from grucible.cases.operators.readings import READINGS
 from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
@@ -115,6 +116,14 @@ def test_a_case_of_every_spec_is_the_oracle_s(path: str) -> None:
     for names, answer in case.answers.items():
         for name, values in exact_outputs(case.question, MPMATH, names).items():
             assert_rounds_to(values, answer.outputs[name], case.question)
+
+
+def test_accepted_answers_differ() -> None:
+    several = [case for case in core_cases() if len(case.answers) > 1]
+    assert {name for case in several for names in case.answers for name in names} == set(READINGS)
+    for case in several:
+        found = [answer.outputs.values() for answer in case.answers.values()]
+        assert len({tuple(array.tobytes() for array in one) for one in found}) == len(found)
 
 
 def _special(draw: str) -> Iterator[tuple[CaseSpec, Case]]:

@@ -14,7 +14,7 @@ from shipped import specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
-from grucible.cases.specs.expand import CaseSpec, expand
+from grucible.cases.specs.expand import expand
 from grucible.gen.answering import overflows
 from grucible.gen.drawing import draw_inputs
 from grucible.gen.posed import answer
@@ -22,6 +22,8 @@ from grucible.gen.stacks import stacks
 
 SPECS = specs()
 CORE = expand(SPECS["openvino/gru_sequence/core"])
+BOUNDS = {"X": 2, "initial_hidden_state": 1, "B": 1, "W": 0.5, "R": 0.5}
+"""Of five inputs and six units, the halves of whose logarithms are 1."""
 
 
 def bits(value: Any, dtype: str) -> int:
@@ -35,44 +37,36 @@ def bits(value: Any, dtype: str) -> int:
 
 @pytest.mark.parametrize("dtype", FLOAT_TYPES)
 def test_full_mantissa_nonzero_and_in_range(dtype: str) -> None:
-    case = next(c for c in CORE if c.dtype == dtype and "relu_" not in c.id)
+    """And nothing repeats between rows, gates, directions and tensors, where a dtype has numbers enough."""
+    case = next(c for c in CORE if c.dtype == dtype and "bidi" in c.id and "relu_" not in c.id)
     arrays = draw_inputs(case, seed=0, attempt=0)
-    bounds = {
-        "X": 2,
-        "initial_hidden_state": 1,
-        "B": 1,
-        "W": 0.5,
-        "R": 0.5,
-    }  # ½ log2 5, ½ log2 6: 1
-    for name, bound in bounds.items():
+    for name, bound in BOUNDS.items():
         values = arrays[name].astype(np.float64)
         assert (values != 0).all()
-        assert (np.abs(values) < bound).all()
-        assert np.abs(values).max() > bound / 2
-        precision = FLOAT_TYPES[dtype].precision
-        assert max(bits(v, dtype) for v in arrays[name].ravel()) == precision
-        assert (values < 0).any()
-        assert (values > 0).any()
-
-
-def test_nothing_repeats_between_rows_gates_directions_and_tensors() -> None:
-    case = next(c for c in CORE if c.dtype == "float64" and "bidirectional" in c.id)
-    arrays = draw_inputs(case, seed=0, attempt=0)
-    numbers = np.concatenate(
-        [np.abs(a).ravel() for n, a in arrays.items() if a.dtype == np.float64]
-    )
-    assert len(np.unique(numbers)) == len(numbers)
+        assert bound / 2 < np.abs(values).max() < bound
+        assert max(bits(v, dtype) for v in arrays[name].ravel()) == FLOAT_TYPES[dtype].precision
+        assert values.min() < 0 < values.max()
+    numbers = np.concatenate([np.abs(arrays[name]).ravel() for name in BOUNDS])
+    assert dtype != "float64" or len(np.unique(numbers)) == len(numbers)
 
 
 def test_seed_attempt_and_id_each_change_every_number() -> None:
-    case = next(c for c in CORE if c.dtype == "float64")
-    other = next(
-        c for c in CORE if c.dtype == "float64" and c.id != case.id and c.sizes == case.sizes
-    )
-    draws = [draw_inputs(case, 0, 0), draw_inputs(case, 1, 0), draw_inputs(case, 0, 1)]
-    draws.append(draw_inputs(other, 0, 0))
-    for one, two in itertools.combinations(draws, 2):
-        assert not np.isin(one["X"], two["X"]).any()
+    case, *others = (c for c in CORE if c.dtype == "float64")
+    other = next(one for one in others if one.sizes == case.sizes)
+    asked = [(case, 0, 0), (case, 1, 0), (case, 0, 1), (other, 0, 0)]
+    for one, two in itertools.combinations([draw_inputs(*of)["X"] for of in asked], 2):
+        assert not np.isin(one, two).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_sums_and_differences_of_two_biases_are_exact(dtype: str) -> None:
+    cases = expand(SPECS["bnnsgraph/gru/core"], [dtype], ["*inputBias*"])
+    drawn = draw_inputs(next(case for case in cases if "inputBias" not in case.zeros), 0, 0)
+    a, b = (drawn[name].astype(np.float64) for name in ("bias", "inputBias"))
+    for exact in (a + b, a - b):
+        assert (exact.astype(dtype).astype(np.float64) == exact).all()
+    assert a.all()
+    assert b.all()
 
 
 @pytest.mark.parametrize("operator", ["openvino/gru_sequence", "onnx/gru"])
@@ -126,13 +120,9 @@ def test_a_draw_that_overflows_is_seen() -> None:
     # relu as f squares the state at every step: at X × 64 over 4 steps float16 overflows
     name = "openvino.GRUSequence-5/attributes/float16/forward-lbr-relu_relu"
     [case] = expand(SPECS["openvino/gru_sequence/attributes"], ["float16"], [name])
-    drawn = draw_inputs(case, 0, 0)
-    assert not _overflows(case, drawn)
-    drawn["X"] = drawn["X"] * np.float16(64)
-    assert "too near float16's overflow" in _overflows(case, drawn)[0]
-
-
-def _overflows(case: CaseSpec, drawn: dict[str, Any]) -> dict[int, str]:
-    inputs = {name: array[None] for name, array in drawn.items()}
-    [stack] = stacks(OPERATORS[case.operator], [case.given], inputs)
-    return overflows(stack, case.dtype)
+    for factor, says in ((1, []), (64, ["too near float16's overflow"])):
+        inputs = {name: array[None] for name, array in draw_inputs(case, 0, 0).items()}
+        inputs["X"] = inputs["X"] * np.float16(factor)
+        [stack] = stacks(OPERATORS[case.operator], [case.given], inputs)
+        found = overflows(stack, case.dtype)
+        assert [words in found[0] for words in says] == [True] * len(found)

@@ -5,6 +5,7 @@ The smaller version of `python tests/validation/run.py`: the core vectors and so
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -14,9 +15,11 @@ import pytest
 from drawn import drawn_block
 from shipped import core_blocks, specs
 
+from grucible.cases.specs.expand import expand
 from grucible.check.judging.case_result import DECIDING
+from grucible.gen.drawing import chunks
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
-from grucible.gen.variants.emulated import emulate
+from grucible.gen.variants.emulated import Emulated, emulate
 from grucible.vectors.block import Block
 from validation.measure import Ratios
 from validation.members import MEMBERS, MISTAKES, Member
@@ -28,42 +31,37 @@ RANDOM = 36
 DTYPES = list(CLASSES)
 
 
-@cache
-def _blocks(dtype: str) -> tuple[Block, ...]:
-    """The core vectors of a dtype, but for the plain questions, which are the simplest of them, and random
-    cases no intermediate of which leaves float16."""
-    drawn = [
-        block.rows(peak < 16_000)
-        for block, peak in random_blocks(dtype, RANDOM, SEED)
-        if (peak < 16_000).any()
-    ]
-    return (*(block for block in _deciding(dtype) if "/core" in block.ids[0]), *drawn)
-
-
 def _deciding(dtype: str) -> list[Block]:
     """The core vectors of a dtype, those that decide a verdict."""
     return [block for block in core_blocks() if block.dtype == dtype and block.tier in DECIDING]
 
 
-def _ratios(member: Member) -> Ratios:
+@cache
+def _blocks(dtype: str) -> tuple[Block, ...]:
+    """The core vectors of a dtype, but for the plain questions, which are the simplest of them, and random
+    cases no intermediate of which leaves float16."""
+    drawn = [(block, peak < 16_000) for block, peak in random_blocks(dtype, RANDOM, SEED)]
+    core = (block for block in _deciding(dtype) if "/core" in block.ids[0])
+    return (*core, *(block.rows(small) for block, small in drawn if small.any()))
+
+
+def _ratios(blocks: Iterable[Block], emulated: Emulated, arithmetic: str) -> Ratios:
     ratios = Ratios()
-    for block in _blocks(member.dtype):
-        ratios.see(block, emulate(member.emulated, block), member.arithmetic)
+    for block in blocks:
+        ratios.see(block, emulate(emulated, block), arithmetic)
     return ratios
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{m.dtype}-{m.about}")
 def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
-    ratios = _ratios(member)
+    ratios = _ratios(_blocks(member.dtype), member.emulated, member.arithmetic)
     assert ratios.cases > 150
     assert ratios.alarms == 0
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_caught(mistake: str) -> None:
-    ratios = Ratios()
-    for block in _deciding("float32"):
-        ratios.see(block, emulate(MISTAKES[mistake], block), "float32")
+    ratios = _ratios(_deciding("float32"), MISTAKES[mistake], "float32")
     assert ratios.alarms > ratios.cases / 2
 
 
@@ -86,10 +84,7 @@ def test_a_member_of_a_coarser_class_breaks_the_finer_one(
 ) -> None:
     for member in MEMBERS:
         if (member.dtype, member.arithmetic) == (dtype, coarse):
-            ratios = Ratios()
-            for block in _blocks(dtype):
-                ratios.see(block, emulate(member.emulated, block), fine)
-            assert ratios.alarms > 0, member.about
+            assert _ratios(_blocks(dtype), member.emulated, fine).alarms > 0, member.about
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -97,18 +92,14 @@ def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> N
     missing = [name for name in ("openvino", "onnxruntime", "onnx", "torch") if not find_spec(name)]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
-    blocks = _some(dtype)
+    # a few cases of every block: runtimes compile a model for each
+    some = [block.rows(np.arange(0, len(block), 15)) for block in _blocks(dtype)]
     for real in real_runtimes(dtype):
         ratios = Ratios()
-        for part, outputs in real.run(blocks):
+        for part, outputs in real.run(some):
             ratios.see(part, outputs, real.arithmetic)
         assert ratios.cases > 0, real.about
         assert ratios.alarms == 0, real.about
-
-
-def _some(dtype: str) -> list[Block]:
-    """A few cases of every block: runtimes compile a model for each."""
-    return [block.rows(np.arange(0, len(block), 15)) for block in _blocks(dtype)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -134,21 +125,10 @@ def test_padding_admits_nothing() -> None:
 
 
 def test_tolerances_do_not_depend_on_what_a_case_is_stacked_with() -> None:
-    cases = _chunk()
-    together = drawn_block(cases, seed=0)
-    for row in (0, len(cases) - 1):
-        alone = drawn_block([cases[row]], seed=0)
-        for name, limits in alone.answer.tolerances.items():
-            for output, limit in limits.items():
-                np.testing.assert_array_equal(
-                    limit[0], together.answer.tolerances[name][output][row]
-                )
-
-
-def _chunk() -> list:  # type: ignore[type-arg]
-    from grucible.cases.specs.expand import expand
-    from grucible.gen.drawing import chunks
-
     spec = specs()["openvino/gru_sequence/attributes"]
-    _, parts = next(iter(chunks(expand(spec, ["float32"]))))
-    return parts[0]
+    _, [cases, *_] = next(iter(chunks(expand(spec, ["float32"]))))
+    together = drawn_block(cases, seed=0).answer.tolerances
+    for row in (0, len(cases) - 1):
+        for name, limits in drawn_block([cases[row]], seed=0).answer.tolerances.items():
+            for output, limit in limits.items():
+                np.testing.assert_array_equal(limit[0], together[name][output][row])
