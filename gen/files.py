@@ -19,8 +19,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-import grucible
-
+from .. import __version__
 from ..cases.errors import GrucibleError, VectorFileError
 from ..cases.process import end_if_interrupted
 from ..cases.specs.expand import CaseSpec
@@ -247,7 +246,7 @@ def _make_file(
             theme=plan.spec.theme,
             spec_text=plan.spec.document.text,
             seed=plan.seed,
-            generator=f"grucible {grucible.__version__}",
+            generator=f"grucible {__version__}",
             made_from=plan.made_from,
             force=force,
         ) as writer:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-import grucible
-
+from .. import __version__
 from ..cases.dtypes import Array, Arrays
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
@@ -97,7 +96,7 @@ def write_answered(
         theme=theme,
         spec_text="".join(f"# {line}\n" for line in about.splitlines()),
         seed=0,
-        generator=f"grucible {grucible.__version__}",
+        generator=f"grucible {__version__}",
         made_from=json.dumps({"imported": about, "generator": GENERATOR}, sort_keys=True),
     ) as writer:
         for key in sorted(blocks, key=lambda key: key.path):

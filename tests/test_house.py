@@ -7,8 +7,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -50,6 +52,10 @@ BANNED_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 2, "pages
 LONG_STILL = {"top": 0, "cases": 0, "vectors": 0, "gen": 0, "check": 0}
 
 
+ALL = grimp.build_graph("grucible", cache_dir=None)
+"""Which module imports which: at its head, in functions, for type checkers too."""
+
+
 def files() -> dict[str, Path]:
     """List the modules of the package by name, without the package's own name."""
     found = [ROOT / "__init__.py", ROOT / "__main__.py"]
@@ -70,61 +76,21 @@ def tree(module: str) -> ast.Module:
     return ast.parse(FILES[module].read_text(encoding="utf-8"))
 
 
-def imports(module: str) -> Iterator[str]:
-    """Find what a module imports of the rooms: at its head, in functions, for type checkers too."""
-    package = FILES[module].parent.relative_to(ROOT).parts
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            above = package[: len(package) - node.level + 1]
-            target = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                inside = f"{target}.{alias.name}".lstrip(".")
-                yield inside if inside in FILES else target or exported().get(alias.name, "")
-
-
-@cache
-def exported() -> dict[str, str]:
-    """Where the names live that the package itself offers."""
-    found = {}
-    for node in ast.walk(tree("")):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            for alias in node.names:
-                inside = f"{node.module}.{alias.name}"
-                home = inside if inside in FILES else node.module or ""
-                found[alias.asname or alias.name] = home
-    return found
-
-
 @cache
 def graph() -> dict[str, list[str]]:
-    """By module, the modules that it imports; not made where the tests are only collected."""
-    return {module: sorted(set(imports(module)) - {""}) for module in FILES if module}
-
-
-def circle(nodes: dict[str, list[str]]) -> list[str]:
-    """Find a circle, its first node at the end too; nothing where there is none."""
-    done: set[str] = set()
-
-    def visit(node: str, way: list[str]) -> list[str]:
-        if node in way:
-            return [*way[way.index(node) :], node]
-        if node in done:
-            return []
-        for other in nodes.get(node, []):
-            if found := visit(other, [*way, node]):
-                return found
-        done.add(node)
-        return []
-
-    return next((found for node in nodes if (found := visit(node, []))), [])
+    """By module, the modules that it imports, without the package itself."""
+    found = {}
+    for module in ALL.modules - {"grucible"}:
+        others = ALL.find_modules_directly_imported_by(module) - {"grucible"}
+        found[module.partition(".")[2]] = sorted(other.partition(".")[2] for other in others)
+    return found
 
 
 def folders() -> dict[str, list[str]]:
     """By folder, the folders it imports from; a module directly in a room is a folder of its own."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = defaultdict(set)
     for module, others in graph().items():
-        here = _folder(module)
-        found.setdefault(here, set()).update(_folder(other) for other in others)
+        found[_folder(module)] |= {_folder(other) for other in others}
     return {here: sorted(there - {here}) for here, there in found.items()}
 
 
@@ -172,21 +138,25 @@ def words(page: Path) -> int:
     return len(page.read_text(encoding="utf-8").split())
 
 
-def test_the_graph_is_that_of_the_code() -> None:
-    assert len(graph()) > 60
-    assert "cases.question" in graph()["vectors.case"]
+def test_the_graph_has_every_module() -> None:
+    beside = {*FILES} - {*graph(), ""}
+    assert all(".examples." in module for module in beside), beside  # programs that readers copy
     assert "gen.gru" in graph()["gen.exact.answers"]
-    assert exported()["verify"] == "check.verdict"
-    assert circle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
-    assert not circle({"a": ["b", "c"], "b": ["c"], "c": []})
 
 
 def test_no_circle_of_modules() -> None:
-    assert circle(graph()) == []
+    TopologicalSorter(graph()).prepare()  # raises CycleError with the circle
 
 
 def test_no_circle_of_folders() -> None:
-    assert circle(folders()) == []
+    TopologicalSorter(folders()).prepare()
+
+
+def test_a_room_takes_names_from_their_modules() -> None:
+    """From the package itself it takes the version: all else that stands there comes from rooms above."""
+    for module in graph():
+        for one in ALL.get_import_details(importer=f"grucible.{module}", imported="grucible"):
+            assert one["line_contents"].lstrip("from .") == "import __version__", (module, one)
 
 
 def test_no_import_leads_up() -> None:

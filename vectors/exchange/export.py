@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import grucible
-
+from ... import __version__
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.errors import needing
 from ...cases.files import writing_to
@@ -118,7 +117,7 @@ def _export(
     manifest = Manifest(
         format="grucible cases",
         format_version=1,
-        made_by=f"grucible {grucible.__version__}",
+        made_by=f"grucible {__version__}",
         layout=layout,
         contents=contents,
         cases=entries,
