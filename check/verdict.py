@@ -18,7 +18,7 @@ from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, check_expectations
-from .judging.case_result import DECIDING, CaseResult, KnownTraits
+from .judging.case_result import DECIDING, CaseResult, find_traits
 from .judging.criterion import Criterion, check_classes, chosen_criteria
 from .judging.expectations import Expectation
 from .judging.grade import Grade, Growth, see_growth
@@ -130,9 +130,7 @@ def judge(
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
-            if (
-                demand.strict
-            ):  # of the operators and dtypes that the cases have; of all without cases
+            if demand.strict:  # of the operators and dtypes of the cases; of all without cases
                 operators = {result.operator for result in seen.results}
                 dtypes = {result.dtype for result in seen.results}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select)
@@ -176,7 +174,6 @@ class _Seen:
     passed: list[Passed] = field(default_factory=list)
     grades: dict[str, Grade] = field(default_factory=dict)
     growth: dict[str, Growth] = field(default_factory=dict)
-    traits: KnownTraits = field(default_factory=KnownTraits)
     origins: dict[str, Origin] = field(default_factory=dict)
     recomputed: int = 0
     refusals: list[Refusal] = field(default_factory=list)
@@ -196,7 +193,7 @@ class _Seen:
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
             replace(one, traits=traits, must_support=self.demand.must_support(one.id))
-            for one, traits in zip(found, self.traits.of(block), strict=True)
+            for one, traits in zip(found, find_traits(block), strict=True)
         ]
         if self.demand.diagnose:
             self._keep(part, found, criterion)

@@ -18,6 +18,7 @@ from ..observed.isolated import described_runtimes
 from ..observed.outputs_file import record
 from ..profile import Profile, profile_of
 from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
+from ..reports.text import plural
 from . import options
 
 _PAGE = rb"# What runtimes can do\n"
@@ -73,26 +74,15 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     with options.opened_with_progress("writing", vectors, select) as (opened, progress):
         for asked in ask(opened, out, progress.advance):
             written.append(asked)
-            count = f"{asked.questions} question{'s' * (asked.questions > 1)}"
-            progress.say(f"{asked.files.questions}: {count}, {_format_size(asked.bytes)}")
-    each = "it" if len(written) == 1 else "each of them"
+            counted = f"{plural(asked.questions, 'question')}, {asked.bytes:,} bytes"
+            progress.say(f"{asked.files.questions}: {counted}")
+    questions, answers = (shlex.quote(str(path)) for path in written[0].files)
+    each = "it" if len(written) == 1 else f"each of these {len(written)}"
     say(f"answer {each} with a program (see check/protocol/README.md):")
-    if len(written) == 1:
-        questions, answers = (shlex.quote(str(path)) for path in written[0].files)
-        say(f"  ./my_gru < {questions} \\")
-        say(f"    > {answers}")
-    else:
-        say(f"  find {shlex.quote(str(out))} -name '*.questions' | while read -r q")
-        say('  do ./my_gru < "$q" > "${q%.questions}.answers"; done')
+    say(f"  ./my_gru < {questions} \\")
+    say(f"    > {answers}")
     say("then judge the answers:")
     say(f"  {_command('check', vectors, select, '--outputs', str(out))}")
-
-
-def _format_size(count: int) -> str:
-    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if count >= 1 << power:
-            return f"{count / (1 << power):.1f} {unit}"
-    return f"{count} bytes"
 
 
 def _command(name: str, vectors: Path | None, select: tuple[str, ...], *words: str) -> str:
@@ -158,20 +148,12 @@ def profile_command(
 
 
 @click.command("runtimes")
-@click.option("--profile", "profiled", is_flag=True,
-              help="Ask each that is installed what it can do, which takes a while.")  # fmt: skip
-@options.selection(FEATURES)
 @options.JSON
-def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> None:
+def runtimes_command(as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
     What each can do, feature by feature: `grucible profile`.
     """
-    if profiled and as_json:
-        raise click.UsageError("--profile does not go with --json; see: grucible profile --json")
-    if select and not profiled:
-        option, _ = options_of(select)[0]
-        raise click.UsageError(f"{option} goes with --profile: it says what to ask")
     if as_json:
         keys = ("name", "version", "about")
         put(format_json([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
@@ -179,7 +161,4 @@ def runtimes_command(profiled: bool, select: tuple[str, ...], as_json: bool) -> 
     for one in described_runtimes():
         say(f"{one.name}  {one.not_here or one.version or 'no version'}")
         say(f"    {one.about}")
-        if profiled and not one.not_here:
-            for line in summary_lines(profile_of(one.name, None, select, options.TIMEOUT_SECONDS)):
-                say(f"    {line}")
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")

@@ -6,25 +6,23 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
-from ...cases.console import show_progress
+from ...cases.console import Progress, show_progress
+from ...cases.dtypes import FLOAT_TYPES
 from ...cases.selection import Selection
-
-if TYPE_CHECKING:
-    from ...cases.console import Progress
-    from ...vectors.vector_set import VectorSet
-    from ..observed.source import Source
+from ...vectors.vector_set import VectorSet, open_set
+from ..observed import pool
+from ..observed.exchange import outputs_at
+from ..observed.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
-_DTYPES = "grucible.dtypes"
-"""Where `--dtype` leaves its values for `--select`, which is parsed after it."""
 
 
 class Seconds(click.FloatRange):
@@ -54,24 +52,20 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
     `usual` is what the command selects then.
     """
 
-    def keep(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
-        from ...cases.dtypes import FLOAT_TYPES
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def selecting(*, select: tuple[str, ...], dtype: tuple[str, ...], **given: Any) -> object:
+            return command(select=Selection(select, dtype, usual) if dtype else select, **given)
 
-        for name in value:
-            if name not in FLOAT_TYPES:
-                raise click.BadParameter(f"{name}; expected one of {', '.join(FLOAT_TYPES)}")
-        context.meta[_DTYPES] = value
+        decorated: Any = together(
+            click.option("--select", multiple=True, metavar="GLOB",
+                         help="Only cases whose id matches. Repeatable."),
+            click.option("--dtype", multiple=True, type=click.Choice([*FLOAT_TYPES]),
+                         help="Only cases of this dtype. Repeatable."),
+        )(selecting)  # fmt: skip
+        return cast("Command", decorated)
 
-    def select(context: click.Context, _: click.Parameter, value: tuple[str, ...]) -> Any:
-        dtypes = context.meta[_DTYPES]
-        return Selection(value, dtypes, usual) if dtypes else value
-
-    return together(
-        click.option("--select", multiple=True, metavar="GLOB", callback=select,
-                     help="Only cases whose id matches. Repeatable."),
-        click.option("--dtype", multiple=True, metavar="D", callback=keep, is_eager=True,
-                     expose_value=False, help="Only cases of this dtype. Repeatable."),
-    )  # fmt: skip
+    return decorate
 
 
 def together(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -128,12 +122,9 @@ def started(
     runtime: str | None, outputs: Path, timeout: float, memory: int | None, jobs: int | None
 ) -> Iterator[Callable[[VectorSet], Source]]:
     """Start a runtime, which loads meanwhile; or open outputs, when their vectors are known."""
-    from ..observed.exchange import outputs_at
-    from ..observed.pool import RuntimePool
-
     if runtime is not None:
-        with contextlib.closing(RuntimePool(runtime, timeout, jobs, memory)) as pool:
-            yield lambda _: pool
+        with contextlib.closing(pool.RuntimePool(runtime, timeout, jobs, memory)) as source:
+            yield lambda _: source
         return
     for option, value in {"--jobs": jobs, "--memory": memory}.items():
         if value is not None:
@@ -146,8 +137,6 @@ def opened_with_progress(
     what: str, path: Path | None, select: tuple[str, ...]
 ) -> Iterator[tuple[VectorSet, Progress]]:
     """Open a set of vectors, and show the progress over its selected cases, counted if it is drawn."""
-    from ...vectors.vector_set import open_set
-
     vectors = open_set(path, select)
     with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield vectors, progress

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import ReadingNames
-from ...cases.operators.signature import Operator
+from ...cases.pose import sizes_of
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...vectors.block import Block
 from ..protocol.header import Fault
@@ -26,7 +26,6 @@ _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes of which cases are plainer than others, the plainest first."""
 
 _SIZES = {"batch": "batch size", "time": "steps", "input": "input size", "hidden": "hidden size"}
-_LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
@@ -82,40 +81,29 @@ class CaseResult:
         return self.decides and (refused or self.verdict in ("failed", "error"))
 
 
-class KnownTraits:
-    """The traits of cases; equal ones are one object, for there may be very many cases."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, str], ...], Traits] = {}
-
-    def of(self, block: Block) -> list[Traits]:
-        """List the traits of the cases of a block."""
-        operator = OPERATORS[block.operator]
-        there = {*block.inputs, *block.answer.outputs}
-        tensors = (*operator.inputs, *operator.outputs)
-        shared = _sizes(block, operator) | {
-            tensor.name: "given" if tensor.name in there else _LEFT_OUT
-            for tensor in tensors
-            if not tensor.required and tensor.role != "lengths"
+def find_traits(block: Block) -> Sequence[Traits]:
+    """List the traits of the cases of a block."""
+    operator = OPERATORS[block.operator]
+    sizes, there = sizes_of(block.question(0)), {*block.inputs, *block.answer.outputs}
+    shared = {_SIZES[name]: str(sizes[s]) for s, name in operator.sizes.items() if name in _SIZES}
+    shared |= {
+        tensor.name: "given" if tensor.name in there else "left out"
+        for tensor in (*operator.inputs, *operator.outputs)
+        if not tensor.required and tensor.role != "lengths"
+    }
+    lengths = operator.tensor("lengths")
+    found = []
+    for row, attributes in enumerate(block.given):
+        filled = operator.with_defaults(attributes)
+        words = {
+            a.name: _format(filled.get(a.name)) for a in operator.attributes if a.sets != "hidden"
         }
-        lengths = operator.tensor("lengths")
-        given = block.inputs.get(lengths.name) if lengths else None
-        found = []
-        for row, attributes in enumerate(block.given):
-            filled = operator.with_defaults(attributes)
-            words = {
-                a.name: _format(filled.get(a.name))
-                for a in operator.attributes
-                if a.sets != "hidden"
-            }
-            traits = words | shared
-            if lengths:
-                steps = int(shared["steps"])
-                traits["lengths of rows"] = (
-                    _LEFT_OUT if given is None else _pattern(given[row], steps)
-                )
-            found.append(self._known.setdefault(tuple(traits.items()), traits))
-        return found
+        if lengths:
+            given = block.inputs.get(lengths.name)
+            pattern = "left out" if given is None else _pattern(given[row], int(shared["steps"]))
+            words["lengths of rows"] = pattern
+        found.append(words | shared)
+    return found
 
 
 def _format(value: Any) -> str:
@@ -124,19 +112,6 @@ def _format(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None or value == math.inf else str(value)
-
-
-def _sizes(block: Block, operator: Operator) -> dict[str, str]:
-    """Word the sizes that all cases of a block share."""
-    attributes = operator.with_defaults(block.given[0])
-    found: dict[str, str] = {}
-    for tensor in operator.inputs:
-        if tensor.name in block.inputs:
-            shape = block.inputs[tensor.name].shape[1:]
-            for symbol, length in zip(tensor.form(attributes).axes, shape, strict=True):
-                if name := _SIZES.get(operator.sizes.get(symbol, "")):
-                    found.setdefault(name, str(length))
-    return found
 
 
 def _pattern(lengths: Array, time: int) -> str:

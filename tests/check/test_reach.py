@@ -9,7 +9,7 @@ import pytest
 from printed import sentence_of
 
 from grucible import GrucibleError, Question, Unsupported, verify
-from grucible.check.judging.case_result import KnownTraits
+from grucible.check.judging.case_result import find_traits
 from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
@@ -99,5 +99,5 @@ def test_require_of_nothing_is_an_error(vectors: Path) -> None:
 def test_traits_name_the_lengths_of_rows(lengths: tuple[int, int], words: str) -> None:
     tier = "ambiguous" if 0 in lengths else "required"
     _, block = make_block(["a"], operator=SEQUENCE, tier=tier, lengths=lengths)
-    [traits] = KnownTraits().of(block)
+    [traits] = find_traits(block)
     assert (traits["lengths of rows"], traits["batch size"], traits["steps"]) == (words, "2", "3")

@@ -109,7 +109,7 @@ def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Comm
     ended = command("check", some_vectors, "--runtime", NUMPY, "--dtype", "bf16")
     bad_usage(
         ended,
-        "'--dtype': bf16; expected one of float16, bfloat16, float32, float64; see: grucible check",
+        "'--dtype': 'bf16' is not one of 'float16', 'bfloat16', 'float32', 'float64'; see: grucible check",
     )
 
 
