@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import ReadingNames
-from ...cases.pose import sizes_of
+from ...cases.question import sizes_of
 from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...vectors.block import Block
 from ..protocol.header import Fault
